@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/mod/modfile"
@@ -17,12 +18,13 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
+// Driver is the module path of upstream's driver.
+const Driver = "go.mongodb.org/mongo-driver/v2"
+
 // Application is a module that uses the driver.
 type Application struct {
 	// Dir is the folder of its go.mod.
 	Dir string
-	// Driver is the module path of upstream's driver.
-	Driver string
 	// Bases are the versions of upstream that have a fork, in ascending order.
 	Bases []string
 	// Command is the command line, without arguments, that puts the fork in.
@@ -32,17 +34,8 @@ type Application struct {
 	Run     command.RunFunc
 }
 
-// Plan says what to replace the driver with.
-type Plan struct {
-	// Base, if not empty, replaces the lowest base that fits.
-	Base string
-	// Target makes the fork of a base and returns the replacement: a folder, or a module version.
-	Target func(base string) (module.Version, error)
-	// SkipBuild skips building the application.
-	SkipBuild bool
-}
-
-// Change describes what changed, or would change, in an application.
+// Change is a change of an application. Before Commit nothing changes in its folder: the go command reads and writes copies of go.mod and
+// go.sum, and makes the future vendor folder beside them.
 type Change struct {
 	Files
 	// Module is the application's module path, Dir its folder.
@@ -53,81 +46,73 @@ type Change struct {
 	// Notes are the effects that a reader of the diffs could miss.
 	Notes []string
 
-	stage *stage
+	app      Application
+	given    string // the application's folder as it was named
+	at       string // the folder of the copies
+	file     *modfile.File
+	forked   bool // whether the application has the fork
+	vendored bool
+	env      []string
+	work     workspace
 }
 
-// Use prepares the application for the fork. Nothing changes in its folder before Commit.
-func (a Application) Use(ctx context.Context, plan Plan) (*Change, error) {
-	return a.staged(ctx, func(s *stage, c *Change) (err error) {
-		if err := removeFork(s.file, a.Driver, s.app.Dir); err != nil {
+// Use prepares the application for the fork of a base, by default of the lowest that fits. Fork makes it and returns the replacement: a
+// folder, or a module version.
+func (c *Change) Use(ctx context.Context, base string, fork func(base string) (module.Version, error)) (err error) {
+	if err := removeFork(c.file, c.Dir); err != nil {
+		return err
+	}
+	if c.Required, err = c.required(ctx); err != nil {
+		return err
+	}
+	if c.Base, err = choose(c.app.Bases, base, c.Required); err != nil {
+		return fmt.Errorf("%s: %w", c.Module, err)
+	}
+	target, err := fork(c.Base)
+	if err != nil {
+		return err
+	}
+	if target.Version == "" {
+		target.Path = relative(c.given, c.Dir, target.Path)
+	}
+	if c.file.Go == nil {
+		// Go mod tidy would add its own version, and change what the language means.
+		if err := c.file.AddGoStmt("1.16"); err != nil {
 			return err
 		}
-		if c.Required, err = s.required(ctx); err != nil {
-			return err
-		}
-		if c.Base, err = choose(a.Bases, plan.Base, c.Required); err != nil {
-			return fmt.Errorf("%s: %w", c.Module, err)
-		}
-		target, err := plan.Target(c.Base)
-		if err != nil {
-			return err
-		}
-		if target.Version == "" {
-			target.Path = relative(a.Dir, s.app.Dir, target.Path)
-		}
-		if s.file.Go == nil {
-			// Go mod tidy would add its own version, and change what the language means.
-			if err := s.file.AddGoStmt("1.16"); err != nil {
-				return err
-			}
-		}
-		if err := putFork(s.file, module.Version{Path: a.Driver, Version: c.Base}, target); err != nil {
-			return err
-		}
-		if c.After, err = s.tidy(ctx, target); err != nil {
-			return err
-		}
-		if now, err := parse(s.at); err == nil && now.Go.Version != s.file.Go.Version {
-			c.Notes = []string{"the go line of go.mod rises from " + s.file.Go.Version + " to " + now.Go.Version +
-				": whoever builds the application, or imports it, needs that version of Go"}
-		}
-		c.Notes = append(c.Notes, s.left()...)
-		return s.build(ctx, plan.SkipBuild, "it builds without the change")
-	})
+	}
+	if err := putFork(c.file, c.Base, target); err != nil {
+		return err
+	}
+	if c.After, err = c.tidy(ctx, target); err != nil {
+		return err
+	}
+	if now, err := parse(c.at); err == nil && now.Go.Version != c.file.Go.Version {
+		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +
+			": whoever builds the application, or imports it, needs that version of Go"}
+	}
+	c.Notes = append(c.Notes, c.left()...)
+	return nil
 }
 
 // Undo prepares the application for upstream's driver: for the files that Use replaced if they are as it left them, otherwise for the
-// version that was required before.
-func (a Application) Undo(ctx context.Context, skipBuild bool) (*Change, error) {
-	return a.staged(ctx, func(s *stage, c *Change) error {
-		if !s.forked {
-			return fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
-		}
-		r, err := s.app.record()
-		if err != nil {
-			return err
-		}
-		if r != nil && r.holds(s.app.Dir) {
-			c.Files = r.reversed()
-			err = with(nil, c.After, []string{"go.mod", "go.sum"}).Write(s.at)
-		} else {
-			err = s.takeOut(ctx, c, r)
-		}
-		if err != nil {
-			return err
-		}
-		return s.build(ctx, skipBuild,
-			"it builds with the fork, so its code uses what only the fork has (the messages above name it): "+
-				"take that out of the code first, or use --skip-build and do it then")
-	})
-}
-
-// takeOut removes the fork from files that have changed since Use, and notes which of its changes stay.
-func (s *stage) takeOut(ctx context.Context, c *Change, r *Files) (err error) {
-	if err := removeFork(s.file, s.app.Driver, s.app.Dir); err != nil {
+// version that was required before. Then it notes which changes of Use stay.
+func (c *Change) Undo(ctx context.Context) error {
+	if !c.forked {
+		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
+	}
+	r, err := c.app.record()
+	if err != nil {
 		return err
 	}
-	if c.After, err = s.tidy(ctx, module.Version{}); err != nil {
+	if r != nil && r.holds(c.Dir) {
+		c.Files = r.reversed()
+		return with(nil, c.After, []string{"go.mod", "go.sum"}).Write(c.at)
+	}
+	if err := removeFork(c.file, c.Dir); err != nil {
+		return err
+	}
+	if c.After, err = c.tidy(ctx, module.Version{}); err != nil {
 		return err
 	}
 	note := "there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"
@@ -139,70 +124,56 @@ func (s *stage) takeOut(ctx context.Context, c *Change, r *Files) (err error) {
 	return nil
 }
 
-// staged reads the application into a stage and prepares a change there.
-func (a Application) staged(ctx context.Context, prepare func(*stage, *Change) error) (*Change, error) {
-	dir, err := filepath.Abs(a.Dir)
-	if err != nil {
-		return nil, err
+// Build builds the application as it will be. If it only fails then, the error says what to do.
+func (c *Change) Build(ctx context.Context) error {
+	_, err := c.goRun(ctx, "build", "-mod=mod", "-modfile="+c.modFile(), "-o", os.DevNull, "./...")
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	advice := "it builds without the change"
+	if _, before := c.app.Run(ctx, c.Dir, nil, "go", "build", "-o", os.DevNull, "./..."); before != nil {
+		advice = "it does not build without the change either; --skip-build skips the build"
+	} else if c.Base == "" {
+		advice = "it builds with the fork, so its code uses what only the fork has (the messages above name it): " +
+			"take that out of the code first, or use --skip-build and do it then"
 	}
-	file, err := parse(dir)
-	if err != nil {
-		return nil, err
-	}
-	a.Dir = dir
-	s, err := newStage(ctx, a, file)
-	if err != nil {
-		return nil, err
-	}
-	c := &Change{stage: s, Module: file.Module.Mod.Path, Dir: dir, Files: Files{Before: s.before}}
-	if err := prepare(s, c); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return c, nil
+	return fmt.Errorf("%w\n%s", err, advice)
 }
 
 // Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, in the environment as it
 // is, and returns what Check says; if it is not, nothing changes.
 func (c *Change) Commit(ctx context.Context) (effect string, err error) {
-	s := c.stage
-	defer func() { err = errors.Join(err, s.close()) }()
 	if c.Base == "" {
-		if err := c.apply(s.app.Dir); err != nil {
+		if err := c.apply(c.Dir); err != nil {
 			return "", err
 		}
-		return "", s.app.keep(nil)
+		return "", c.app.keep(nil)
 	}
-	before, err := s.app.record()
+	before, err := c.app.record()
 	if err != nil {
 		return "", err
 	}
 	record := &c.Files
 	switch {
-	case s.forked && (before == nil || !before.holds(s.app.Dir)):
+	case c.forked && (before == nil || !before.holds(c.Dir)):
 		record = nil // what was there before the fork is not known
-	case s.forked:
+	case c.forked:
 		record = before.followedBy(c.Files)
 	}
-	if err := s.app.keep(record); err != nil {
+	if err := c.app.keep(record); err != nil {
 		return "", err
 	}
-	if err := c.apply(s.app.Dir); err != nil {
-		return "", errors.Join(err, s.app.keep(before))
+	if err := c.apply(c.Dir); err != nil {
+		return "", errors.Join(err, c.app.keep(before))
 	}
-	if effect, _, _, err = s.app.check(ctx); err != nil {
-		if s.work.file != "" {
-			err = fmt.Errorf("%w: the workspace %s decides", err, s.work.file)
+	if effect, _, err = c.app.check(ctx); err != nil {
+		if c.work.file != "" {
+			err = fmt.Errorf("%w: the workspace %s decides", err, c.work.file)
 		}
-		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(s.app.Dir), s.app.keep(before))
+		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(c.Dir), c.app.keep(before))
 	}
 	return effect, nil
 }
-
-// Discard forgets the change.
-func (c *Change) Discard() error { return c.stage.close() }
 
 // relative returns a folder as go.mod files name it, from the application's folder. If a link leads to that, the go command would look
 // from elsewhere, and the folder stays as it is, as on another volume.

@@ -15,7 +15,7 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-const driver = "example.com/driver/v2"
+const driver = Driver
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
@@ -49,24 +49,24 @@ func TestChoose(t *testing.T) {
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"the same version": "module m\n\nrequire example.com/driver/v2 v2.5.0\n",
-		"an older one":     "module m\n\nrequire example.com/driver/v2 v2.3.0\n",
-		"an indirect one":  "module m\n\nrequire (\n\texample.com/a v1.0.0\n\texample.com/driver/v2 v2.3.0 // indirect\n)\n",
+		"the same version": "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n",
+		"an older one":     "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.3.0\n",
+		"an indirect one":  "module m\n\nrequire (\n\texample.com/a v1.0.0\n\tgo.mongodb.org/mongo-driver/v2 v2.3.0 // indirect\n)\n",
 		"none":             "module m\n\nrequire example.com/a v1.0.0\n",
-		"other lines, a block": "module m\n\nrequire example.com/driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // " +
+		"other lines, a block": "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // " +
 			"why\n\texample.com/b => ../b\n)\n",
 	} {
 		file, err := modfile.Parse("go.mod", []byte(text), nil)
 		require.NoError(t, err, name)
-		require.NoError(t, putFork(file, module.Version{Path: driver, Version: "v2.5.0"}, module.Version{Path: "../fork"}))
+		require.NoError(t, putFork(file, "v2.5.0", module.Version{Path: "../fork"}))
 		with, err := file.Format()
 		require.NoError(t, err)
 		require.Contains(t, string(with), driver+" v2.5.0 => ../fork // mongofork use: before, ", name)
 		file, err = modfile.Parse("go.mod", with, nil)
 		require.NoError(t, err)
 		require.Contains(t, versions(file), "v2.5.0", name)
-		require.True(t, hasOurs(file, driver, t.TempDir()))
-		require.NoError(t, removeFork(file, driver, t.TempDir()))
+		require.True(t, hasOurs(file, t.TempDir()))
+		require.NoError(t, removeFork(file, t.TempDir()))
 		back, err := file.Format()
 		require.NoError(t, err)
 		require.Equal(t, text, string(back), name)
@@ -80,7 +80,7 @@ func TestTheWayBackIsNoDowngrade(t *testing.T) {
 		file, err := modfile.Parse("go.mod", []byte("module m\n\nrequire "+driver+" v2.8.0\n\nreplace "+driver+
 			" v2.5.0 => ../fork // mongofork use: before, "+before+"\n"), nil)
 		require.NoError(t, err)
-		require.NoError(t, removeFork(file, driver, t.TempDir()))
+		require.NoError(t, removeFork(file, t.TempDir()))
 		require.Equal(t, []string{"v2.8.0"}, versions(file), before)
 		require.Empty(t, file.Replace, before)
 	}
@@ -119,8 +119,8 @@ func TestOurs(t *testing.T) {
 	} {
 		file, err := modfile.Parse("go.mod", []byte("module m\n\nreplace "+driver+" "+line+"\n"), nil)
 		require.NoError(t, err, line)
-		require.Equal(t, want, hasOurs(file, driver, dir), line)
-		err = removeFork(file, driver, dir)
+		require.Equal(t, want, hasOurs(file, dir), line)
+		err = removeFork(file, dir)
 		if want {
 			require.NoError(t, err, line)
 			require.Empty(t, file.Replace, line)
@@ -181,12 +181,28 @@ func application(t *testing.T, fail string, files filetree.Tree) Application {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, files.Write(dir))
-	return Application{Dir: dir, Driver: driver, Bases: []string{"v2.5.0"}, Records: t.TempDir(), Run: goCommand{t, fail}.run}
+	return Application{Dir: dir, Bases: []string{"v2.5.0"}, Records: t.TempDir(), Run: goCommand{t, fail}.run}
 }
 
-var target = Plan{Target: func(string) (module.Version, error) {
-	return module.Version{Path: driver, Version: "v2.5.0-fork.1"}, nil
-}}
+// prepared opens an application and prepares it for a release of the fork, or if that is empty for upstream's driver.
+func prepared(t *testing.T, app Application, version string) (*Change, error) {
+	t.Helper()
+	change, err := app.Open(t.Context())
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { require.NoError(t, change.Close()) })
+	if version == "" {
+		err = change.Undo(t.Context())
+	} else {
+		err = change.Use(t.Context(), "", func(string) (module.Version, error) {
+			return module.Version{Path: driver, Version: version}, nil
+		})
+	}
+	return change, errors.Join(err, change.Build(t.Context()))
+}
+
+const target = "v2.5.0-fork.1"
 
 var withVendor = filetree.Tree{
 	"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n"), "go.sum": []byte("old sums\n"),
@@ -200,12 +216,12 @@ func TestAllOrNothing(t *testing.T) {
 		t.Run(fail, func(t *testing.T) {
 			t.Parallel()
 			app := application(t, fail, withVendor)
-			change, err := app.Use(t.Context(), target)
+			change, err := prepared(t, app, target)
 			if err == nil {
 				requireFiles(t, app, withVendor) // before Commit
 				_, err = change.Commit(t.Context())
-				_, statErr := os.Stat(change.stage.at)
-				require.ErrorIs(t, statErr, os.ErrNotExist, "the copies are gone")
+				require.NoError(t, change.Close())
+				require.NoDirExists(t, change.at, "the copies are gone")
 			}
 			if fail != "" {
 				require.ErrorContains(t, err, "the test fails "+fail)
@@ -242,28 +258,22 @@ func records(t *testing.T, app Application) []os.DirEntry {
 	return entries
 }
 
-func use(t *testing.T, app Application, plan Plan) {
+func use(t *testing.T, app Application, version string) *Change {
 	t.Helper()
-	change, err := app.Use(t.Context(), plan)
-	require.NoError(t, err)
-	_, err = change.Commit(t.Context())
-	require.NoError(t, err)
-}
-
-func undo(t *testing.T, app Application) *Change {
-	t.Helper()
-	change, err := app.Undo(t.Context(), false)
+	change, err := prepared(t, app, version)
 	require.NoError(t, err)
 	_, err = change.Commit(t.Context())
 	require.NoError(t, err)
 	return change
 }
 
+func undo(t *testing.T, app Application) *Change { return use(t, app, "") }
+
 // A write that fails in the middle is taken back.
 func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	app := application(t, "", withVendor)
-	change, err := app.Use(t.Context(), target)
+	change, err := prepared(t, app, target)
 	require.NoError(t, err)
 	change.After["main.go/file"] = nil // a file below a file
 	_, err = change.Commit(t.Context())
@@ -293,13 +303,9 @@ func TestUndoIsTheWayBack(t *testing.T) {
 			require.Equal(t, want, info.Mode(), name+" "+file)
 		}
 	}
-	other := target
-	other.Target = func(string) (module.Version, error) {
-		return module.Version{Path: driver, Version: "v2.5.0-fork.2"}, nil
-	}
-	for name, uses := range map[string][]Plan{"once": {target}, "again": {target, target}, "another": {target, other}} {
-		for _, plan := range uses {
-			use(t, app, plan)
+	for name, uses := range map[string][]string{"once": {target}, "again": {target, target}, "another": {target, "v2.5.0-fork.2"}} {
+		for _, version := range uses {
+			use(t, app, version)
 		}
 		with, err := os.ReadFile(modFile)
 		require.NoError(t, err)
@@ -376,7 +382,7 @@ func TestNotInTheWorkspace(t *testing.T) {
 	}
 	_, err := app.Check(t.Context(), "")
 	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
-	_, err = app.Use(t.Context(), target)
+	_, err = prepared(t, app, target)
 	require.ErrorContains(t, err, "m is below a go.work file that does not list it")
 }
 
@@ -385,13 +391,13 @@ func TestNoteOfV1(t *testing.T) {
 	t.Parallel()
 	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
 		app := application(t, "",
-			filetree.Tree{"go.mod": []byte("module m\n\nrequire example.com/driver " + requirement + "\n\nrequire " + driver +
+			filetree.Tree{"go.mod": []byte("module m\n\nrequire go.mongodb.org/mongo-driver " + requirement + "\n\nrequire " + driver +
 				" v2.5.0 // indirect\n")})
 		use(t, app, target)
 		effect, err := app.Check(t.Context(), "")
 		require.NoError(t, err)
 		require.Equal(t, told, strings.Contains(effect,
-			"also requires v1 of the driver, example.com/driver@v1.17.9, and the fork does not replace that"), effect)
+			"also requires v1 of the driver, go.mongodb.org/mongo-driver@v1.17.9, and the fork does not replace that"), effect)
 	}
 }
 

@@ -25,7 +25,7 @@ type selected struct {
 
 // selected asks the go command for the driver in effect, in the environment as it is.
 func (a Application) selected(ctx context.Context, flags ...string) (*selected, error) {
-	out, err := a.Run(ctx, a.Dir, nil, "go", slices.Concat([]string{"list", "-m", "-json"}, flags, []string{a.Driver})...)
+	out, err := a.Run(ctx, a.Dir, nil, "go", slices.Concat([]string{"list", "-m", "-json"}, flags, []string{Driver})...)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *selected) fork(a Application) string {
 		return "v" + constant(r.Dir, "version.go", driverVersion)
 	}
 	// A vendored application does not need the folder of its replace line; and releases may have other names.
-	if file, err := parse(a.Dir); err == nil && slices.ContainsFunc(replacements(file, a.Driver), func(line *modfile.Replace) bool {
+	if file, err := parse(a.Dir); err == nil && slices.ContainsFunc(replacements(file), func(line *modfile.Replace) bool {
 		return line.Old.Version == s.Version && line.New.Version == r.Version && ours(line, a.Dir)
 	}) {
 		return s.Version
@@ -77,15 +77,26 @@ func (s *selected) fork(a Application) string {
 // Check reports what the application is built with, in the environment as it is. Upstream's driver, a fork of an older version
 // than the application's modules require, or one of a patch level below the least is an error.
 func (a Application) Check(ctx context.Context, least string) (string, error) {
-	effect, s, advice, err := a.check(ctx)
+	effect, s, err := a.check(ctx)
 	switch {
-	case err != nil && advice != "":
-		err = fmt.Errorf("%w: %s", err, advice)
+	case err != nil && s != nil:
+		err = fmt.Errorf("%w: %s", err, a.advice(s))
 	case err == nil && least != "" && !reaches(a.level(s), least):
 		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect,
 			cmp.Or(a.level(s), "nothing"), least, a.commandLine(a.Dir))
 	}
 	return effect, err
+}
+
+// advice says how the fork gets into the place of what is selected.
+func (a Application) advice(s *selected) string {
+	if s.Replace != nil && s.fork(a) == "" {
+		return "remove that replace line first"
+	}
+	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
+		return tooNew.Error()
+	}
+	return a.commandLine(a.Dir) + " puts the fork in its place"
 }
 
 // level returns how the fork calls itself that the application is built with; empty if that is not known.
@@ -95,7 +106,7 @@ func (a Application) level(s *selected) string {
 	}
 	folder := s.Replace.Dir
 	if vendored(a.Dir) {
-		folder = filepath.Join(a.Dir, "vendor", filepath.FromSlash(a.Driver)) // this is what it is built with
+		folder = filepath.Join(a.Dir, "vendor", filepath.FromSlash(Driver)) // this is what it is built with
 	}
 	return constant(folder, "fork.go", patchLevel)
 }
@@ -114,40 +125,35 @@ func (a Application) commandLine(dir string) string {
 	return shellescape.QuoteCommand(append(slices.Clone(a.Command), dir))
 }
 
-// check says which driver is in effect or, if it is none of ours, what to do.
-func (a Application) check(ctx context.Context) (effect string, s *selected, advice string, err error) {
+// check says which driver is in effect. If it is none of ours, that is an error.
+func (a Application) check(ctx context.Context) (effect string, s *selected, err error) {
 	file, err := parse(a.Dir)
 	if err != nil {
-		return "", nil, "", err
+		return "", nil, err
 	}
 	work, err := a.workspace(ctx)
 	if err != nil {
-		return "", nil, "", err
+		return "", nil, err
 	}
 	defer func() { err = errors.Join(err, work.restore()) }()
 	if s, err = a.selected(ctx); err != nil {
-		return "", nil, "", a.explain(ctx, err, file)
+		return "", nil, a.explain(ctx, err, file)
 	}
 	name, base := file.Module.Mod.Path, s.fork(a)
-	advice = a.commandLine(a.Dir) + " puts the fork in its place"
-	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
-		advice = tooNew.Error()
-	}
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
-		if v1 := a.v1(file); v1 != nil && !v1.Indirect {
+		if v1 := v1(file); v1 != nil && !v1.Indirect {
 			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
 		}
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
 	case s.Replace != nil:
-		err, advice = fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement()),
-			"remove that replace line first"
+		err = fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement())
 	default:
 		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
-	return effect, s, advice, err
+	return effect, s, err
 }
 
 // explain says of an application that the go command finds no driver in what it uses instead.
@@ -160,16 +166,16 @@ func (a Application) explain(ctx context.Context, err error, file *modfile.File)
 		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
 			file.Module.Mod.Path)
 	}
-	if v1 := a.v1(file); v1 != nil {
+	if v1 := v1(file); v1 != nil {
 		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
 			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, v1.Mod)
 	}
-	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, a.Driver)
+	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, Driver)
 }
 
 // v1 returns the line that requires v1 of the driver, or nil.
-func (a Application) v1(file *modfile.File) *modfile.Require {
-	i := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == strings.TrimSuffix(a.Driver, "/v2") })
+func v1(file *modfile.File) *modfile.Require {
+	i := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == strings.TrimSuffix(Driver, "/v2") })
 	if i < 0 {
 		return nil
 	}

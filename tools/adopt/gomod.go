@@ -36,22 +36,22 @@ func parse(dir string) (*modfile.File, error) {
 
 // putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
 // driver later, it gets upstream's, never an older driver.
-func putFork(file *modfile.File, driver, target module.Version) error {
+func putFork(file *modfile.File, base string, target module.Version) error {
 	before := markAbsent
 	for _, r := range file.Require {
-		if r.Mod.Path == driver.Path {
+		if r.Mod.Path == Driver {
 			before = r.Mod.Version
 		}
 	}
-	if before != driver.Version {
-		if err := file.AddRequire(driver.Path, driver.Version); err != nil {
+	if before != base {
+		if err := file.AddRequire(Driver, base); err != nil {
 			return err
 		}
 	}
-	if err := file.AddReplace(driver.Path, driver.Version, target.Path, target.Version); err != nil {
+	if err := file.AddReplace(Driver, base, target.Path, target.Version); err != nil {
 		return err
 	}
-	for _, r := range replacements(file, driver.Path) {
+	for _, r := range replacements(file) {
 		r.Syntax.Suffix = []modfile.Comment{{Token: marker + markBefore + before, Suffix: true}}
 	}
 	file.Cleanup()
@@ -60,8 +60,8 @@ func putFork(file *modfile.File, driver, target module.Version) error {
 
 // removeFork removes our replace line, if any, and restores the former requirement unless the application now requires another
 // version. A foreign replace line is an error.
-func removeFork(file *modfile.File, driver, dir string) error {
-	for _, r := range replacements(file, driver) {
+func removeFork(file *modfile.File, dir string) error {
+	for _, r := range replacements(file) {
 		if !ours(r, dir) {
 			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name,
 				strings.Join(r.Syntax.Token, " "))
@@ -74,9 +74,9 @@ func removeFork(file *modfile.File, driver, dir string) error {
 		switch {
 		case err != nil || old.Version != "" && !slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == old }):
 		case before == markAbsent:
-			err = file.DropRequire(driver)
+			err = file.DropRequire(Driver)
 		case module.Check("example.com/m/v2", before) == nil:
-			err = file.AddRequire(driver, before)
+			err = file.AddRequire(Driver, before)
 		}
 		if err != nil {
 			return err
@@ -87,13 +87,13 @@ func removeFork(file *modfile.File, driver, dir string) error {
 }
 
 // replacements returns the replace lines of the driver.
-func replacements(file *modfile.File, driver string) []*modfile.Replace {
-	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != driver })
+func replacements(file *modfile.File) []*modfile.Replace {
+	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != Driver })
 }
 
 // hasOurs reports whether the file puts the fork in the driver's place.
-func hasOurs(file *modfile.File, driver, dir string) bool {
-	return slices.ContainsFunc(replacements(file, driver), func(r *modfile.Replace) bool { return ours(r, dir) })
+func hasOurs(file *modfile.File, dir string) bool {
+	return slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, dir) })
 }
 
 // ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.

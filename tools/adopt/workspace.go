@@ -46,28 +46,28 @@ func (w workspace) restore() error {
 }
 
 // left names the other members of the workspace that stay on upstream's driver where they are built without it.
-func (s *stage) left() (notes []string) {
-	data, err := os.ReadFile(s.work.file)
+func (c *Change) left() (notes []string) {
+	data, err := os.ReadFile(c.work.file)
 	if err != nil {
 		return nil // there is none, or the go command will say what is wrong with it
 	}
-	work, err := modfile.ParseWork(s.work.file, data, nil)
+	work, err := modfile.ParseWork(c.work.file, data, nil)
 	if err != nil {
 		return nil
 	}
 	for _, use := range work.Use {
 		dir := filepath.FromSlash(use.Path)
 		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(filepath.Dir(s.work.file), dir)
+			dir = filepath.Join(filepath.Dir(c.work.file), dir)
 		}
 		member, err := parse(dir)
-		if err != nil || member.Module.Mod.Path == s.file.Module.Mod.Path || hasOurs(member, s.app.Driver, dir) {
+		if err != nil || member.Module.Mod.Path == c.file.Module.Mod.Path || hasOurs(member, dir) {
 			continue
 		}
-		if slices.ContainsFunc(member.Require, func(r *modfile.Require) bool { return r.Mod.Path == s.app.Driver }) {
+		if slices.ContainsFunc(member.Require, func(r *modfile.Require) bool { return r.Mod.Path == Driver }) {
 			notes = append(notes, member.Module.Mod.Path+
 				" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
-				s.app.commandLine(dir)+" puts the fork there, too")
+				c.app.commandLine(dir)+" puts the fork there, too")
 		}
 	}
 	return notes

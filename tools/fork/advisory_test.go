@@ -25,7 +25,7 @@ func TestEveryBase(t *testing.T) {
 	require.NoError(t, err)
 	for _, base := range bases {
 		forktest.Released(t, base)
-		matched, _, err := (&Project{Root: repositoryRoot, Base: base, Source: upstream.Download}).Assemble(t.Context())
+		matched, _, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}).Assemble(t.Context())
 		require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
 		ours := map[string]bool{}
 		for _, touch := range matched.Touches {

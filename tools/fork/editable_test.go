@@ -18,19 +18,20 @@ func TestEditable(t *testing.T) {
 		"pool/rest.go":  []byte("// Package pool is one.\npackage pool\n\nfunc rest() {}\n\n//fork:remove taken nobody needs it\n"),
 		"conn/data.txt": []byte("data"),
 	})
-	editable := func(force bool) error {
-		built, err := p.Fork(t.Context(), false)
-		require.NoError(t, err)
-		out := p.output()
-		built.Tree, out.Links = p.Editable(built)
-		_, err = out.Write(built.Tree, force)
+	editable := func() error {
+		_, _, _, err := p.Build(t.Context())
 		return err
+	}
+	anew := func() { // after edits that are not wanted
+		require.ErrorContains(t, editable(), "the folder has edits that this build lacks")
+		require.NoError(t, os.RemoveAll(p.output().Dir))
+		require.NoError(t, editable())
 	}
 	const plain = "build/v2.0.0/pool/plain.go"
 	inPlace := func(name, text string) { // as an editor does that keeps the file
 		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
 	}
-	require.NoError(t, editable(false))
+	require.NoError(t, editable())
 	require.Equal(t, "// Package pool is one.\n"+
 		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n",
 		p.read(t, "build/v2.0.0/pool/rest.go"))
@@ -40,7 +41,7 @@ func TestEditable(t *testing.T) {
 	require.Equal(t, "package pool\n\nfunc edited() {}\n", p.read(t, "pool/plain.go"))
 	require.Equal(t, "edited", p.read(t, "conn/data.txt"))
 	p.put(t, "pool/rest.go", "package pool\n\nfunc more() {}\n\n//fork:remove taken nobody needs it\n")
-	require.NoError(t, editable(false), "an edit of a link is one of the overlay")
+	require.NoError(t, editable(), "an edit of a link is one of the overlay")
 
 	anHourAgo := func() {
 		past := time.Now().Add(-time.Hour)
@@ -49,19 +50,17 @@ func TestEditable(t *testing.T) {
 	inPlace("pool/plain.go", "package pool\n\nfunc committed() {}\n")
 	anHourAgo()
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
-	require.NoError(t, editable(false))
+	require.NoError(t, editable())
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
 	anHourAgo()
 	inPlace(plain, "package pool\n\nfunc late() {}\n")
-	require.ErrorContains(t, editable(false), "the folder has edits that this build lacks", "edited when it was no longer the source")
-	require.NoError(t, editable(true))
+	anew() // it was edited when it was no longer the source
 	inPlace(plain, "package pool\n\nfunc again() {}\n")
 	require.Equal(t, "package pool\n\nfunc again() {}\n", p.read(t, "pool/plain.go"))
 
 	anHourAgo()
 	p.put(t, plain, "package pool\n\nfunc lost() {}\n")
-	require.ErrorContains(t, editable(false), "the folder has edits that this build lacks")
+	anew()
 	inPlace("build/v2.0.0/pool/rest.go", "package pool\n")
-	require.ErrorContains(t, editable(false), "the folder has edits that this build lacks")
-	require.NoError(t, editable(true))
+	anew()
 }

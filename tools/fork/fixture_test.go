@@ -25,25 +25,27 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Base: forktest.Base, Source: forktest.Versions(t).Module}
+	p := &Project{Root: root, Module: forktest.Module, Base: forktest.Base, Source: forktest.Versions(t).Module}
 	return p
 }
 
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	matched, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module, Version: p.Base})
+	matched, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
 	require.NoError(t, err)
 	lock, err := plan.NewLock(matched)
 	require.NoError(t, err)
-	p.put(t, p.LockFile(), string(lock.Format()))
+	text, err := lock.Format()
+	require.NoError(t, err)
+	p.put(t, p.LockFile(), string(text))
 }
 
 // builtProject makes a repository and locks its overlay.
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
-	_, err := p.Accept(t.Context(), forktest.Module)
+	_, err := p.Accept(t.Context())
 	require.NoError(t, err)
 	return p
 }
@@ -54,13 +56,13 @@ func (p *Project) output() output.Folder {
 }
 
 // build builds the project into its output.
-func build(t testing.TB, p *Project, force bool) error {
+func build(t testing.TB, p *Project) error {
 	t.Helper()
 	_, a, err := p.Assemble(t.Context())
 	if err != nil {
 		return err
 	}
-	_, err = p.output().Write(a, force)
+	_, err = p.output().Write(a)
 	return err
 }
 

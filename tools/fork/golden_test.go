@@ -22,7 +22,7 @@ func TestRefused(t *testing.T) {
 	forEachArchive(t, "refused", func(t *testing.T, archive *txtar.Archive) map[string]string {
 		p := newProject(t, repositoryIn(archive))
 		acceptMatched(t, p)
-		require.Error(t, build(t, p, false))
+		require.Error(t, build(t, p))
 		_, _, err := p.Assemble(t.Context())
 		require.ErrorAs(t, err, &problem.List{})
 		require.NoDirExists(t, p.output().Dir, "a refused build must not write")

@@ -7,8 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 )
 
@@ -19,11 +17,11 @@ func TestLockRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
 	text := p.read(t, p.LockFile())
-	require.Regexp(t, "^module example.com/driver/v2 v2.0.0\nsum h1:.*=\nremove pool taken sha256:[0-9a-f]{64}\n"+
-		"replace pool retryable sha256:[0-9a-f]{64}\n$", text)
-	lock, err := plan.ParseLock("fork.lock", []byte(text))
+	require.Regexp(t, "^module: example.com/driver/v2 v2.0.0\nsum: h1:.*=\ntouched:\n    remove pool taken: sha256:[0-9a-f]{64}\n"+
+		"    replace pool retryable: sha256:[0-9a-f]{64}\n$", text)
+	_, err := p.Accept(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, text, string(lock.Format()))
+	require.Equal(t, text, p.read(t, p.LockFile()))
 }
 
 // The lock and the directives have to agree both ways.
@@ -33,16 +31,16 @@ func TestLockDisagrees(t *testing.T) {
 	lock := p.read(t, p.LockFile())
 
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
-	err := build(t, p, false)
+	err := build(t, p)
 	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
 		"  fix: read upstream's declaration, then make lock")
 	require.ErrorContains(t, err, p.LockFile()+": replace pool single is locked, but no directive of the overlay names it\n"+
 		"  fix: make lock")
 
-	_, err = p.Accept(t.Context(), "")
+	_, err = p.Accept(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()))
-	require.NoError(t, build(t, p, false))
+	require.NoError(t, build(t, p))
 }
 
 func TestLockChangedDeclaration(t *testing.T) {
@@ -50,7 +48,7 @@ func TestLockChangedDeclaration(t *testing.T) {
 	p := builtProject(t, overlayOf(lockedOverlay))
 	lock := p.read(t, p.LockFile())
 	p.put(t, p.LockFile(), strings.ReplaceAll(lock, "sha256:", "sha256:ab"))
-	err := build(t, p, false)
+	err := build(t, p)
 	require.EqualError(t, err, `pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:53)
   fix: read upstream's declaration, then make lock
 pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:57)
@@ -61,7 +59,7 @@ pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the
 func TestLockMistakes(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf(lockedOverlay))
-	for _, wrong := range []string{"", "module m v2.0.0", "<<<<<<< HEAD", "module m v2.0.0\nsum h1:a\nreplace pool A"} {
+	for _, wrong := range []string{"", "module: m v2.0.0", "<<<<<<< HEAD", "module: m v2.0.0\nsum: h1:a\nreplace pool A: b"} {
 		p.put(t, p.LockFile(), wrong)
 		_, err := p.Plan(t.Context())
 		require.ErrorContains(t, err, "fix: restore the file from version control, then make lock")
@@ -73,13 +71,13 @@ func TestNewLock(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, filetree.Tree{"pool/ours.go": []byte("package pool\n\n" +
 		"//fork:replace it lies\nfunc retryable(err error) bool { return true }\n")})
-	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
+	next := p.On("v2.1.0")
 	_, err := next.Plan(t.Context())
 	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name a base below etc/bases, "+
 		"or go run ./tools/cmd/mongofork accept --base v2.1.0")
-	entries, err := next.Accept(t.Context(), forktest.Module)
+	entries, err := next.Accept(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, entries)
-	_, err = (&Project{Root: p.Root, Base: "v9.0.0", Source: p.Source}).Accept(t.Context(), forktest.Module)
+	_, err = p.On("v9.0.0").Accept(t.Context())
 	require.ErrorContains(t, err, "no version v9.0.0")
 }

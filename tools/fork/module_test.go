@@ -23,7 +23,7 @@ func TestTamperedModule(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
 	p.Source = edited(t, "README.md", "A changed module.\n")
-	err := build(t, p, false)
+	err := build(t, p)
 	require.ErrorContains(t, err,
 		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2 v2.0.0 is h1:")
 	require.ErrorContains(t, err, "  fix: go clean -modcache, then run the command again")
@@ -34,10 +34,10 @@ func TestTamperedModule(t *testing.T) {
 func TestLockForAnotherBase(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
-	next := &Project{Root: p.Root, Base: "v2.1.0", Source: p.Source}
+	next := p.On("v2.1.0")
 	p.put(t, next.LockFile(), p.read(t, p.LockFile()))
 	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err, "the lock is for v2.0.0, not for v2.1.0\n  fix: restore the file from version control")
+	require.ErrorContains(t, err, "the lock is for example.com/driver/v2 v2.0.0, not for example.com/driver/v2 v2.1.0\n  fix: restore the file from version control")
 }
 
 func TestUpstreamThatDoesNotParse(t *testing.T) {

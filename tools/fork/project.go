@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -27,8 +28,8 @@ import (
 type Project struct {
 	// Root is the repository's directory.
 	Root string
-	// Base is the version of upstream to build on.
-	Base string
+	// Module is the path of upstream's module, Base the version of it to build on.
+	Module, Base string
 	// Source provides upstream's modules.
 	Source upstream.Source
 	// State says what the commit of folders is; without it everything counts as released.
@@ -79,15 +80,12 @@ func FindRoot(start string) (string, error) {
 	}
 }
 
-// ReadLock reads the lock of the base.
-func (p *Project) ReadLock() (*plan.Lock, error) {
-	if p.Base == "" || semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
-		return nil, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
-	}
+// readLock reads the lock of the base.
+func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, noLock{problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --base " + p.Base}}}
+		return nil, problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
+			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --base " + p.Base}}
 	}
 	if err != nil {
 		return nil, err
@@ -95,14 +93,9 @@ func (p *Project) ReadLock() (*plan.Lock, error) {
 	return plan.ParseLock(p.LockFile(), data)
 }
 
-// noLock is the error of a base that has no lock.
-type noLock struct{ problem.List }
-
-func (n noLock) Unwrap() error { return n.List }
-
 // Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
 func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
-	lock, err := p.ReadLock()
+	lock, err := p.readLock()
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +109,12 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 
 // match reads the overlay and matches it with the base.
 func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, problem.List, error) {
-	m, problems, err := p.module(ctx, lock)
+	m, problems, err := p.upstream(ctx, lock)
 	if err != nil {
 		return nil, nil, err
 	}
-	o, more, err := plan.ReadOverlay(p.Root, p.Base)
+	bases, _ := p.Bases() // none before the first is accepted
+	o, more, err := plan.ReadOverlay(p.Root, p.Base, bases...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,14 +122,14 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, probl
 	return plan, slices.Concat(problems, more, unmatched), nil
 }
 
-// module obtains the base and compares it with the lock.
-func (p *Project) module(ctx context.Context, lock *plan.Lock) (m *upstream.Module, problems problem.List, err error) {
-	if m, err = p.Source(ctx, lock.Module, p.Base); err != nil {
+// upstream obtains the base and compares it with the lock.
+func (p *Project) upstream(ctx context.Context, lock *plan.Lock) (m *upstream.Module, problems problem.List, err error) {
+	if m, err = p.Source(ctx, p.Module, p.Base); err != nil {
 		return nil, nil, err
 	}
 	sum, err := m.Sum()
-	if lock.Version != p.Base {
-		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Version, p.Base)
+	if lock.Module != m.String() {
+		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
@@ -155,26 +149,27 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 
 // Pristine returns the base as it is, verified against the lock.
 func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
-	lock, err := p.ReadLock()
+	lock, err := p.readLock()
 	if err != nil {
 		return nil, err
 	}
-	m, problems, err := p.module(ctx, lock)
+	m, problems, err := p.upstream(ctx, lock)
 	if err != nil {
 		return nil, err
 	}
 	return assemble.Pristine(m), problems.OrNil()
 }
 
-// Accept makes the lock of the base anew, from upstream's present declarations, and returns how many it has. A base that has none gets one,
-// for which the path of upstream's module is needed.
-func (p *Project) Accept(ctx context.Context, module string) (entries int, err error) {
-	former, err := p.ReadLock()
-	if errors.As(err, &noLock{}) {
-		former, err = &plan.Lock{Module: module, Version: p.Base}, nil
+// Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
+func (p *Project) Accept(ctx context.Context) (entries int, err error) {
+	if p.Base == "" || semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
+		return 0, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 	}
-	if err != nil {
-		return 0, err
+	former := &plan.Lock{Module: p.Module + " " + p.Base}
+	if _, err := os.Stat(p.file(p.LockFile())); err == nil {
+		if former, err = p.readLock(); err != nil {
+			return 0, err
+		}
 	}
 	matched, problems, err := p.match(ctx, former)
 	if err := errors.Join(err, problems.OrNil()); err != nil {
@@ -184,5 +179,32 @@ func (p *Project) Accept(ctx context.Context, module string) (entries int, err e
 	if err != nil {
 		return 0, err
 	}
-	return len(lock.Entries), filetree.Replace(p.file(p.LockFile()), lock.Format())
+	data, err := lock.Format()
+	if err != nil {
+		return 0, err
+	}
+	return len(lock.Touched), filetree.Replace(p.file(p.LockFile()), data)
+}
+
+// Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
+// that is for that one.
+func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
+	matched, err := p.Plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target, err := p.Source(ctx, p.Module, version)
+	if err != nil {
+		return nil, err
+	}
+	overlay, problems, err := plan.ReadOverlay(p.Root, version)
+	if err != nil {
+		return nil, err
+	}
+	report, err := drift.Compare(ctx, matched, target, overlay)
+	if err != nil {
+		return nil, err
+	}
+	report.Misfits = append(report.Misfits, problems...)
+	return report, nil
 }

@@ -32,9 +32,9 @@ func TestOverlayLinkIsRefused(t *testing.T) {
 	if err := os.Symlink("../conn/.keep", filepath.Join(p.Root, "pool", "link.txt")); err != nil {
 		t.Skipf("this system has no symbolic links: %v", err)
 	}
-	require.EqualError(t, build(t, p, false),
+	require.EqualError(t, build(t, p),
 		"pool/link.txt: the go command would leave it out: it is no regular file, a go.mod, or has a name that begins with _\n"+
 			"  fix: rename it, put a copy in its place, or move it out of the overlay folders")
 	p.put(t, plan.FoldersFile, "gone\n")
-	require.ErrorContains(t, build(t, p, false), "folder gone of etc/overlay: stat gone: ")
+	require.ErrorContains(t, build(t, p), "folder gone of etc/overlay: stat gone: ")
 }

@@ -111,7 +111,7 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 func TestRealPatch(t *testing.T) {
 	t.Parallel()
 	forktest.Released(t, realBase)
-	p := &Project{Root: repositoryRoot, Base: realBase, Source: upstream.Download}
+	p := &Project{Root: repositoryRoot, Module: realModulePath, Base: realBase, Source: upstream.Download}
 	matched, tree, err := p.Assemble(t.Context())
 	require.NoError(t, err)
 	const author = "A Tester <tester@localhost>"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,12 +45,12 @@ func TestRelease(t *testing.T) {
 	const base = "example.com/driver/v2/@v/v2.0.0-fork.2"
 	require.Equal(t, []string{"SHA256SUMS", "example.com/driver/v2/@v/list", base + ".cdx.json", base + ".info", base + ".mod",
 		base + ".openvex.json", base + ".zip", "go.sum"}, r.Files.Paths())
-	dir := output.Folder{Dir: t.TempDir(), Label: "release"}
+	dir := t.TempDir()
 	require.NoError(t, p.Publish(r, dir))
-	published, err := filetree.Read(dir.Dir)
+	published, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, r.Files, published)
-	sum, err := dirhash.HashZip(filepath.Join(dir.Dir, base+".zip"), dirhash.Hash1)
+	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
 	require.NoError(t, err)
 	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(published[base+".info"]))
 	goModSum, err := filetree.Tree{"go.mod": published[base+".mod"]}.Hash("")
@@ -64,8 +65,8 @@ func TestRelease(t *testing.T) {
 	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	other, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	require.EqualError(t, p.Publish(other, dir), "release: the folder holds something else\n  fix: choose another folder with -o")
-	after, err := filetree.Read(dir.Dir)
+	require.EqualError(t, p.Publish(other, dir), dir+": the folder holds something else\n  fix: choose another folder with -o")
+	after, err := filetree.Read(dir)
 	require.NoError(t, err)
 	require.Equal(t, published, after)
 	_, err = p.Release(t.Context(), "v2.0.0-fork.3")
@@ -91,8 +92,8 @@ func TestReleaseDocuments(t *testing.T) {
 - {id: CVE-3, title: Three, affected: [">=v2.0.0"], impact: All., fixed: no release, accepted: {v2.0.0: Do not let them in.}}
 `),
 	}))
-	p.State = func(context.Context, string, string, []string) (git.State, error) {
-		return git.State{Tagged: true, Time: time.Unix(1700000000, 0).UTC()}, nil
+	p.State = func(context.Context, string, []string) (git.State, error) {
+		return git.State{Tags: []string{"v2.0.0-fork.2"}, Time: time.Unix(1700000000, 0).UTC()}, nil
 	}
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
@@ -136,14 +137,13 @@ func TestEveryBuildHasItsName(t *testing.T) {
 		state git.State
 		want  string
 	}{
-		{git.State{Commit: "0123456789ab", Tagged: true}, "fork.3"},
-		{git.State{Commit: "0123456789ab"}, "fork.2.g0123456789ab"},
+		{git.State{Commit: "0123456789ab", Tags: []string{"v1", "v2.0.0-fork.3"}}, "fork.3"},
+		{git.State{Commit: "0123456789ab", Tags: []string{"v2.0.0-fork.2"}}, "fork.2.g0123456789ab"},
 		{git.State{Commit: "0123456789ab", Edited: true}, "fork.2.g0123456789ab.edited"},
 		{git.State{}, "fork.2.unknown"},
 	} {
 		p := builtProject(t, releasable("fork.3", overlayOf("func added() {}\n")))
-		p.State = func(_ context.Context, root, tag string, folders []string) (git.State, error) {
-			require.Equal(t, "v2.0.0-fork.3", tag)
+		p.State = func(_ context.Context, root string, folders []string) (git.State, error) {
 			require.Equal(t, p.Root, root)
 			require.Subset(t, folders, []string{"pool", "version"})
 			return tc.state, nil
@@ -157,6 +157,10 @@ func TestEveryBuildHasItsName(t *testing.T) {
 		final, err := p.Fork(t.Context(), true)
 		require.NoError(t, err)
 		require.Equal(t, "fork.3", final.Level)
+		refused := errors.New("dubious ownership")
+		p.State = func(context.Context, string, []string) (git.State, error) { return git.State{}, refused }
+		_, err = p.Release(t.Context(), "v2.0.0-fork.3")
+		require.ErrorIs(t, err, refused)
 	}
 }
 
@@ -202,7 +206,7 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return p.Publish(r, output.Folder{Dir: t.TempDir()})
+		return p.Publish(r, t.TempDir())
 	}
 	require.NoError(t, release(""))
 	require.NoFileExists(t, filepath.Join(p.Root, output.ReleasedFile), "a trial")
@@ -307,7 +311,7 @@ func main() {
 	fmt.Println(version.Required())
 }
 `
-	p := &Project{Root: repositoryRoot, Base: realBase, Source: upstream.Download}
+	p := &Project{Root: repositoryRoot, Module: realModulePath, Base: realBase, Source: upstream.Download}
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
 	again, err := p.Release(t.Context(), "")

@@ -16,7 +16,7 @@ func TestRemovedChanges(t *testing.T) {
 		"package pool\n\n//fork:remove taken it goes\n//fork:remove retryable it goes\n//fork:remove upstreamTaken it goes\nvar " +
 			"added = 1\n")})
 	lock := p.read(t, p.LockFile())
-	require.Contains(t, lock, "\nremove pool retryable sha256:")
+	require.Contains(t, lock, "remove pool retryable: sha256:")
 	matched, err := p.Plan(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "0 replaced, 0 wrapped, 0 extended, 1 added, 3 removed", matched.Counts())

@@ -82,13 +82,3 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 	}
 	return review + len(report.Misfits)
 }
-
-type acceptCmd struct{}
-
-func (*acceptCmd) Run(a *app) error {
-	entries, err := a.project.Accept(a.ctx, modulePath)
-	if err == nil {
-		a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	}
-	return err
-}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
+	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
@@ -37,7 +38,7 @@ func TestDriftFromARelease(t *testing.T) {
 	for name, value := range map[string]string{
 		"GOPROXY": "file://" + filepath.ToSlash(served) + ",file://" +
 			filepath.ToSlash(filepath.Join(cache, "cache", "download")) + "," + proxies,
-		"GONOSUMDB": modulePath, "GOMODCACHE": filepath.Join(t.TempDir(), "mod"), "GOFLAGS": "-modcacherw",
+		"GONOSUMDB": adopt.Driver, "GOMODCACHE": filepath.Join(t.TempDir(), "mod"), "GOFLAGS": "-modcacherw",
 	} {
 		t.Setenv(name, value)
 	}
@@ -49,11 +50,11 @@ func TestDriftFromARelease(t *testing.T) {
 		tree[d.File.Path] = bytes.Replace(tree[d.File.Path], head, append(bytes.Clone(head), "\n_ = 1\n"...), 1)
 	}
 	for _, name := range tree.Paths() {
-		data := bytes.ReplaceAll(tree[name], []byte(`"`+modulePath+"/"+from), []byte(`"`+modulePath+"/"+to))
+		data := bytes.ReplaceAll(tree[name], []byte(`"`+adopt.Driver+"/"+from), []byte(`"`+adopt.Driver+"/"+to))
 		delete(tree, name)
 		tree[strings.Replace(name, from+"/", to+"/", 1)] = data
 	}
-	serve(t, served, module.Version{Path: modulePath, Version: version}, tree)
+	serve(t, served, module.Version{Path: adopt.Driver, Version: version}, tree)
 	var out, errs strings.Builder
 	require.Equal(t, command.ExitFailed, run(t.Context(), []string{"-C", root, "--base", newest, "drift", version}, &out, &errs))
 	require.Regexp(t, `^mongofork: \d+ of \d{4,} need review`, errs.String())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -35,8 +36,8 @@ func (c *patchCmd) Run(a *app) error {
 }
 
 type seriesCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
-	Tree   string `placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
+	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
+	Tree   string `type:"path" placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
 	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
 	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
 }
@@ -65,14 +66,14 @@ func (c *seriesCmd) Run(a *app) error {
 			return err
 		}
 	}
-	out := a.folder(c.Output, "series", a.project.Base)
-	if err := series.Write(out.Dir, patches); err != nil {
+	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", a.project.Base).Dir)
+	if err := series.Write(out, patches); err != nil {
 		return err
 	}
 	for _, p := range patches[1:] {
-		a.printf("%s/%s\n", out.Label, p.Name)
+		a.printf("%s/%s\n", out, p.Name)
 	}
-	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out.Label, len(patches)-1)
+	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out, len(patches)-1)
 	return nil
 }
 
@@ -94,11 +95,11 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 		}
 		patches = append(patches, p)
 	}
-	out := a.folder(c.Output, "series", a.project.Base, "fixes")
+	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", a.project.Base, "fixes").Dir)
 	for _, p := range patches {
-		a.printf("%s/%s: %s\n", out.Label, p.Name, p.Lines)
+		a.printf("%s/%s: %s\n", out, p.Name, p.Lines)
 	}
-	return series.Write(out.Dir, patches)
+	return series.Write(out, patches)
 }
 
 // tests writes the change request for the specifications.
@@ -107,14 +108,14 @@ func (c *seriesCmd) tests(a *app) error {
 	if err != nil {
 		return err
 	}
-	out := a.folder(c.Output, "series", "specifications")
+	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", "specifications").Dir)
 	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
-		out.Label, opt.Tests.Folder, len(opt.Tests.Files))
-	return opt.Tests.Write(a.project.Root, out.Dir)
+		out, opt.Tests.Folder, len(opt.Tests.Files))
+	return opt.Tests.Write(a.project.Root, out)
 }
 
 type releaseCmd struct {
-	Output string `short:"o" placeholder:"DIR" help:"Write to this folder instead of build/release/<version>."`
+	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to."`
 	Final  string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
 }
 
@@ -123,15 +124,14 @@ func (c *releaseCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	m := r.Fork.Module()
-	out := a.folder(c.Output, "release", m.Version)
-	if err := a.project.Publish(r, out); err != nil {
+	if err := a.project.Publish(r, c.Output); err != nil {
 		return err
 	}
 	for _, name := range r.Files.Paths() {
 		a.printf("%s\n", name)
 	}
+	m := r.Fork.Module()
 	a.printf("%s\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n"+
-		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(out.Dir), m.Path, m.Path, a.project.Base, m.Path, m.Version)
+		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path, m.Version)
 	return nil
 }

@@ -7,23 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"github.com/alecthomas/kong"
 
+	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
 
-const (
-	modulePath  = "go.mongodb.org/mongo-driver/v2"
-	defaultBase = "v2.5.0"
-)
+const defaultBase = "v2.5.0"
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
@@ -53,25 +49,13 @@ type app struct {
 // printf prints for the user.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
-// folder returns a folder that the command line gives or, without one, a folder below build.
-func (a *app) folder(given string, otherwise ...string) output.Folder {
-	if given == "" {
-		return output.Below(a.project.Root, otherwise...)
-	}
-	abs, err := filepath.Abs(given)
-	if err != nil {
-		abs = given
-	}
-	return output.Folder{Dir: abs, Label: filepath.ToSlash(given)}
-}
-
 func main() { command.Main(run) }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{
 		Name: "mongofork", CLI: &c, Failed: report,
-		Description: "Lays the declarations of this repository over " + modulePath + ".\n\n" +
+		Description: "Lays the declarations of this repository over " + adopt.Driver + ".\n\n" +
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
@@ -80,7 +64,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return err
 			}
 			return parsed.Run(&app{ctx: ctx, out: stdout, run: command.Output,
-				project: &fork.Project{Root: root, Base: c.Base, Source: upstream.Download, State: git.StateOf},
+				project: &fork.Project{Root: root, Module: adopt.Driver, Base: c.Base, Source: upstream.Download, State: git.StateOf},
 				baseGiven: slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
 					return p.Flag != nil && p.Flag.Name == "base"
 				})})

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
@@ -62,7 +63,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, ver
 	values := strings.Split(strings.TrimSpace(string(goEnv)), "\n")
 	for _, version := range versions {
 		_, err = command.Output(t.Context(), t.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download",
-			modulePath+"@"+version)
+			adopt.Driver+"@"+version)
 		if err != nil && os.Getenv("CI") != "true" {
 			t.Skipf("the driver's module is neither in the module cache nor can it be downloaded: %v", err)
 		}

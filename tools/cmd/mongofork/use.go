@@ -11,7 +11,6 @@ import (
 	"golang.org/x/mod/module"
 
 	"mongofork/tools/adopt"
-	"mongofork/tools/fork/output"
 )
 
 type useCmd struct {
@@ -38,7 +37,7 @@ func (c *useCmd) Run(a *app) error {
 		return err
 	}
 	application := adopt.Application{
-		Dir: c.Application, Driver: modulePath, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
+		Dir: c.Application, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
 		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
 	}
 	switch {
@@ -62,22 +61,29 @@ func (c *useCmd) Run(a *app) error {
 
 // change puts the fork in, or takes it out.
 func (c *useCmd) change(a *app, application adopt.Application) (err error) {
-	var change *adopt.Change
+	change, err := application.Open(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, change.Close()) }()
+	wanted := ""
+	if a.baseGiven {
+		wanted = a.project.Base
+	}
 	if c.Undo {
-		change, err = application.Undo(a.ctx, c.SkipBuild)
+		err = change.Undo(a.ctx)
 	} else {
-		plan := adopt.Plan{SkipBuild: c.SkipBuild, Target: func(base string) (module.Version, error) { return c.target(a, base) }}
-		if a.baseGiven {
-			plan.Base = a.project.Base
-		}
-		change, err = application.Use(a.ctx, plan)
+		err = change.Use(a.ctx, wanted, func(base string) (module.Version, error) { return c.fork(a, base) })
+	}
+	if err == nil && !c.SkipBuild {
+		err = change.Build(a.ctx)
 	}
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
 		c.describe(a, change, "would change")
-		return change.Discard()
+		return nil
 	}
 	effect, err := change.Commit(a.ctx)
 	if err != nil {
@@ -90,22 +96,18 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 	return nil
 }
 
-// target builds the fork of a base, or names its release.
-func (c *useCmd) target(a *app, base string) (module.Version, error) {
+// fork builds the fork of a base, or names its release.
+func (c *useCmd) fork(a *app, base string) (module.Version, error) {
 	project := a.project.On(base)
-	built, err := project.Fork(a.ctx, false)
-	switch {
-	case err != nil:
-		return module.Version{}, err
-	case c.Release && built.Level == "":
-		return module.Version{}, output.ErrUnnamed
-	case c.Release:
-		return built.Module(), nil
+	if !c.Release {
+		_, out, _, err := project.Build(a.ctx)
+		return module.Version{Path: out.Dir}, err
 	}
-	out := a.folder("", base)
-	built.Tree, out.Links = project.Editable(built)
-	_, err = out.Write(built.Tree, false)
-	return module.Version{Path: out.Dir}, err
+	built, err := project.Fork(a.ctx, false)
+	if err != nil {
+		return module.Version{}, err
+	}
+	return built.Released()
 }
 
 // describe prints what was done, or would be.

@@ -2,8 +2,11 @@ package git
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,28 +21,36 @@ type State struct {
 	Time time.Time
 	// Edited is whether they have changes since.
 	Edited bool
-	// Tagged is whether the tag that was asked for is on the commit that is checked out, and no file of that is edited.
-	Tagged bool
+	// Tags are on the commit that is checked out. There are none if a file of that is edited.
+	Tags []string
 }
 
-// StateOf returns the state of folders in the working copy at root. Where git finds no repository, nothing is known.
-func StateOf(ctx context.Context, root, tag string, folders []string) (s State, err error) {
-	git := func(args ...string) string {
-		out, failed := command.Output(ctx, root, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"}, "git", args...)
+// StateOf returns the state of folders in the working copy at root. Nothing is known of what is no repository; where git refuses to tell,
+// that is an error.
+func StateOf(ctx context.Context, root string, folders []string) (s State, err error) {
+	git := func(args ...string) (said string) {
 		if err == nil {
-			err = failed
+			var out []byte
+			out, err = command.Output(ctx, root, []string{"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0"}, "git", args...)
+			said = strings.TrimSpace(string(out))
 		}
-		return strings.TrimSpace(string(out))
+		return said
 	}
 	of := func(args ...string) []string { return slices.Concat(args, []string{"--"}, folders) }
 	prefix, commit := git("rev-parse", "--show-prefix"), git(of("log", "-1", "--format=%H")...)
-	if err != nil || prefix != "" || commit == "" {
-		return s, nil // no repository, or this folder is just somewhere in one, or no commit has them yet
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || err != nil && nothing.MatchString(err.Error()):
+		return s, nil
+	case err != nil || prefix != "" || commit == "":
+		return s, err // this folder is just somewhere in a repository, or no commit has these yet
 	}
-	var seconds int64
-	_, err = fmt.Sscan(git("show", "--no-patch", "--format=%ct", "HEAD"), &seconds)
+	seconds, _ := strconv.ParseInt(git("show", "--no-patch", "--format=%ct", "HEAD"), 10, 64)
 	s = State{Commit: commit[:12], Time: time.Unix(seconds, 0).UTC(), Edited: git(of("status", "--porcelain")...) != ""}
-	s.Tagged = slices.Contains(strings.Fields(git("tag", "--points-at", "HEAD")), tag) && !s.Edited &&
-		git("status", "--porcelain", "--untracked-files=no") == ""
+	if tags := git("tag", "--points-at", "HEAD"); !s.Edited && git("status", "--porcelain", "--untracked-files=no") == "" {
+		s.Tags = strings.Fields(tags)
+	}
 	return s, err
 }
+
+// nothing is what git says of a folder that is in no repository, and of a repository without commits.
+var nothing = regexp.MustCompile(`not a git repository|does not have any commits yet`)

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,7 +16,7 @@ func TestStateOf(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(done)
 	state := func(dir string) State {
-		s, err := StateOf(t.Context(), dir, "v1-fork.1", []string{"ours", "gone"})
+		s, err := StateOf(t.Context(), dir, []string{"ours", "gone"})
 		require.NoError(t, err)
 		return s
 	}
@@ -29,22 +28,21 @@ func TestStateOf(t *testing.T) {
 	g.Commit(filetree.Tree{"ours/a": nil, "theirs/a": nil}, "first")
 	first := string(g.Run("rev-parse", "HEAD"))[:12]
 	s := state(g.Dir)
-	require.Equal(t, State{Commit: first, Time: s.Time}, s)
+	require.Equal(t, State{Commit: first, Time: s.Time, Tags: []string{}}, s)
 	require.Equal(t, int64(946684800), s.Time.Unix())
 	require.Zero(t, state(filepath.Join(g.Dir, "ours")), "just a folder in a repository")
 
 	g.Commit(filetree.Tree{"ours/a": nil, "theirs/a": []byte("new")}, "second")
 	require.Equal(t, first, state(g.Dir).Commit, "the second commit changed nothing of ours")
-	g.Run("tag", "v1-fork.2")
-	require.False(t, state(g.Dir).Tagged)
 	g.Run("tag", "v1-fork.1")
-	require.True(t, state(g.Dir).Tagged)
+	require.Equal(t, []string{"v1-fork.1"}, state(g.Dir).Tags)
 	put("theirs/a", "edited")
 	s = state(g.Dir)
-	require.False(t, s.Tagged || s.Edited, "not what was tagged, but ours is as it was")
+	require.False(t, len(s.Tags) > 0 || s.Edited, "not what was tagged, but ours is as it was")
 	put("ours/b", "new")
 	require.True(t, state(g.Dir).Edited)
 	require.NoError(t, g.Err)
-	require.NoError(t, os.RemoveAll(filepath.Join(g.Dir, "ours", "b")))
-	require.False(t, state(g.Dir).Edited)
+	put(".git/config", "[core]\n\trepositoryformatversion = 9\n")
+	_, err = StateOf(t.Context(), g.Dir, []string{"ours"})
+	require.ErrorContains(t, err, "Expected git repo version <= 1, found 9", "git refuses")
 }

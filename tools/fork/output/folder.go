@@ -3,11 +3,9 @@ package output
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +20,6 @@ import (
 type Folder struct {
 	// Dir is the directory.
 	Dir string
-	// Label is how messages name Dir.
-	Label string
 	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both. Unlike symbolic ones
 	// they need no rights anywhere, and go mod vendor copies them.
 	Links map[string]string
@@ -31,23 +27,22 @@ type Folder struct {
 
 // Below returns a folder below the folder build of a repository.
 func Below(root string, folders ...string) Folder {
-	label := path.Join("build", path.Join(folders...))
-	return Folder{Dir: filepath.Join(root, filepath.FromSlash(label)), Label: label}
+	return Folder{Dir: filepath.Join(root, "build", filepath.Join(folders...))}
 }
 
 // written is a line of the manifest, in the format of sha256sum, linked one about a file that is a link.
 func written(path string, data []byte) string { return filetree.Digest(data) + "  " + path }
 func linked(path string) string               { return "# link " + path }
 
-// Write makes the tree the content of the directory. If that would lose edits nothing is written unless force is set; changed is false if
-// the directory had this content already. After a run that was cut short the next one makes the same.
-func (o Folder) Write(t filetree.Tree, force bool) (changed bool, err error) {
+// Write makes the tree the content of the directory. If that would lose edits nothing is written; changed is false if the directory had
+// this content already. After a run that was cut short the next one makes the same.
+func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
-		return false, o.unwritable(err)
+		return false, err
 	}
 	release, err := lockedfile.MutexAt(o.Dir + ".mutex").Lock()
 	if err != nil {
-		return false, o.unwritable(err)
+		return false, err
 	}
 	defer release()
 	have, err := filetree.Read(o.Dir)
@@ -57,29 +52,19 @@ func (o Folder) Write(t filetree.Tree, force bool) (changed bool, err error) {
 	before, err := os.ReadFile(o.Dir + ".manifest")
 	switch {
 	case len(have) > 0 && errors.Is(err, fs.ErrNotExist):
-		return false, problem.List{{File: o.Label, Message: "the folder was not made by mongofork: it has no manifest",
-			Mend: "move it away, or choose another folder with -o"}}
+		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away"}}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
 	differ := filetree.Changed(have, t)
 	known := strings.Split(string(before), "\n")
 	for _, path := range differ {
-		if data, exists := have[path]; exists && !force && o.edited(path, data, known) {
-			return false, problem.List{{File: o.Label,
-				Message: "the folder has edits that this build lacks, such as " + path,
-				Mend:    "copy the edits to the overlay, then go run ./tools/cmd/mongofork build --force"}}
+		if data, exists := have[path]; exists && o.edited(path, data, known) {
+			return false, problem.List{{File: o.Dir, Message: "the folder has edits that this build lacks, such as " + path,
+				Mend: "copy the edits to the overlay, remove the folder, and run the command again"}}
 		}
 	}
-	if err := o.write(t, differ, known); err != nil {
-		return false, o.unwritable(err)
-	}
-	return len(differ) > 0, nil
-}
-
-func (o Folder) unwritable(err error) error {
-	return fmt.Errorf("the output %s cannot be written: %w (make %s writable, or choose another folder with -o)", o.Label, err,
-		filepath.Dir(o.Label))
+	return len(differ) > 0, o.write(t, differ, known)
 }
 
 // edited reports whether a file is neither what was written, nor what its source is or was before it became another file, for instance

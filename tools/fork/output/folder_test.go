@@ -13,7 +13,7 @@ import (
 )
 
 func testOutput(t *testing.T) Folder {
-	return Folder{Dir: filepath.Join(t.TempDir(), "out"), Label: "out"}
+	return Folder{Dir: filepath.Join(t.TempDir(), "out")}
 }
 
 // requireTree checks the content of a folder and that nothing lies beside it
@@ -52,7 +52,7 @@ func TestOutputWrite(t *testing.T) {
 		tree    filetree.Tree
 		changes bool
 	}{{oldTree, true}, {oldTree, false}, {newTree, true}} {
-		changed, err := o.Write(step.tree, false)
+		changed, err := o.Write(step.tree)
 		require.NoError(t, err)
 		require.Equal(t, step.changes, changed)
 		requireTree(t, o, step.tree)
@@ -63,20 +63,21 @@ func TestOutputWrite(t *testing.T) {
 func TestOutputEdited(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
-	_, err := o.Write(oldTree, false)
+	_, err := o.Write(oldTree)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/one"), []byte("edited"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "notes"), nil, 0o644))
 	require.NoError(t, os.Remove(filepath.Join(o.Dir, "a/in/two")))
 	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
 
-	_, err = o.Write(newTree, false)
-	require.ErrorContains(t, err, "out: the folder has edits that this build lacks, such as a/one")
+	_, err = o.Write(newTree)
+	require.ErrorContains(t, err, o.Dir+": the folder has edits that this build lacks, such as a/one")
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
 
-	_, err = o.Write(newTree, true)
+	require.NoError(t, os.RemoveAll(o.Dir))
+	_, err = o.Write(newTree)
 	require.NoError(t, err)
 	requireTree(t, o, newTree)
 }
@@ -85,25 +86,11 @@ func TestOutputForeign(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
 	require.NoError(t, oldTree.Write(o.Dir))
-	for _, force := range []bool{false, true} {
-		_, err := o.Write(newTree, force)
-		require.EqualError(t, err,
-			"out: the folder was not made by mongofork: it has no manifest\n  fix: move it away, or choose another "+
-				"folder with -o")
-	}
+	_, err := o.Write(newTree)
+	require.EqualError(t, err, o.Dir+": the folder was not made by mongofork: it has no manifest\n  fix: move it away")
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, oldTree, got)
-}
-
-// Nobody can write a path below a regular file, not even the superuser.
-func TestOutputUnwritable(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	_, err := Folder{Dir: filepath.Join(file, "build", "out"), Label: "build/out"}.Write(newTree, false)
-	require.ErrorContains(t, err, "the output build/out cannot be written: ")
-	require.ErrorContains(t, err, "(make build writable, or choose another folder with -o)")
 }
 
 // Whatever was written before a run was cut short, the next one makes its output, whether the first or another one.
@@ -111,15 +98,15 @@ func TestOutputInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, next := range []filetree.Tree{newTree, oldTree} {
 		o := testOutput(t)
-		_, err := o.Write(oldTree, false)
+		_, err := o.Write(oldTree)
 		require.NoError(t, err)
 		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b"), 0o755))
 		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b", "three"), 0o755), "in the way")
-		_, err = o.Write(newTree, false)
-		require.ErrorContains(t, err, "cannot be written")
+		_, err = o.Write(newTree)
+		require.ErrorContains(t, err, "three")
 		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b", "three")))
 		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b")))
-		_, err = o.Write(next, false)
+		_, err = o.Write(next)
 		require.NoError(t, err)
 		requireTree(t, o, next)
 	}

@@ -1,11 +1,15 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,9 +28,6 @@ const PatchLevelFile = "version/fork.go"
 
 var patchLevel = regexp.MustCompile(`(?m)^const Fork = "(([^"]+)\.([0-9]+))"$`)
 
-// ErrUnnamed says that an overlay has no patch level, so that its fork cannot be released.
-var ErrUnnamed = errors.New(PatchLevelFile + " does not name the patch level by a constant Fork such as fork.1")
-
 // descriptions is the folder of the files that say in the module what it is, in place of what upstream says of its own. UPSTREAM and
 // VERSION in them are the base and the fork's version.
 const descriptions = "etc/module"
@@ -40,6 +41,8 @@ type Fork struct {
 	Tree filetree.Tree
 	// Time is that of the commit that it was made from.
 	Time time.Time
+	// Nameless is why git does not say what that commit is, if it refuses to.
+	Nameless error
 }
 
 // Module returns the fork's version: the base, a hyphen, and the level. As a pre-release of the base it cannot become upstream's own,
@@ -48,15 +51,24 @@ func (f Fork) Module() module.Version {
 	return module.Version{Path: f.Plan.Module.Path, Version: f.Plan.Module.Version + "-" + f.Level}
 }
 
-// NewFork names what was assembled of the overlay in root, says in it what it is, and in each of upstream's files that it was changed.
-// State tells what the working copy's repository says of a tag.
-func NewFork(root string, p *plan.Plan, tree filetree.Tree, state func(tag string) (git.State, error)) (f Fork, err error) {
-	f = Fork{Plan: p, Tree: assemble.Noticed(p.Module.Tree, tree)}
-	file := f.Tree[PatchLevelFile]
-	if err := f.name(patchLevel.FindSubmatch(file), state); err != nil {
-		return f, err
+// Released returns the fork's version as that of a release, unless it has no name of its own.
+func (f Fork) Released() (module.Version, error) {
+	if f.Level == "" {
+		return module.Version{}, errors.New(PatchLevelFile + " does not name the patch level by a constant Fork such as fork.1")
 	}
-	if f.Level != "" {
+	return f.Module(), f.Nameless
+}
+
+// NewFork names what was assembled of the overlay in root, says in it what it is, and in each of upstream's files that it was changed.
+// The state is that of the working copy. What is final has the name that the overlay has for the next release.
+func NewFork(root string, p *plan.Plan, tree filetree.Tree, state git.State, final bool) (f Fork, err error) {
+	f = Fork{Plan: p, Tree: assemble.Noticed(p.Module.Tree, tree), Time: state.Time}
+	file := f.Tree[PatchLevelFile]
+	if found := patchLevel.FindSubmatch(file); found != nil {
+		f.Level = string(found[1])
+		if !final && !slices.Contains(state.Tags, f.Module().Version) {
+			f.Level = untagged(string(found[2]), string(found[3]), state)
+		}
 		f.Tree[PatchLevelFile] = patchLevel.ReplaceAll(file, fmt.Appendf(nil, "const Fork = %q", f.Level))
 	}
 	texts, err := filetree.Read(filepath.Join(root, filepath.FromSlash(descriptions)))
@@ -70,26 +82,38 @@ func NewFork(root string, p *plan.Plan, tree filetree.Tree, state func(tag strin
 	return f, nil
 }
 
-// name finds how the fork calls itself. The commit with the release's tag has the level that the overlay names. What leads there is named
-// by its commit, after the level before: as a version it is lower than the release, and not lower than the last one.
-func (f *Fork) name(found [][]byte, state func(tag string) (git.State, error)) error {
-	if found == nil {
-		return nil
-	}
-	f.Level = string(found[1])
-	s, err := state(f.Module().Version)
-	if f.Time = s.Time; err != nil || s.Tagged {
-		return err
-	}
-	next, err := strconv.Atoi(string(found[3]))
-	f.Level = fmt.Sprintf("%s.%d.", found[2], max(next-1, 0))
+// untagged returns how a fork calls itself that leads to a release: by its commit, after the level before. As a version that is lower than
+// the release, and not lower than the last one.
+func untagged(name, number string, s git.State) string {
+	next, _ := strconv.Atoi(number) // only digits
+	level := fmt.Sprintf("%s.%d.", name, max(next-1, 0))
 	switch {
 	case s.Commit == "":
-		f.Level += "unknown"
+		return level + "unknown"
 	case s.Edited:
-		f.Level += "g" + s.Commit + ".edited"
-	default:
-		f.Level += "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
+		return level + "g" + s.Commit + ".edited"
 	}
-	return err
+	return level + "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
+}
+
+// Editable returns the fork's tree for people who work on it in the repository in root: the overlay's files by the path of those that are
+// the same, and in each of the others, which lack directives or what is upstream's place, where it comes from. No line moves.
+func (f Fork) Editable(root string) (tree filetree.Tree, same map[string]string) {
+	tree, same = maps.Clone(f.Tree), map[string]string{}
+	for _, file := range f.Plan.Overlay.Files {
+		data, ok := tree[file.Path]
+		name := filepath.Join(root, filepath.FromSlash(file.From))
+		source, err := os.ReadFile(name)
+		switch {
+		case !ok: // all of it is in upstream's files
+		case err == nil && bytes.Equal(data, source):
+			same[file.Path] = name
+		case file.Source != nil:
+			clause := "\npackage " + file.Source.AST.Name.Name
+			note := clause + " // made from " + file.From + ": edit that file, then run \"make fork\""
+			whole := "\n" + string(data) // the clause may come first
+			tree[file.Path] = []byte(strings.Replace(whole, clause+"\n", note+"\n", 1)[1:])
+		}
+	}
+	return tree, same
 }

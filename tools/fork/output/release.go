@@ -41,10 +41,11 @@ type Release struct {
 // NewRelease makes a fork and the adapters of the repository in root a release, with an SBOM and a VEX document, the lines for go.sum,
 // and SHA256SUMS. A version that ReleasedFile has with another hash is a problem.
 func NewRelease(root string, f Fork, final bool) (*Release, error) {
-	if f.Level == "" {
-		return nil, ErrUnnamed
+	version, err := f.Released()
+	if err != nil {
+		return nil, err
 	}
-	modules := []released{{f.Module(), assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
+	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
 	for _, name := range adapters {
 		a, err := adapter(root, name, f.Level)
 		switch {
@@ -64,7 +65,7 @@ func NewRelease(root string, f Fork, final bool) (*Release, error) {
 		}
 		goSum += fmt.Sprintf("%[1]s %[2]s %[3]s\n%[1]s %[2]s/go.mod %[4]s\n", m.Path, m.Version.Version, sum, goModSum)
 	}
-	at := path.Join(f.Plan.Module.Path, "@v", f.Module().Version)
+	at := path.Join(version.Path, "@v", version.Version)
 	bill, err := sbom(f, modules, goSum)
 	advisories, listErr := ReadAdvisories(root)
 	statements, vexErr := vex(advisories, f)

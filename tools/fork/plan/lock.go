@@ -2,10 +2,10 @@ package plan
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -13,47 +13,31 @@ import (
 
 // Lock pins everything that a build depends on for one version of upstream.
 type Lock struct {
-	// Module and Version name the upstream module; Sum is its hash as go.sum has it.
-	Module, Version, Sum string
-	// Entries holds the fingerprint of upstream's declaration for everything that is touched, by verb and key. The sum pins what is
-	// only used.
-	Entries map[string]string
+	// Module is upstream's with its version, Sum its hash as go.sum has it. The sum pins what is only used.
+	Module string `yaml:"module"`
+	Sum    string `yaml:"sum"`
+	// Touched holds the fingerprint of upstream's declaration for everything that is touched, by verb and key.
+	Touched map[string]string `yaml:"touched"`
 }
 
 // ParseLock reads a lock.
 func ParseLock(file string, data []byte) (*Lock, error) {
-	l := &Lock{Entries: map[string]string{}}
-	wrong := func(what string) error {
-		return problem.List{{File: file, Message: what, Mend: "restore the file from version control, then make lock"}}
+	l := &Lock{}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	decoder.KnownFields(true)
+	err := decoder.Decode(l)
+	if err == nil && (l.Module == "" || l.Sum == "") {
+		err = errors.New("it lacks the module or its sum")
 	}
-	for line := range strings.Lines(string(data)) {
-		words := strings.Fields(line)
-		switch {
-		case len(words) == 3 && words[0] == "module":
-			l.Module, l.Version = words[1], words[2]
-		case len(words) == 2 && words[0] == "sum":
-			l.Sum = words[1]
-		case len(words) == 4 && strings.HasPrefix(words[3], "sha256:"):
-			l.Entries[strings.Join(words[:3], " ")] = words[3]
-		default:
-			return nil, wrong(fmt.Sprintf("the line %q is wrong", strings.TrimSpace(line)))
-		}
-	}
-	if l.Module == "" || l.Sum == "" {
-		return nil, wrong("the lock lacks the module or its sum")
+	if err != nil {
+		return nil, problem.List{{File: file, Message: fmt.Sprintf("the lock is wrong: %v", err),
+			Mend: "restore the file from version control, then make lock"}}
 	}
 	return l, nil
 }
 
-// Format returns the lock's text: the base first, then one line per entry in order, so that changes merge line by line.
-func (l *Lock) Format() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "module %s %s\nsum %s\n", l.Module, l.Version, l.Sum)
-	for _, e := range slices.Sorted(maps.Keys(l.Entries)) {
-		fmt.Fprintf(&b, "%s %s\n", e, l.Entries[e])
-	}
-	return b.Bytes()
-}
+// Format returns the lock's text: one line per declaration in order, so that changes merge line by line.
+func (l *Lock) Format() ([]byte, error) { return yaml.Marshal(l) }
 
 // touches returns the plan's touches by the names of the entries that they ask for.
 func (p *Plan) touches() map[string]Touch {
@@ -66,29 +50,29 @@ func (p *Plan) touches() map[string]Touch {
 
 // NewLock pins a plan as it is.
 func NewLock(p *Plan) (l *Lock, err error) {
-	l = &Lock{Module: p.Module.Path, Version: p.Module.Version, Entries: map[string]string{}}
+	l = &Lock{Module: p.Module.String(), Touched: map[string]string{}}
 	for name, t := range p.touches() {
-		l.Entries[name] = syntax.Fingerprint(t.All...)
+		l.Touched[name] = syntax.Fingerprint(t.All...)
 	}
 	l.Sum, err = p.Module.Sum()
 	return l, err
 }
 
-// Check compares the plan with the lock's entries, both ways if the plan is known to be complete.
+// Check compares the plan with the lock, both ways if the plan is known to be complete.
 func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	var ps problem.List
 	now := plan.touches()
 	for name, t := range now {
-		said, locked := "not in the lock", l.Entries[name]
+		said, locked := "not in the lock", l.Touched[name]
 		if locked == syntax.Fingerprint(t.All...) {
 			continue
 		} else if locked != "" {
 			said = "upstream's declaration changed since the lock"
 		}
 		ps.Add(t.File.Path, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
-			t.How, t.Key.Name, said, l.Version, syntax.Places(t.All))
+			t.How, t.Key.Name, said, plan.Module.Version, syntax.Places(t.All))
 	}
-	for name := range l.Entries {
+	for name := range l.Touched {
 		if _, named := now[name]; complete && !named {
 			ps.Add(file, 0, "make lock", "%s is locked, but no directive of the overlay names it", name)
 		}

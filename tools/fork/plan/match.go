@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"path"
@@ -66,20 +67,28 @@ type matcher struct {
 	owner    map[syntax.Key]*syntax.Decl
 }
 
-// packageOf returns the package part of the keys of one of our files, and upstream's package.
+// packageOf returns the package part of the keys of one of our files, and upstream's package or, where it lacks the folder, ours.
 func (mt *matcher) packageOf(f *syntax.File) (string, *syntax.Package) {
 	folder := path.Dir(f.Path)
 	p := mt.plan.Module.Package(folder)
-	if p.Name == "" { // upstream lacks the folder
-		p = syntax.NewPackage(folder, []*syntax.File{f})
+	if p.Name == "" {
+		var ours []*syntax.File
+		for _, file := range mt.plan.Overlay.Files {
+			if file.Source != nil && path.Dir(file.Path) == folder {
+				ours = append(ours, file.Source)
+			}
+		}
+		p = syntax.NewPackage(folder, ours)
 	}
-	if pkg, ok := p.PackageOf(f); ok {
-		return pkg, p
+	pkg, ok := p.PackageOf(f)
+	if !ok && !f.Ignored() {
+		mt.problems.Add(f.Path, f.Line(f.AST.Package), "write package "+p.Name, "the file is of package %s in the folder of package %s",
+			f.AST.Name.Name, p.Name)
 	}
-	return folder, p // another package clause is the compiler's to refuse
+	return cmp.Or(pkg, folder), p
 }
 
-// file checks the file's name and completes its keys.
+// file checks the file's name and package and completes its keys.
 func (mt *matcher) file(f *File) {
 	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
 		mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)

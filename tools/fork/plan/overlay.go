@@ -1,25 +1,26 @@
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 )
 
-// Overlay is what this repository lays over the upstream module: the files for the chosen base, in the order of their paths.
-type Overlay struct{ Files []*File }
+// Overlay is what this repository lays over the upstream module.
+type Overlay struct {
+	// Files are those for the chosen base, in the order of their paths.
+	Files []*File
+	// Bases are those that the repository has. Each file has to be for one of them, unless it is for the chosen one.
+	Bases []string
+}
 
 // File is one file of the overlay.
 type File struct {
@@ -52,16 +53,16 @@ func ReadFolders(root string) ([]string, error) {
 }
 
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Problems are about files that cannot be used.
-func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
+func ReadOverlay(root, version string, bases ...string) (*Overlay, problem.List, error) {
 	folders, err := ReadFolders(root)
 	if err != nil {
 		return nil, nil, err
 	}
-	moved, err := readPaths(root, filepath.Join("etc", "bases", version, "paths"))
+	moves, err := readMoves(root, filepath.Join("etc", "bases", version, "paths"))
 	if err != nil {
 		return nil, nil, err
 	}
-	o, ps, repository := &Overlay{}, problem.List{}, os.DirFS(root)
+	o, ps, repository := &Overlay{Bases: bases}, problem.List{}, os.DirFS(root)
 	for _, folder := range folders {
 		err := fs.WalkDir(repository, folder, func(name string, e fs.DirEntry, err error) error {
 			base := path.Base(name)
@@ -76,7 +77,7 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 				return nil
 			default:
 				data, err := fs.ReadFile(repository, name)
-				at, text := inPlace(moved, name, data)
+				at, text := moves.apply(name, data)
 				if f := o.ReadFile(at, text, version, &ps); err == nil && f != nil {
 					f.From = name
 					o.Files = append(o.Files, f)
@@ -95,44 +96,8 @@ func ReadOverlay(root, version string) (*Overlay, problem.List, error) {
 	return o, ps, nil
 }
 
-// readPaths reads which folders a base has elsewhere; none if there is no such file. A package keeps its name, by which it is imported.
-func readPaths(root, file string) (moved map[string]string, err error) {
-	table, err := os.ReadFile(filepath.Join(root, file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = yaml.Unmarshal(table, &moved)
-	}
-	for here, there := range moved {
-		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
-			err = fmt.Errorf("%s: %s: give a folder of the overlay, and another that ends with the same name", here, there)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return moved, nil
-}
-
-// inPlace returns where a base has a file of the overlay, and its text with the imports of there. A base may have folders elsewhere, such
-// as those below x, which upstream calls unstable.
-func inPlace(moved map[string]string, name string, data []byte) (string, []byte) {
-	for here, there := range moved {
-		if file, below := strings.CutPrefix(name, here+"/"); below {
-			name = there + "/" + file
-		}
-		imported := regexp.MustCompile(`("[^"\n]+/)` + regexp.QuoteMeta(here) + `(/[^"\n]*)?"`)
-		data = imported.ReplaceAll(data, []byte("${1}"+there+`${2}"`))
-	}
-	if sorted, err := format.Source(data); len(moved) > 0 && err == nil && syntax.IsGoFile(name) {
-		data = sorted
-	}
-	return name, data
-}
-
 // ReadFile reads one overlay file; nil if it is for other bases or unusable.
-func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.List) *File {
+func (o *Overlay) ReadFile(name string, data []byte, version string, ps *problem.List) *File {
 	if !syntax.IsGoFile(name) {
 		return &File{Path: name, Data: data}
 	}
@@ -142,7 +107,10 @@ func (*Overlay) ReadFile(name string, data []byte, version string, ps *problem.L
 		return nil
 	}
 	f := &File{Path: name, Data: data, Source: source, Decls: source.Decls}
-	if !f.readDirectives(ps).Holds(version) {
+	if versions := f.readDirectives(ps); !versions.Holds(version) {
+		if o.Bases != nil && !slices.ContainsFunc(o.Bases, versions.Holds) {
+			ps.Add(name, 0, "correct its //fork:base line, or remove the file", "it is for none of the bases %s", strings.Join(o.Bases, ", "))
+		}
 		return nil
 	}
 	if !syntax.IsFormatted(data) { // what is spliced into upstream's files keeps its bytes

@@ -56,6 +56,9 @@ func Parse(name string, src []byte) (*File, error) {
 // IsTest reports whether only tests compile the file.
 func (s *File) IsTest() bool { return strings.HasSuffix(s.Path, "_test.go") }
 
+// Ignored reports whether the file is a program that go generate runs.
+func (s *File) Ignored() bool { return slices.Contains(strings.Fields(s.Constraint), "ignore") }
+
 // Decl returns the declaration of this name, Type.Method for a method; nil if there is none.
 func (s *File) Decl(name string) *Decl {
 	for _, d := range s.Decls {

@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Package holds the declarations of one folder of the module.
 type Package struct {
@@ -20,8 +17,8 @@ type Package struct {
 func NewPackage(folder string, files []*File) *Package {
 	p := &Package{Folder: folder, Files: files, decls: map[Key][]*Decl{}}
 	for _, f := range files {
-		if slices.Contains(strings.Fields(f.Constraint), "ignore") {
-			continue // a program that go generate runs
+		if f.Ignored() {
+			continue
 		}
 		if !f.IsTest() {
 			p.Name = f.AST.Name.Name
