@@ -106,13 +106,9 @@ var rules = []rule{
 		return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
 	}},
 	{text: "a call outlives its deadline", broken: outlives},
-	{text: "a storm of connections", broken: func(plan trial.Plan, up, fork traces) bool {
+	{text: "a storm of connections", broken: func(_ trial.Plan, up, fork traces) bool {
 		opened := func(t trial.Trace) int { return t.Opened }
-		allowed := 100 + 10*up.most(opened)
-		if plan.Has("withTransaction") {
-			allowed += 250 // it begins again twice a second, for two minutes
-		}
-		return fork.least(opened) > allowed
+		return fork.least(opened) > 100+10*up.most(opened)+fork.most(begun)
 	}},
 	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
@@ -179,6 +175,18 @@ var features = []rule{
 	{text: "a read returns what is not there", call: func(o trial.Outcome) bool { return o.Wrong }},
 }
 
+// begun is how many connections WithTransaction may ask for while it begins again, each time after a backoff of 250 ms on the average, with
+// one for the transaction, and one for the check of a server that follows if that is not established.
+func begun(t trial.Trace) (connections int) {
+	const each, backoff = 2, 250 * time.Millisecond
+	for _, o := range t.Outcomes {
+		if o.Kind == "withTransaction" {
+			connections += each * int((o.End-o.Start)/backoff)
+		}
+	}
+	return connections
+}
+
 func outlives(plan trial.Plan, up, fork traces) bool {
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
 		allowed := up.longest(i, trial.Outcome.Overrun) + roundTrip
@@ -205,7 +213,6 @@ func leavesOpen(_ trial.Plan, up, fork traces) bool {
 }
 
 func failsAlone(plan trial.Plan, up, fork traces) bool {
-	const endless = 100 // attempts, as upstream's newest may have after code 391
 	if !plan.OnlyOverloads() && up.all(func(t trial.Trace) bool { return len(t.Lost) > 0 }) {
 		return false // upstream v2.5.0 makes no retries, which would meet the other faults
 	}
@@ -215,10 +222,9 @@ func failsAlone(plan trial.Plan, up, fork traces) bool {
 			!f.Unhurried() && strings.Contains(f.Error, ": interrupted during the backoff before a retry: ")
 		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 			// Upstream v2.5.0 takes a rejection for a success. With a deadline it has no limit, and uses up what goes
-			// wrong.
+			// wrong; so has the newest after code 391.
 			return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&
-				!t.BeyondLimit(fork[0].Limit) &&
-				t.Outcomes[i].Attempts < endless
+				!t.BeyondLimit(fork[0].Limit) && t.Outcomes[i].Attempts <= f.Attempts+fork[0].Limit
 		})
 	})
 }

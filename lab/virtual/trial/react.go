@@ -68,6 +68,7 @@ func (a *application) react(ctx context.Context, event string) {
 			return
 		}
 		c.ID, c.Kind = c.ID+monitors, monitor
+		a.note(func() { delete(a.calls, c.ID) }) // this one's attempts are not more of the last one's
 		ctx, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 		defer cancel()
 		time.AfterFunc(m.Asks+asideOf(c.ID), cancel)

@@ -121,6 +121,10 @@ var ofCalls = []Difference{
 		Fork: found, When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && some(i.Fork.On, found)
 		}},
+	// It connects for minPoolSize; if that fails, it checks the server at once.
+	{Row: "a new pool", Apart: true, Ends: "none", Up: found, When: func(i *Instant) bool {
+		return i.Plan.Has("minPoolSize") && some(i.Up.Before, `^\(connection closed: .*`+handshake) && slices.Contains(i.Fork.On, i.Up.Only[0])
+	}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
 	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", When: func(i *Instant) bool {
 		const fails = handshake + `|incomplete read of message header`
@@ -173,8 +177,9 @@ var ofCalls = []Difference{
 			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
 				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `) ||
-				// upstream's next batch needs the connection
-				i.Plan.faulty(func(f Fault) bool { return f.cuts() && (f.On == "getMore" || f.On == "bulkWrite") })
+				// upstream's next batch needs the connection, or is under way when all are reset
+				i.Plan.faulty(func(f Fault) bool { return f.What == Reset || f.cuts() && (f.On == "getMore" || f.On == "bulkWrite") }) &&
+					some(slices.Concat(i.Up.On, i.Fork.On), `^failed (getMore|bulkWrite).* network`)
 		}},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {

@@ -249,8 +249,8 @@ func (a *application) trace() Trace {
 }
 
 // held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; monitors
-// and authentication take their time; and what ends a transaction of WithTransaction has the client's Timeout anew, and its last attempt
-// the time that a connection takes.
+// and authentication take their time; and what ends a transaction of WithTransaction has the client's Timeout anew, and each of its
+// attempts the time that a connection takes, which only backoffs do not have.
 func (a *application) held(o Outcome) (until time.Duration) {
 	const handshakeAndCommand = 3 * time.Millisecond
 	const authentication = 2 * time.Millisecond
@@ -268,8 +268,8 @@ func (a *application) held(o Outcome) (until time.Duration) {
 		if o.Ending > 0 {
 			until = max(until, max(o.Ending, o.Start+o.Deadline+o.Cancel)+a.plan.timeout())
 		}
-		if connect := a.plan.number("connectTimeoutMS", 0); connect > 0 && until > 0 { // the last attempt begins before its backoffs end
-			until += time.Duration(connect)*time.Millisecond + handshakeAndCommand
+		if connect := a.plan.number("connectTimeoutMS", 0); connect > 0 && until > 0 {
+			until += time.Duration(1+a.plan.limit()) * (time.Duration(connect)*time.Millisecond + handshakeAndCommand)
 		}
 	}
 	return until

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,6 +42,11 @@ var ofTransactions = []Difference{
 	{Row: "`WithTransaction`, context with a deadline", Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
 		return i.Call.Deadline > 0 && i.At >= (i.Start+min(i.Call.Deadline, transactionsAtMost)).Truncate(time.Microsecond) &&
 			i.Fork.says("is", "context deadline exceeded")
+	}},
+	// The newest has only the client's Timeout.
+	{Row: "`WithTransaction`, context with a deadline", Apart: true, Kinds: within, Ends: "up", When: func(i *Instant) bool {
+		return i.Plan.timeout() > 0 && i.At >= (i.Start+i.Plan.timeout()).Truncate(time.Microsecond) &&
+			i.At < i.Start+i.Call.Deadline && i.Up.says("error", `^mongo\.timeoutError "operation timed out: `)
 	}},
 
 	// Its have not the client's Timeout.
@@ -134,6 +140,9 @@ var ofCommits = []Difference{
 		When: func(i *Instant) bool {
 			return i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" || f.On == "count" })
 		}},
+	// Its has another one than the first, which was never sent, if the command of a monitor was sent again meanwhile.
+	{Row: wasSent, Kinds: "commitAgain", Ends: "none", Up: commitSeen + `.*` + majority, Fork: commitSeen, But: writeConcern,
+		When: func(i *Instant) bool { return i.Plan.Monitor.Asks > 0 && !some(i.Fork.Only, majority) }},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
 		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&
@@ -159,6 +168,11 @@ var ofCommits = []Difference{
 	// It stays pinned, and so needs no other connection.
 	{Row: unpinned, Apart: true, Kinds: transactions, Ends: "none", Up: commits, Fork: commits, When: func(i *Instant) bool {
 		return i.routed() && (i.unknown() || i.Call.Kind == "commitAgain") && some(i.Fork.On, commits)
+	}},
+	// And the next call that connection, which the fork closes once it has been idle.
+	{Row: unpinned, Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
+		return i.Plan.Proxied() && i.Plan.Has("maxIdleTimeMS") && i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" }) &&
+			slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,
 		Fork: commitSeen + `.*writeConcern: \{` + majority + `\}.* maxTimeMS: `,
