@@ -36,8 +36,8 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 	return "", ""
 }
 
-// numbers are those of sessions and transactions, of which either driver may have had more, and times of the cluster.
-var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime): (\d+|\{[^}]*\}+)`)
+// numbers are those of sessions, transactions, cursors and events, of which either driver may have had more, and times of the cluster.
+var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime|getMore|cursors|"next"): (\d+|\[?\{[^}]*\}+\]?)`)
 
 // took is how long a command took.
 var took = regexp.MustCompile(` in \S+$`)

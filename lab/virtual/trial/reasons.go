@@ -126,7 +126,7 @@ var ofCalls = []Difference{
 		return i.Plan.Has("minPoolSize") && some(i.Up.Before, `^\(connection closed: .*`+handshake) && slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
-	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", When: func(i *Instant) bool {
+	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", Up: `^(started|failed) killCursors`, When: func(i *Instant) bool {
 		const fails = handshake + `|incomplete read of message header`
 		return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) && (!i.Up.ends() || i.Up.says("error", fails)) &&
 			(!i.Fork.ends() || i.Fork.says("error", fails) && i.adds(`SystemOverloadedError|RetryableError`))

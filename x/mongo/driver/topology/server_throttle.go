@@ -79,10 +79,10 @@ func (t *Topology) lessLoaded(suitable []description.Server) []description.Serve
 	switch {
 	case oneServer == nil || otherServer == nil:
 		return []description.Server{one, other}
-	case otherServer.load() < oneServer.load():
-		return []description.Server{other}
-	default:
+	case oneServer.load() < otherServer.load():
 		return []description.Server{one}
+	default:
+		return []description.Server{other}
 	}
 }
 
