@@ -208,6 +208,11 @@ var examplesOfCalls = []example{
 
 	{"deprioritized servers", "the second retry", in("sharded:2", of("find")), l("started find", "failed find: 1", "failed find: 2"),
 		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 1")},
+	{"deprioritized servers", "after two write concern errors",
+		in("sharded:2", failing(trial.Fault{What: trial.Concern, On: "update"}, of("updateOne"))), l("succeeded update", "succeeded update"),
+		l("127.0.0.1:27017 sees update: 1"), l(next, "127.0.0.1:27018 sees update: 1")},
+	{"", "after one", in("sharded:2", failing(trial.Fault{What: trial.Concern, On: "update"}, of("updateOne"))), l("succeeded update"),
+		l("127.0.0.1:27017 sees update: 1"), l(next, "127.0.0.1:27018 sees update: 1")},
 	{"", "the first retry", in("sharded:2", of("find")), l("started find", "failed find: 1"),
 		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 1")},
 	{"deprioritized servers", "a connection for the third command", in("sharded:2", of("find")), l("failed find: 1", "failed find: 2"),

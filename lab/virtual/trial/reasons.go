@@ -109,12 +109,12 @@ var ofCalls = []Difference{
 	// It avoids the last router only, and so takes turns.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
 		When: func(i *Instant) bool {
-			return i.elsewhere() && count(i.Up.Before, `^failed `) > 1 && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
+			return i.elsewhere() && i.failures() > 1 && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
 		}},
 
 	// So another command begins later with the fork, which needs a connection.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return i.Plan.Topology == "sharded:2" && count(i.Up.Before, `^failed `) > 1 && slices.Contains(i.Fork.On, i.Up.Only[0])
+		return i.Plan.Topology == "sharded:2" && i.failures() > 1 && slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
@@ -228,6 +228,16 @@ var ofCalls = []Difference{
 // reauthenticates reports whether a command fails with code 391.
 func (i *Instant) reauthenticates() bool {
 	return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 })
+}
+
+// failures returns how many commands of the call have failed before with upstream, be it by a write concern error.
+func (i *Instant) failures() (n int) {
+	for _, f := range i.Plan.Faults {
+		if f.What == Concern {
+			n += count(i.Up.Before, `^succeeded `+f.On)
+		}
+	}
+	return n + count(i.Up.Before, `^failed `)
 }
 
 // elsewhere reports whether a command goes to one of two routers with upstream, and to the other with the fork.
