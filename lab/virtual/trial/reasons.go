@@ -106,15 +106,15 @@ var ofCalls = []Difference{
 			return i.Plan.Has("retryReads=false") && i.hurries() && i.Fork.says("error", `.`) && some(i.Up.On,
 				`^(started aggregate|is (`+expired+`))`)
 		}},
-	// It avoids the last router only, and so takes turns.
+	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
 		When: func(i *Instant) bool {
-			return i.elsewhere() && i.failures() > 1 && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
+			return i.elsewhere() && i.failures() > i.avoided() && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
 		}},
 
 	// So another command begins later with the fork, which needs a connection.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return i.Plan.Topology == "sharded:2" && i.failures() > 1 && slices.Contains(i.Fork.On, i.Up.Only[0])
+		return i.Plan.Topology == "sharded:2" && i.failures() > i.avoided() && slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
@@ -238,6 +238,14 @@ func (i *Instant) failures() (n int) {
 		}
 	}
 	return n + count(i.Up.Before, `^failed `)
+}
+
+// avoided returns how many routers upstream avoids: a change stream none.
+func (i *Instant) avoided() int {
+	if i.Call.Kind == "watch" {
+		return 0
+	}
+	return 1
 }
 
 // elsewhere reports whether a command goes to one of two routers with upstream, and to the other with the fork.
