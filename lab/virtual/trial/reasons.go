@@ -103,8 +103,8 @@ var ofCalls = []Difference{
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
 		When: func(i *Instant) bool {
-			return i.Plan.Has("retryReads=false") && i.hurries() && i.Fork.says("error", `.`) && some(i.Up.On,
-				`^(started aggregate|is (`+expired+`))`)
+			return i.Plan.Has("retryReads=false") && i.hurries() && (i.Fork.failed("aggregate") || i.Fork.says("error", `^`+unsent)) &&
+				some(i.Up.On, `^(started aggregate|is (`+expired+`))`)
 		}},
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
@@ -159,7 +159,8 @@ var ofCalls = []Difference{
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
 		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
-			(!i.Fork.ends() || i.Fork.says("is", transient+`|RetryableWriteError|`+expired))
+			(!i.Fork.ends() || i.Fork.says("is", transient+`|RetryableWriteError|`+expired) &&
+				i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`))
 	}},
 	// And so the command of a monitor, which has the transaction's session.
 	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
@@ -223,6 +224,15 @@ var ofCalls = []Difference{
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,
 		When: func(i *Instant) bool { return len(i.Up.Only) == 0 && len(i.Fork.Only) == 1 && len(i.Fork.rest()) == 1 }},
+}
+
+// failed reports whether the call's error is that with which a command of it has failed.
+func (s Side) failed(command string) bool {
+	return slices.ContainsFunc(slices.Concat(s.Before, s.All), func(line string) bool {
+		failure, ok := strings.CutPrefix(line, "failed "+command+": ")
+		quoted := re(`".*"`).FindString(failure)
+		return ok && strings.HasSuffix(s.end("error"), quoted)
+	})
 }
 
 // reauthenticates reports whether a command fails with code 391.
