@@ -71,7 +71,7 @@ var ofCalls = []Difference{
 		return i.Up.says("error",
 			`^(context\.deadlineExceededError|\*errors\.errorString) "context (deadline exceeded|canceled)"$`) &&
 			i.adds(`network|RetryableWriteError|`+transient) && strings.Contains(i.Fork.end("error"), noTime) &&
-			i.Up.end("returns") == i.Fork.end("returns") && some(i.Fork.Before, `^failed `)
+			i.Up.end("returns") == i.Fork.end("returns") && some(i.Fork.Before, `^failed |`+unfit)
 	}},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
@@ -178,9 +178,10 @@ var ofCalls = []Difference{
 			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
 				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `) ||
-				// upstream's next batch needs the connection, or is under way when all are reset
-				i.Plan.faulty(func(f Fault) bool { return f.What == Reset || f.cuts() && (f.On == "getMore" || f.On == "bulkWrite") }) &&
-					some(slices.Concat(i.Up.On, i.Fork.On), `^failed (getMore|bulkWrite).* network`)
+				// upstream's next batch needs the connection, or is under way when something happens to all
+				i.Plan.faulty(func(f Fault) bool {
+					return f.is(Reset, StepDown) || f.cuts() && (f.On == "getMore" || f.On == "bulkWrite")
+				}) && some(slices.Concat(i.Up.On, i.Fork.On), `^failed (getMore|bulkWrite): .* (network|RetryableWriteError)`)
 		}},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {
