@@ -82,21 +82,18 @@ var always = []rule{
 		run: func(t trial.Trace) bool { return t.Early > 0 }},
 	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		run: func(t trial.Trace) bool { return t.Unstarted > 0 }},
-	{text: "an acknowledged write is lost that is not with upstream", broken: func(_ trial.Plan, up, fork traces) bool {
-		lost := func(t trial.Trace) int { return len(t.Lost) }
-		return fork.least(lost) > up.most(lost)
-	}},
-	{text: "a write took place twice that does not with upstream", broken: func(_ trial.Plan, up, fork traces) bool {
-		twice := func(t trial.Trace) int { return len(t.Twice) }
-		return fork.least(twice) > up.most(twice)
-	}},
+	{text: "an acknowledged write is lost that is not with upstream", broken: more(func(t trial.Trace) int { return len(t.Lost) })},
+	{text: "a write took place twice that does not with upstream", broken: more(func(t trial.Trace) int { return len(t.Twice) })},
 	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
-	{text: "a connection is not returned", broken: func(_ trial.Plan, up, fork traces) bool {
-		held := func(t trial.Trace) int { return t.Held }
-		return fork.most(held) > up.most(held) // upstream keeps that of a cursor whose reply has a write concern error
-	}},
+	// Upstream keeps that of a cursor whose reply has a write concern error.
+	{text: "a connection is not returned", broken: more(func(t trial.Trace) int { return t.Held })},
 	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		run: func(t trial.Trace) bool { return t.Changed > 0 }},
+}
+
+// more reports whether one of the fork's runs has more of these than each of upstream's.
+func more(of func(trial.Trace) int) func(trial.Plan, traces, traces) bool {
+	return func(_ trial.Plan, up, fork traces) bool { return fork.most(of) > up.most(of) }
 }
 
 var rules = []rule{
