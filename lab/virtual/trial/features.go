@@ -178,7 +178,7 @@ func (s source) batches(p *Plan) {
 
 // connections are kept by other rules.
 func (s source) connections(p *Plan) {
-	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib"))
+	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib", "w=0"))
 }
 
 // givenUp cancels calls during a backoff, or gives them a deadline then.

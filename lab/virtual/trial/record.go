@@ -143,6 +143,9 @@ func (r *recorder) command(c virtual.Command) {
 			if n := r.number("", string(e.Value().Value)); r.ordered {
 				fields = append(fields, fmt.Sprintf("lsid: %d", n))
 			}
+		case e.Key() == "endSessions":
+			ended, _ := e.Value().Array().Values()
+			fields = append(fields, fmt.Sprintf("endSessions: %d", len(ended)))
 		case c.Name == "endSessions", slices.Contains(volatile, e.Key()), e.Key() == "txnNumber" && !r.ordered:
 			fields = append(fields, e.Key())
 		case e.Key() == "txnNumber": // a driver may leave some out

@@ -244,7 +244,7 @@ func (a *application) trace() Trace {
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
 	}
-	t.account(a.done, a.isThere)
+	t.account(a.plan.Has("w=0"), a.done, a.isThere)
 	return t
 }
 
@@ -277,13 +277,14 @@ func (a *application) held(o Outcome) (until time.Duration) {
 
 // account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for,
 // isThere whether they have a document.
-func (t *Trace) account(done func(Call) int64, isThere func(id int) bool) {
+func (t *Trace) account(unacknowledged bool, done func(Call) int64, isThere func(id int) bool) {
 	for i, o := range t.Outcomes {
 		n := done(o.Call)
 		t.Outcomes[i].Done = kinds[o.Kind].effect != nothing && n > 0
 		switch {
 		case kinds[o.Kind].effect != nothing && n > 1:
 			t.Twice = append(t.Twice, o.ID)
+		case unacknowledged:
 		case kinds[o.Kind].effect != nothing && n == 0 && o.OK(),
 			o.OK() && slices.ContainsFunc(o.written(), func(i int) bool { return !isThere(o.id(i)) }):
 			t.Lost = append(t.Lost, o.ID)

@@ -71,7 +71,7 @@ func TestLostAndTwice(t *testing.T) {
 		{Call: Call{ID: 8, Kind: "insertMany", N: 2}}, {Call: Call{ID: 9, Kind: "bulkWrite", N: 1}},
 		{Call: Call{ID: 10, Kind: "insertMany", N: 2}, Error: "x"},
 	}}
-	trace.account(func(c Call) int64 { return map[int]int64{2: 2, 3: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 1}[c.ID] },
+	trace.account(false, func(c Call) int64 { return map[int]int64{2: 2, 3: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 1}[c.ID] },
 		func(id int) bool { return slices.Contains([]int{70, 71, 80, 91, 100}, id) })
 	assert.Equal(t, []int{1, 8, 9}, trace.Lost, "81 and 93 are not there")
 	assert.Equal(t, []int{2}, trace.Twice)
