@@ -81,8 +81,15 @@ test: timed-trees ## Run everything that a change has to pass, or some suites: m
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 
+# The overload lab, as a program.
+LAB := build/lab
+
+.PHONY: lab-program
+lab-program:
+	@go -C lab build -o ../$(LAB) ./cmd/lab
+
 .PHONY: suites
-suites: rig
+suites: rig lab-program
 	$(HELD) $(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
 # WITH begins a go command in a module, with the driver in a folder below build, or in another one if that is given; programs go to the
@@ -167,9 +174,14 @@ check-bases: ## Check, compile and test the fork on every base, as far as no ser
 server: rig ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
 	$(HELD) $(RIG) server
 
+# FRONTED is a lab before members that it starts, or before one server.
+FRONTED = $(if $(filter-out replicaset%,$(TOPOLOGY)),$(RIG) server --topology replicaset:1 -- $(LAB) serve,$(LAB) serve \
+	--mongod "$$($(RIG) mongod)" --dir build/server)
+
 .PHONY: lab
-lab: rig ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
-	$(HELD) $(RIG) server --lab $(or $(TOPOLOGY),members:3)
+lab: rig lab-program ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
+	@mkdir -p build/server
+	$(HELD) $(FRONTED) --topology $(or $(TOPOLOGY),replicaset:3)
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
 SECONDS ?= 120

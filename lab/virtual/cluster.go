@@ -187,8 +187,8 @@ func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
 // Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
-	endpoints := c.spec.Endpoints(c.hosts)
-	uri := connstring.With(endpoints[len(endpoints)-1].URI, uriOptions...)
+	uris := c.spec.URIs(c.hosts)
+	uri := connstring.With(uris[len(uris)-1], uriOptions...)
 	return options.Client().ApplyURI(uri).SetDialer(&c.network)
 }
 

@@ -104,3 +104,25 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	}
 	return out, err
 }
+
+// grace is the time between the interrupt and the kill of a command.
+const grace = 10 * time.Second
+
+// PassThrough runs a command, which may begin with "--", with our input and output, and with env added to our environment. The error of a
+// failed command has its exit code.
+func PassThrough(ctx context.Context, env, command []string) error {
+	if command[0] == "--" && len(command) > 1 {
+		command = command[1:]
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	// Interrupt it as we were, and give it time: it may have children to stop.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	cmd.Env = append(append(os.Environ(), env...), EndWith+"="+strconv.Itoa(os.Getpid()))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {
+		return nil // it ended as it was asked to, although Run returns an error
+	}
+	return fmt.Errorf("%s: %w", command[0], err)
+}

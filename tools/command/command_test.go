@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestRun(t *testing.T) {
@@ -108,5 +110,37 @@ func TestEndWith(t *testing.T) {
 		assert.True(t, lines.Scan())
 		assert.Equal(t, "told to end", lines.Text(), script)
 		assert.Error(t, shell.Wait())
+	}
+}
+
+func TestPassThrough(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	t.Parallel()
+	output := filepath.Join(t.TempDir(), "uri")
+	err := PassThrough(t.Context(), []string{"MONGODB_URI=mongodb://there"},
+		[]string{"--", "sh", "-c", `printf %s "$MONGODB_URI" > "$1"; exit 7`, "sh", output})
+	var failed *exec.ExitError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, 7, failed.ExitCode())
+	uri, err := os.ReadFile(output)
+	require.NoError(t, err)
+	assert.Equal(t, "mongodb://there", string(uri))
+	assert.ErrorIs(t, PassThrough(t.Context(), nil, []string{"no-such-command-anywhere"}), exec.ErrNotFound)
+
+	for code := range 2 { // that of a command that is asked to end
+		ready := filepath.Join(t.TempDir(), "ready")
+		require.NoError(t, exec.Command("mkfifo", ready).Run())
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			// Opening the pipe waits until the command opens it, which it does once it handles the signal.
+			if _, err := os.ReadFile(ready); err == nil {
+				cancel()
+			}
+		}()
+		script := fmt.Sprintf(`trap 'exit %d' TERM; : > "$1"; while :; do sleep 0.05; done`, code)
+		assert.Equal(t, code == 0, PassThrough(ctx, nil, []string{"sh", "-c", script, "sh", ready}) == nil)
+		cancel()
 	}
 }

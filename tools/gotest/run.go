@@ -22,6 +22,8 @@ type Command struct {
 	Flags []string
 	// Run is the argument of -run. Empty runs every test.
 	Run string
+	// Through, unless empty, is a program with its first arguments that runs the go command, and passes its output through.
+	Through []string
 	// Packages are the packages to test.
 	Packages []string
 }
@@ -40,7 +42,8 @@ func (c Command) args() []string {
 
 // Go runs the command with the go command on the PATH. It is an error if no test could be run, but not if tests fail.
 func Go(ctx context.Context, c Command) (Result, error) {
-	cmd := process.Command(ctx, c.Dir, c.Env, "go", c.args()...)
+	words := slices.Concat(c.Through, []string{"go"}, c.args())
+	cmd := process.Command(ctx, c.Dir, c.Env, words[0], words[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()

@@ -2,15 +2,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/topology"
@@ -18,25 +21,16 @@ import (
 )
 
 type serveCmd struct {
-	Topology string `help:"What clients see: members:N, a real replica set, by default of three if there is a mongod; or standalone, the default before a server, sharded:N or loadbalanced:N, made of it."`
-	Backend  string `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host; for all topologies but members:N."`
-	Mongod   string `type:"existingfile" placeholder:"FILE" help:"Start the members of the topology members:N with this mongod."`
-	Dir      string `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
+	Topology string   `help:"What clients see of the server behind: standalone, the default, sharded:N or loadbalanced:N; of a mongod, replicaset:N, by default of three members."`
+	Backend  string   `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host."`
+	Mongod   string   `type:"existingfile" placeholder:"FILE" help:"Start real members with this mongod instead."`
+	Dir      string   `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
+	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with the lab's connection string in MONGODB_URI (after --). Without one, print it and serve until interrupted."`
 }
 
-// Run serves until the context ends.
+// Run serves until the context or the command ends.
 func (c *serveCmd) Run(env *environment) (err error) {
-	if c.Topology == "" {
-		c.Topology = string(topology.Standalone)
-		if c.Mongod != "" {
-			c.Topology = string(topology.Members)
-		}
-	}
-	spec, err := topology.ParseSpec(c.Topology)
-	if err != nil {
-		return err
-	}
-	config := fronts.Config{Topology: spec, Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
+	config := fronts.Config{Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
 	if err := c.behind(env.ctx, &config); err != nil {
 		return err
 	}
@@ -47,23 +41,41 @@ func (c *serveCmd) Run(env *environment) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, endpoint := range l.Endpoints() {
-		fmt.Fprintf(env.stdout, "%s=%s\n", endpoint.Name, endpoint.URI)
+	uris := l.URIs()
+	found := []string{"MONGODB_URI=" + uris[0]}
+	if config.Topology.Kind == topology.LoadBalanced { // where upstream's tests look for them
+		found = append(found, "SINGLE_MONGOS_LB_URI="+uris[0], "MULTI_MONGOS_LB_URI="+uris[1])
 	}
-	fmt.Fprintf(env.stdout, "LAB_TOPOLOGY=%v\n", spec) // the last line: all fronts listen
-	return l.Run(env.ctx)
+	if len(c.Command) == 0 {
+		fmt.Fprintln(env.stdout, strings.Join(found, "\n"))
+		return l.Run(env.ctx)
+	}
+	serving, stop := context.WithCancel(context.WithoutCancel(env.ctx))
+	var served errgroup.Group
+	served.Go(func() error { return l.Run(serving) })
+	err = command.PassThrough(env.ctx, found, c.Command)
+	stop()
+	return errors.Join(err, served.Wait())
 }
 
-// behind finds or starts the server or members behind the lab.
+// behind finds the server or starts the members behind the lab.
 func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error) {
-	real := config.Topology.Kind == topology.Members
-	switch {
-	case c.Mongod != "" && !real:
-		return fmt.Errorf("--mongod starts members: give --topology %s:3", topology.Members)
-	case c.Mongod != "":
+	kind := topology.Standalone
+	if c.Mongod != "" {
+		kind = topology.ReplicaSet
+	}
+	if config.Topology, err = topology.ParseSpec(cmp.Or(c.Topology, string(kind))); err != nil {
+		return err
+	}
+	switch set := config.Topology.Kind == topology.ReplicaSet; {
+	case set && c.Mongod != "":
 		config.Members, err = fronts.StartMembers(ctx, c.Mongod, c.Dir, config.Topology.Members)
-	case real || c.Backend == "":
-		return errors.New("missing flags: --backend=URI, or --mongod=FILE for the topology members:N")
+	case set:
+		return errors.New("missing flags: --mongod=FILE, which starts the members of a replica set")
+	case c.Mongod != "":
+		return errors.New("--mongod starts a replica set: give --topology replicaset:3, or --backend=URI")
+	case c.Backend == "":
+		return errors.New("missing flags: --backend=URI, or --mongod=FILE")
 	default:
 		config.Backend, err = backend(c.Backend)
 	}
@@ -90,7 +102,7 @@ Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Serve serveCmd `cmd:"" help:"Serve a deployment until interrupted."`
+	Serve serveCmd `cmd:"" help:"Serve a deployment, to a command or until interrupted."`
 	Soak  soakCmd  `cmd:"" help:"Disturb applications on three real members, and check that nothing is lost."`
 
 	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Run one application of a soak."`

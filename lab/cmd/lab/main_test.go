@@ -1,11 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -24,36 +25,33 @@ func deadBackend(t *testing.T) string {
 	return "mongodb://" + listener.Addr().String() + "/"
 }
 
-// start runs a command line until the test ends, and returns the addresses that it prints, and its exit code.
-func start(t *testing.T, args ...string) (map[string]string, <-chan int) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	reader, writer := io.Pipe()
-	code := make(chan int, 1)
-	go func() {
-		defer writer.Close()
-		code <- run(ctx, args, writer, io.Discard)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		reader.Close()
-	})
-	printed := map[string]string{}
-	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "=")
-		if printed[name] = value; name == "LAB_TOPOLOGY" {
-			return printed, code
-		}
-	}
-	require.Fail(t, "the lab printed no LAB_TOPOLOGY", "%v", printed)
-	return nil, nil
+func TestServe(t *testing.T) {
+	t.Parallel()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	var stdout strings.Builder
+	require.Equal(t, command.ExitOK, run(ended, []string{"serve", "--topology", "sharded:2", "--backend", deadBackend(t)}, &stdout, io.Discard))
+	assert.Regexp(t, `^MONGODB_URI=mongodb://127\.0\.0\.1:\d+,127\.0\.0\.1:\d+/\n$`, stdout.String(), "two routers")
 }
 
-func TestServe(t *testing.T) {
-	printed, code := start(t, "serve", "--topology", "sharded:2", "--backend", deadBackend(t))
-	assert.Contains(t, printed["MONGODB_URI"], ",", "two routers")
-	assert.Equal(t, "sharded:2", printed["LAB_TOPOLOGY"])
-	assert.Empty(t, code, "it serves")
+func TestServeACommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh")
+	}
+	t.Parallel()
+	output := filepath.Join(t.TempDir(), "output")
+	script := `echo "$MONGODB_URI|$SINGLE_MONGOS_LB_URI|$MULTI_MONGOS_LB_URI" > "$1"; exit 7`
+	var stderr strings.Builder
+	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", deadBackend(t), "--", "sh", "-c", script, "sh", output},
+		io.Discard, &stderr)
+	assert.Equal(t, command.ExitFailed, code)
+	assert.Contains(t, stderr.String(), "sh: exit status 7")
+	written, err := os.ReadFile(output)
+	require.NoError(t, err)
+	uris := strings.Split(strings.TrimSpace(string(written)), "|")
+	require.Len(t, uris, 3)
+	assert.Equal(t, uris[0], uris[1])
+	assert.NotEqual(t, uris[1], uris[2])
 }
 
 func TestWrongUsage(t *testing.T) {
@@ -64,8 +62,8 @@ func TestWrongUsage(t *testing.T) {
 		"unknown flag --what":          {"serve", "--what"},
 		`give "standalone"`:            {"serve", "--backend", "mongodb://h", "--topology", "x"},
 		"has to name one host":         {"serve", "--backend", "mongodb://a,b"},
-		"or --mongod=FILE":             {"serve", "--backend", "mongodb://a", "--topology", "members"},
-		"--mongod starts members":      {"serve", "--mongod", "main.go", "--topology", "sharded"},
+		"missing flags: --mongod=FILE": {"serve", "--backend", "mongodb://a", "--topology", "replicaset"},
+		"--mongod starts a replica":    {"serve", "--mongod", "main.go", "--topology", "sharded"},
 		"missing flags: --fork":        {"soak", "--mongod", "main.go"},
 		"have to be more than 0":       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
 		`there is no fault "flood"`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},

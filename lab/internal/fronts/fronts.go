@@ -22,10 +22,10 @@ const anyPort = "127.0.0.1:0"
 // Config configures a lab.
 type Config struct {
 	Topology topology.Spec
-	// Backend is the address of the one server behind all fronts, except for the topology "members".
-	Backend string
-	// Members is the real replica set of that topology, with a front before each.
+	// Members is a replica set, with a front before each member; nil for any other topology, which is made of one server.
 	Members *server.Deployment
+	// Backend is the address of that server.
+	Backend string
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
@@ -56,11 +56,8 @@ func Open(config Config) (*Lab, error) {
 
 func (l *Lab) open() error {
 	spec := l.config.Topology
-	if spec.Kind == topology.ReplicaSet {
-		return fmt.Errorf("topology %v: the lab's replica set is a real one, %s:%d", spec, topology.Members, spec.Members)
-	}
-	if (spec.Kind == topology.Members) != (l.config.Members != nil) {
-		return fmt.Errorf("topology %v: members and no others make the topology %q", spec, topology.Members)
+	if (spec.Kind == topology.ReplicaSet) != (l.config.Members != nil) {
+		return fmt.Errorf("topology %v: a replica set, and nothing else, is made of real members", spec)
 	}
 	for i := range spec.Fronts() {
 		listener, err := net.Listen("tcp", anyPort)
@@ -124,8 +121,8 @@ func (l *Lab) Hosts() []string {
 	return hosts
 }
 
-// Endpoints returns the applications' connection strings for the lab.
-func (l *Lab) Endpoints() []topology.Endpoint { return l.config.Topology.Endpoints(l.Hosts()) }
+// URIs returns the applications' connection strings for the lab.
+func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts()) }
 
 // Limits returns the limits of a front.
 func (l *Lab) Limits(front int) *overload.Front { return l.fronts[front].limits }

@@ -76,7 +76,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range config.Arms {
-		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.Members, Members: count}, Members: set})
+		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: count}, Members: set})
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		d.labs = append(d.labs, lab)
 		group.Go(func() (err error) {
 			reports[i], err = config.runArm(ctx, arm, Assignment{
-				Duration: config.Duration, Start: start, URI: lab.Endpoints()[0].URI + impatient + "&" + arm.Options,
+				Duration: config.Duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.Options,
 				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 			})
 			return err

@@ -61,7 +61,7 @@ type member struct {
 
 // New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
 func New(spec Spec, hosts []string) (*Cluster, error) {
-	if spec.Kind == Members || len(hosts) == 0 || len(hosts) != spec.Fronts() {
+	if len(hosts) == 0 || len(hosts) != spec.Fronts() {
 		return nil, fmt.Errorf("a cluster of topology %v at %d hosts", spec, len(hosts))
 	}
 	c := &Cluster{spec: spec, term: 1, changed: make(chan struct{})}

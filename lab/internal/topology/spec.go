@@ -15,11 +15,9 @@ type Kind string
 // The kinds of deployments.
 const (
 	Standalone   Kind = "standalone"
-	ReplicaSet   Kind = "replicaset" // of lab/virtual, whose members are in memory
+	ReplicaSet   Kind = "replicaset"
 	Sharded      Kind = "sharded"
 	LoadBalanced Kind = "loadbalanced"
-	// Members is a real replica set, with a front before each member; the others are simulated on one server.
-	Members Kind = "members"
 )
 
 // Spec describes a deployment.
@@ -30,7 +28,7 @@ type Spec struct {
 }
 
 // byDefault are the kinds and how many members they have without a number.
-var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2, Members: 3}
+var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2}
 
 // ParseSpec reads a Spec in the form of String; the number of members is optional.
 func ParseSpec(text string) (Spec, error) {
@@ -46,7 +44,7 @@ func ParseSpec(text string) (Spec, error) {
 		known = false
 	}
 	if !known {
-		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "sharded:2", "loadbalanced:2" or "members:3", `+
+		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2", `+
 			`with 1 to %d members`, text, most)
 	}
 	spec.Members = members
@@ -72,24 +70,14 @@ func (s Spec) Fronts() int {
 // Routes reports whether clients see routers: of a sharded cluster, or behind a load balancer.
 func (s Spec) Routes() bool { return s.Kind == Sharded || s.Kind == LoadBalanced }
 
-// Endpoint is a connection string for applications.
-type Endpoint struct {
-	// Name is the environment variable under which the driver's tests expect it.
-	Name string
-	URI  string
-}
-
-// Endpoints returns the connection strings for the fronts at hosts, in the order of the fronts.
-func (s Spec) Endpoints(hosts []string) []Endpoint {
+// URIs returns the connection strings for the fronts at hosts: one, or one for each front of a load balancer.
+func (s Spec) URIs(hosts []string) []string {
 	switch all := strings.Join(hosts, ","); s.Kind {
-	case ReplicaSet, Members:
-		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/?replicaSet=" + SetName}}
+	case ReplicaSet:
+		return []string{"mongodb://" + all + "/?replicaSet=" + SetName}
 	case LoadBalanced:
-		return []Endpoint{
-			{Name: "SINGLE_MONGOS_LB_URI", URI: "mongodb://" + hosts[0] + "/?loadBalanced=true"},
-			{Name: "MULTI_MONGOS_LB_URI", URI: "mongodb://" + hosts[1] + "/?loadBalanced=true"},
-		}
+		return []string{"mongodb://" + hosts[0] + "/?loadBalanced=true", "mongodb://" + hosts[1] + "/?loadBalanced=true"}
 	default:
-		return []Endpoint{{Name: "MONGODB_URI", URI: "mongodb://" + all + "/"}}
+		return []string{"mongodb://" + all + "/"}
 	}
 }

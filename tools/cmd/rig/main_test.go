@@ -2,12 +2,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,36 +48,4 @@ func TestRepository(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "v2.5.0", rig.Base)
 	assert.NotEmpty(t, rig.Revisions.Fork)
-}
-
-func TestPassThrough(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no sh")
-	}
-	t.Parallel()
-	output := filepath.Join(t.TempDir(), "uri")
-	err := passThrough(t.Context(), []string{"MONGODB_URI=mongodb://there"},
-		[]string{"sh", "-c", `printf %s "$MONGODB_URI" > "$1"; exit 7`, "sh", output})
-	var failed *exec.ExitError
-	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, 7, failed.ExitCode())
-	uri, err := os.ReadFile(output)
-	require.NoError(t, err)
-	assert.Equal(t, "mongodb://there", string(uri))
-	assert.ErrorIs(t, passThrough(t.Context(), nil, []string{"no-such-command-anywhere"}), exec.ErrNotFound)
-
-	for code := range 2 { // that of a command that is asked to end
-		ready := filepath.Join(t.TempDir(), "ready")
-		require.NoError(t, exec.Command("mkfifo", ready).Run())
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			// Opening the pipe waits until the command opens it, which it does once it handles the signal.
-			if _, err := os.ReadFile(ready); err == nil {
-				cancel()
-			}
-		}()
-		script := fmt.Sprintf(`trap 'exit %d' TERM; : > "$1"; while :; do sleep 0.05; done`, code)
-		assert.Equal(t, code == 0, passThrough(ctx, nil, []string{"sh", "-c", script, "sh", ready}) == nil)
-		cancel()
-	}
 }

@@ -23,9 +23,6 @@ type child struct {
 	dir    string // is removed with it, unless it is empty
 	killed atomic.Bool
 	exited chan struct{}
-	// interrupt asks the program, and what it started, to end, and kills it after process.Grace. gentle is whether Stop does.
-	interrupt context.CancelFunc
-	gentle    bool
 }
 
 // startChild starts a program with env added to this process's environment. Its output goes to dir/log.
@@ -35,14 +32,10 @@ func startChild(dir string, env []string, path string, args ...string) (*child, 
 		return nil, err
 	}
 	defer log.Close() // the program has its own copy
-	ctx, interrupt := context.WithCancel(context.Background())
-	c := &child{
-		interrupt: interrupt, cmd: process.Command(ctx, dir, append(os.Environ(), env...), path, args...),
-		log: log.Name(), exited: make(chan struct{}),
-	}
+	cmd := process.Command(context.Background(), dir, append(os.Environ(), env...), path, args...)
+	c := &child{cmd: cmd, log: log.Name(), exited: make(chan struct{})}
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if err := c.cmd.Start(); err != nil {
-		interrupt()
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
 	go func() {
@@ -69,11 +62,7 @@ func openChild(cfg Config, path string, args []string, env ...string) (*child, e
 // Stop ends the program, paused or not, with all that it started, and returns when it has ended.
 func (c *child) Stop() error {
 	c.killed.Store(true)
-	if c.gentle {
-		c.interrupt()
-	} else {
-		_ = c.cmd.Process.Kill() // fails only if it has ended
-	}
+	_ = c.cmd.Process.Kill() // fails only if it has ended
 	<-c.exited
 	process.Reap(c.cmd)
 	return os.RemoveAll(c.dir)

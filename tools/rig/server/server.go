@@ -49,8 +49,6 @@ type Config struct {
 	Users bool
 	// Limitable makes the mongod from the PATH one whose limits can be switched on and coped with; others are unchanged.
 	Limitable bool
-	// Lab is the topology of a lab before the server; see docs/lab.md. The server then has one member and no users.
-	Lab string
 }
 
 // maxSize is the largest number of voting members of a replica set.
@@ -58,7 +56,7 @@ const maxSize = 7
 
 // form returns the size of a replica set, or the number of a sharded cluster's routers; both are 0 for a standalone.
 func (c Config) form() (members, routers int, err error) {
-	if c.Topology == "" && (c.Lab != "" || c.Limitable) {
+	if c.Topology == "" && c.Limitable {
 		return 1, 0, nil
 	}
 	if c.Topology == "" {
@@ -84,13 +82,12 @@ type Server struct {
 	URI string
 	// Version is what the server says it is, such as 8.2.11.
 	Version string
-	// Name says which of the servers it is; with a lab, which one is behind it.
+	// Name says which of the servers it is.
 	Name string
 	// Env is the environment in which upstream's tests find the server.
 	Env []string
 
 	parts []part
-	lab   string
 }
 
 // part is something that was started and has to be stopped.
@@ -107,11 +104,7 @@ func (s *Server) String() string {
 	if s.Name == SecantusDB {
 		product = "SecantusDB"
 	}
-	text := product + " " + s.Version
-	if s.lab != "" {
-		text += " behind a lab as " + s.lab
-	}
-	return text
+	return product + " " + s.Version
 }
 
 // Failed is closed when what was started last has ended by itself. For a server that was given it is nil, which blocks forever.
@@ -172,13 +165,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if _, _, err := cfg.form(); err != nil {
 		return nil, err
 	}
-	if cfg.Lab != "" {
-		return openLab(ctx, cfg)
-	}
-	return cfg.openFirst(ctx)
+	return cfg.first(ctx)
 }
 
-func (c Config) openFirst(ctx context.Context) (*Server, error) {
+// first opens the first server that is available.
+func (c Config) first(ctx context.Context) (*Server, error) {
 	var names, reasons []string
 	for _, f := range []struct {
 		name string
@@ -228,11 +219,6 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("MONGODB_URI is not a connection string such as mongodb://127.0.0.1:27017/; "+
 			"correct it, or unset it to have a server started: %w", err)
-	}
-	if cfg.Lab != "" && (len(opts.Hosts) != 1 || opts.Auth != nil) {
-		return nil,
-			errors.New("MONGODB_URI names several hosts, or has credentials; for the lab, which stands before the server, " +
-				"name one host and no credentials, or unset it to have a server started")
 	}
 	version, err := awaitPrimary(ctx, uri, nil)
 	if err != nil {

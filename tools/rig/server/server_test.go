@@ -58,10 +58,6 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		{name: "no mongos", programs: old, cfg: Config{Topology: "sharded:2"},
 			want: "no mongos on the PATH; the pinned wheel has no mongos"},
 		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is not a connection string", wrong: true},
-		{name: "several hosts behind a lab", uri: "mongodb://a,b", cfg: Config{Lab: "standalone"},
-			want: "name one host and no credentials", wrong: true},
-		{name: "credentials behind a lab", uri: "mongodb://u:p@a", cfg: Config{Lab: "standalone"},
-			want: "name one host and no credentials", wrong: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			onPath(t, tt.programs)
@@ -72,7 +68,7 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 			for _, name := range []string{"mongod.txt", "requirements.txt"} {
 				require.NoError(t, os.WriteFile(filepath.Join(pins, name), nil, 0o600))
 			}
-			_, err := tt.cfg.openFirst(t.Context())
+			_, err := tt.cfg.first(t.Context())
 			require.ErrorContains(t, err, tt.want)
 			assert.Equal(t, tt.wrong, !errors.Is(err, ErrUnavailable))
 		})
@@ -99,15 +95,6 @@ esac`})
 			assert.ErrorContains(t, err, "change the hash in pins.txt")
 		}
 	}
-}
-
-func TestReadEnv(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, []string{"MONGODB_URI=mongodb://h/?a=b", "LAB_TOPOLOGY=x"},
-		readEnv("time=now level=WARN\nMONGODB_URI=mongodb://h/?a=b\nLAB_TOPOLOGY=x\n"))
-	assert.Nil(t, readEnv("MONGODB_URI=mongodb://h/?a=b\n"), "it does not serve yet")
-	balanced := readEnv("SINGLE_MONGOS_LB_URI=mongodb://s\nMULTI_MONGOS_LB_URI=mongodb://m\nLAB_TOPOLOGY=x\n")
-	assert.Equal(t, "mongodb://s", envValue(balanced, "MONGODB_URI"))
 }
 
 func TestAMemberThatDoesNotAnswerIsNoPrimary(t *testing.T) {

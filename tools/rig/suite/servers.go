@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -25,7 +24,7 @@ var proseTests = []string{
 // spec runs the unified tests, and all tests of the overlay that need a server, on a real one. Of the revision that upstream's tests are
 // for, the fork's has all the unified tests, a few of them changed.
 func (w work) spec() part {
-	return w.unified("spec", server.Config{}, w.own.in(needsServer), unifiedTest)
+	return w.unified("spec", server.Config{}, "", w.own.in(needsServer), unifiedTest)
 }
 
 // topologies runs the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
@@ -36,23 +35,31 @@ func (w work) topologies() (parts []part) {
 		cfg.Name = server.SecantusDB // which knows all commands
 	}
 	ours := w.own.in(func(pkg string) bool { return pkg == unified })
-	for _, cfg.Lab = range []string{"", "sharded:2", "loadbalanced:2"} {
-		parts = append(parts, w.unified("topologies "+cmp.Or(cfg.Lab, "without the lab"), cfg, ours,
-			append(proseTests, unifiedTest)...))
+	theirs := append(proseTests, unifiedTest)
+	parts = append(parts, w.unified("topologies without the lab", cfg, "", ours, theirs...))
+	if cfg.Name == server.Path || cfg.Name == server.Pinned {
+		cfg.Topology = "replicaset:1" // the lab stands before one server
+	}
+	for _, lab := range []string{"sharded:2", "loadbalanced:2"} {
+		parts = append(parts, w.unified("topologies "+lab, cfg, lab, ours, theirs...))
 	}
 	return parts
 }
 
-// unified runs the named tests of upstream's, and ours, with the files of the fork's revision.
-func (w work) unified(name string, cfg server.Config, ours functions, theirs ...string) part {
+// unified runs the named tests of upstream's, and ours, with the files of the fork's revision, behind a lab of that topology if it is not
+// empty.
+func (w work) unified(name string, cfg server.Config, lab string, ours functions, theirs ...string) part {
 	return part{name, func(ctx context.Context, r *Result) error {
 		project, err := w.Project(ctx, w.Revisions.Fork)
 		if err != nil {
 			return err
 		}
 		command := gotest.Command{Run: gotest.AnyOf(append(ours.names(), theirs...)), Packages: []string{unified, integration}}
+		if lab != "" {
+			command.Through = []string{w.file("build/lab"), "serve", "--topology", lab, "--"}
+		}
 		return judge{work: w, command: command, run: w.onServers(cfg, project, r), must: ours, covers: func(pkg string) bool {
-			return pkg == unified && cfg.Lab == ""
+			return pkg == unified && lab == ""
 		}}.judge(ctx, r)
 	}}
 }
