@@ -33,8 +33,8 @@ func (c *Cluster) Restart(host int) {
 	c.SetLink(Up, host)
 }
 
-// StepDown makes the primary a secondary for that long.
-func (c *Cluster) StepDown(period time.Duration) error { return c.topology.StepDown(period) }
+// StepDown makes the primary, if there is one, a secondary for that long.
+func (c *Cluster) StepDown(period time.Duration) { c.topology.StepDown(period) }
 
 // Capacity is what a server can do.
 type Capacity = overload.Capacity

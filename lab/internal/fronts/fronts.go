@@ -74,10 +74,7 @@ func (l *Lab) open() error {
 		}
 		return nil
 	}
-	made, err := topology.New(spec, l.Hosts())
-	if err != nil {
-		return err
-	}
+	made := topology.New(spec, l.Hosts())
 	for i, f := range l.fronts {
 		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()).Handle)
 	}

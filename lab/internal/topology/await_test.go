@@ -24,11 +24,11 @@ func TestAwait(t *testing.T) {
 		want  time.Duration                         // until the reply; there is a step-down after 3 s
 	}{
 		"same":  {func(v topologyVersion) topologyVersion { return v }, 3 * time.Second},
-		"older": {func(v topologyVersion) topologyVersion { v.counter--; return v }, 0},
+		"older": {func(v topologyVersion) topologyVersion { v.Counter--; return v }, 0},
 		// the election
-		"newer":          {func(v topologyVersion) topologyVersion { v.counter++; return v }, 3*time.Second + electionDelay},
-		"another server": {func(v topologyVersion) topologyVersion { v.process = bson.NewObjectID(); return v }, 0},
-		"much newer":     {func(v topologyVersion) topologyVersion { v.counter += 9; return v }, heartbeat},
+		"newer":          {func(v topologyVersion) topologyVersion { v.Counter++; return v }, 3*time.Second + electionDelay},
+		"another server": {func(v topologyVersion) topologyVersion { v.Process = bson.NewObjectID(); return v }, 0},
+		"much newer":     {func(v topologyVersion) topologyVersion { v.Counter += 9; return v }, heartbeat},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -36,10 +36,10 @@ func TestAwait(t *testing.T) {
 				c := newCluster(t, ReplicaSet, 2)
 				c.Up(0) // so that there is an older version
 				known := test.known(c.members[1].view().version)
-				time.AfterFunc(3*time.Second, func() { assert.NoError(t, c.StepDown(time.Minute)) })
+				time.AfterFunc(3*time.Second, func() { c.StepDown(time.Minute) })
 				start := time.Now()
 				b := &backend{reply: backendHello(t)}
-				b.send(t, c, 1, awaiting(known.element().Value)...)
+				b.send(t, c, 1, awaiting(known)...)
 				assert.Equal(t, test.want, time.Since(start))
 				forwarded := b.asked.Document()
 				assert.False(t, bsondoc.Has(forwarded, "topologyVersion") || bsondoc.Has(forwarded, "maxAwaitTimeMS"))

@@ -1,9 +1,6 @@
 package topology
 
 import (
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -16,30 +13,17 @@ const (
 
 	// electionDelay is the time for which a replica set has no primary after it lost one.
 	electionDelay = 500 * time.Millisecond
-
-	setVersion = 1
-	noPrimary  = -1
-)
-
-// Role is the role of a member of a replica set.
-type Role string
-
-// The roles. A member of another kind of deployment has RoleNone.
-const (
-	RoleNone      Role = ""
-	RolePrimary   Role = "primary"
-	RoleSecondary Role = "secondary"
-	RoleDown      Role = "down"
 )
 
 // Cluster is the state of a deployment. It is safe for concurrent use.
 type Cluster struct {
-	spec    Spec
-	members []*member
+	spec     Spec
+	members  []*member
+	services []bson.ObjectID // over which a load balancer spreads connections
 
 	mu       sync.Mutex
 	term     int64         // counts elections
-	primary  int           // noPrimary while there is none
+	primary  *member       // of a replica set; nil while there is none
 	counter  int64         // of topologyVersion: what members say of themselves always changes for all of them
 	changed  chan struct{} // closed at the next change
 	election *time.Timer   // nil while none is due
@@ -50,8 +34,6 @@ type member struct {
 	cluster *Cluster
 	index   int
 	host    string
-	// services are the targets over which a load balancer spreads connections.
-	services []bson.ObjectID
 
 	// The cluster's mutex guards these.
 	process     bson.ObjectID // changes with a restart
@@ -60,40 +42,36 @@ type member struct {
 }
 
 // New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
-func New(spec Spec, hosts []string) (*Cluster, error) {
-	if len(hosts) == 0 || len(hosts) != spec.Fronts() {
-		return nil, fmt.Errorf("a cluster of topology %v at %d hosts", spec, len(hosts))
-	}
+func New(spec Spec, hosts []string) *Cluster {
 	c := &Cluster{spec: spec, term: 1, changed: make(chan struct{})}
 	for i, host := range hosts {
 		c.members = append(c.members, &member{cluster: c, index: i, host: host, process: bson.NewObjectID()})
 	}
-	if spec.Kind == LoadBalanced {
-		services := make([]bson.ObjectID, spec.Members)
-		for i := range services {
-			services[i] = bson.NewObjectID()
+	switch spec.Kind {
+	case ReplicaSet:
+		c.primary = c.members[0]
+	case LoadBalanced:
+		for range spec.Members {
+			c.services = append(c.services, bson.NewObjectID())
 		}
-		c.members[0].services, c.members[1].services = services[:1], services
 	}
-	return c, nil
+	return c
 }
 
-// Roles returns the members' present roles.
-func (c *Cluster) Roles() []Role {
+// Primary returns the number of a replica set's primary, or -1.
+func (c *Cluster) Primary() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	roles := make([]Role, len(c.members))
-	for i, m := range c.members {
-		roles[i] = m.roleLocked()
+	if c.primary == nil {
+		return -1
 	}
-	return roles
+	return c.primary.index
 }
 
-// view is a member's knowledge at a moment.
+// view is what a member knows at a moment.
 type view struct {
-	role    Role
 	term    int64
-	primary string // its host; empty while there is none
+	primary *member
 	version topologyVersion
 	changed <-chan struct{} // closed when the view is out of date
 }
@@ -102,47 +80,18 @@ func (m *member) view() view {
 	c := m.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v := view{role: m.roleLocked(), term: c.term, version: topologyVersion{m.process, c.counter}, changed: c.changed}
-	if c.spec.Kind == ReplicaSet && c.primary != noPrimary {
-		v.primary = c.members[c.primary].host
-	}
-	return v
+	return view{c.term, c.primary, topologyVersion{m.process, c.counter}, c.changed}
 }
 
-func (m *member) roleLocked() Role {
-	switch {
-	case m.down:
-		return RoleDown
-	case m.cluster.spec.Kind != ReplicaSet:
-		return RoleNone
-	case m.cluster.primary == m.index:
-		return RolePrimary
-	default:
-		return RoleSecondary
-	}
-}
-
-// electionID grows with each election, also when compared as bytes.
-func (v view) electionID() bson.ObjectID {
-	id := bson.ObjectID{0x7f, 0xff, 0xff, 0xff}
-	binary.BigEndian.PutUint64(id[4:], uint64(v.term))
-	return id
-}
-
-// StepDown makes the primary a secondary that is not elected for that long. Another member is elected after the election delay,
-// or the same one after its time if there is no other. Connections stay open.
-func (c *Cluster) StepDown(period time.Duration) error {
-	if c.spec.Kind != ReplicaSet {
-		return fmt.Errorf("a step-down in a topology %v: only a replica set has a primary", c.spec)
-	}
+// StepDown makes the primary, if there is one, a secondary that is not elected for that long. Another member is elected after the
+// election delay, or the same one after its time if there is no other. Connections stay open.
+func (c *Cluster) StepDown(period time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.primary == noPrimary {
-		return errors.New("there is no primary that could step down")
+	if c.primary != nil {
+		c.primary.electableAt = time.Now().Add(period)
+		c.loseLocked()
 	}
-	c.members[c.primary].electableAt = time.Now().Add(period)
-	c.loseLocked()
-	return nil
 }
 
 // Down takes a member out. If it was primary, another is elected.
@@ -150,7 +99,7 @@ func (c *Cluster) Down(front int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.members[front].down = true
-	if c.spec.Kind == ReplicaSet && c.primary == front {
+	if c.primary == c.members[front] {
 		c.loseLocked()
 	}
 }
@@ -162,20 +111,13 @@ func (c *Cluster) Up(front int) {
 	c.members[front].down = false
 	c.members[front].process = bson.NewObjectID()
 	c.changeLocked()
-	if c.spec.Kind == ReplicaSet && c.primary == noPrimary {
+	if c.primary == nil {
 		c.planLocked()
 	}
 }
 
-// Close stops the timers.
-func (c *Cluster) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cancelLocked()
-}
-
 func (c *Cluster) loseLocked() {
-	c.primary = noPrimary
+	c.primary = nil
 	c.changeLocked()
 	c.planLocked()
 }
@@ -192,34 +134,28 @@ func (c *Cluster) nextLocked() *member {
 	return next
 }
 
-// planLocked sets the time of the next election: the delay from now, or when the first member may be elected.
+// planLocked sets the time of a replica set's next election: the delay from now, or when the first member may be elected.
 func (c *Cluster) planLocked() {
-	c.cancelLocked()
-	if next := c.nextLocked(); next != nil {
-		c.election = time.AfterFunc(max(electionDelay, time.Until(next.electableAt)), c.elect)
-	}
-}
-
-func (c *Cluster) cancelLocked() {
 	if c.election != nil {
 		c.election.Stop()
-		c.election = nil
+	}
+	if next := c.nextLocked(); next != nil && c.spec.Kind == ReplicaSet {
+		c.election = time.AfterFunc(max(electionDelay, time.Until(next.electableAt)), c.elect)
 	}
 }
 
 func (c *Cluster) elect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.primary != noPrimary || c.election == nil {
-		return // another election came first, or the cluster was closed
+	if c.primary != nil {
+		return // another election came first
 	}
-	c.election = nil
 	winner := c.nextLocked()
 	if winner == nil || winner.electableAt.After(time.Now()) {
 		c.planLocked() // it went down since
 		return
 	}
-	c.primary = winner.index
+	c.primary = winner
 	c.term++
 	c.changeLocked()
 }

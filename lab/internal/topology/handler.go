@@ -43,7 +43,7 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	return next(ctx, req, func(got *wire.Message) (err error) {
 		switch {
 		case bsondoc.Has(got.Body, versionField): // it reveals the backend's own deployment
-			got.Body, err = bsondoc.With(got.Body, m.view().version.element())
+			got.Body, err = bsondoc.With(got.Body, bson.E{Key: versionField, Value: m.view().version})
 		case inTransaction && bsondoc.Succeeded(got.Body):
 			token := bson.D{{Key: "recoveryShardId", Value: shardName}}
 			got.Body, err = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: token})
@@ -63,7 +63,7 @@ func (m *member) answer(req *proxy.Request) (bson.D, *servererror.Error) {
 	case strings.HasPrefix(req.Command, "replSet"):
 		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
 	case kind == ReplicaSet:
-		return nil, refuseSecondary(m.view(), req.Command, doc)
+		return nil, m.refuse(req.Command, doc)
 	case m.cluster.spec.Routes() && req.Database == "config" && collection == "shards":
 		return m.shards(), nil
 	default:
@@ -87,41 +87,33 @@ func inTransaction(doc bson.Raw) bool {
 	return err == nil && !bsondoc.IsTrue(autocommit)
 }
 
-// refuseSecondary returns an error if a replica set's member does not run the command. Before a new primary is elected every
+// refuse returns an error if a replica set's member does not run the command. Before a new primary is elected every
 // member is a secondary. Other commands of a server in memory run everywhere: they concern the connection, the session, the
 // process, or existing cursors.
-func refuseSecondary(v view, command string, doc bson.Raw) *servererror.Error {
-	if v.role == RolePrimary {
+func (m *member) refuse(command string, doc bson.Raw) *servererror.Error {
+	v := m.view()
+	if v.primary == m {
 		return nil
 	}
+	failure := servererror.Errorf(servererror.CodeNotWritablePrimary, "not primary")
 	switch command {
 	case "find", "aggregate", "count", "distinct", "listCollections", "listIndexes", "listDatabases":
 		mode, given := doc.Lookup("$readPreference", "mode").StringValueOK()
 		switch {
 		case inTransaction(doc):
-			return v.notWritablePrimary(doc)
 		case given && mode != "primary":
 			return nil
+		default:
+			failure = servererror.Errorf(servererror.CodeNotPrimaryNoSecondaryOk,
+				"not primary and secondaryOk=false: give a read preference to read from a secondary")
 		}
-		return v.notPrimary(servererror.CodeNotPrimaryNoSecondaryOk,
-			"not primary and secondaryOk=false: give a read preference to read from a secondary", doc)
 	case "insert", "update", "delete", "bulkWrite", "findAndModify", "create", "createIndexes", "drop", "dropDatabase", "dropIndexes",
 		"commitTransaction", "abortTransaction":
-		return v.notWritablePrimary(doc)
 	default:
 		return nil
 	}
-}
-
-func (v view) notWritablePrimary(doc bson.Raw) *servererror.Error {
-	return v.notPrimary(servererror.CodeNotWritablePrimary, "not primary", doc)
-}
-
-// notPrimary returns the error with which a secondary refuses a command. Clients tell from its topologyVersion whether they
-// already know that the member is a secondary.
-func (v view) notPrimary(code int32, message string, doc bson.Raw) *servererror.Error {
-	return &servererror.Error{
-		Code: code, Message: message, Labels: servererror.Labels(doc, code, 0, false),
-		Extra: bson.D{v.version.element()},
-	}
+	failure.Labels = servererror.Labels(doc, failure.Code, 0, false)
+	// Clients tell from it whether they already know that the member is a secondary.
+	failure.Extra = bson.D{{Key: versionField, Value: v.version}}
+	return failure
 }

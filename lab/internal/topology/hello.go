@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -13,10 +14,10 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-const versionField = "topologyVersion"
-
-// maxAwait bounds what clients ask for, which is their heartbeat's interval.
-const maxAwait = 24 * time.Hour
+const (
+	setVersion   = 1
+	versionField = "topologyVersion"
+)
 
 // The fields of a hello or its reply about the place of a server in its deployment. The rest of a hello is between the client and
 // the backend: authentication, sizes, versions, the connection's number.
@@ -31,40 +32,39 @@ var (
 
 // topologyVersion tells clients which of two statements of a server is newer.
 type topologyVersion struct {
-	process bson.ObjectID
-	counter int64
+	Process bson.ObjectID `bson:"processId"`
+	Counter int64         `bson:"counter"`
 }
 
-// element is the field of a reply with the version.
-func (v topologyVersion) element() bson.E {
-	return bson.E{Key: versionField, Value: bson.D{{Key: "processId", Value: v.process}, {Key: "counter", Value: v.counter}}}
+// hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
+// there is news: the waiting is done here, because only the cluster knows of news.
+func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+	if err := m.await(ctx, req.Document()); err != nil {
+		return err
+	}
+	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) (err error) {
+		if bsondoc.Succeeded(got.Body) {
+			if got.Body, err = m.rewriteHello(req, got.Body); err != nil {
+				return err
+			}
+		}
+		return reply(got)
+	})
 }
 
-// await is a hello that is answered when there is news, or when its time is over.
-type await struct {
-	known topologyVersion
-	limit time.Duration
-}
-
-// parseAwait returns what a hello asks for, or nil if it wants its answer at once.
-func parseAwait(doc bson.Raw) *await {
-	milliseconds, isTime := bsondoc.Int64(doc.Lookup("maxAwaitTimeMS"))
-	process, isProcess := doc.Lookup(versionField, "processId").ObjectIDOK()
-	counter, isCounter := bsondoc.Int64(doc.Lookup(versionField, "counter"))
-	if !isTime || !isProcess || !isCounter {
+// await returns at once unless a hello says what its client knows and for how long it waits for news: then when there is news, or when
+// that time is over.
+func (m *member) await(ctx context.Context, hello bson.Raw) error {
+	var known topologyVersion
+	milliseconds, waits := bsondoc.Int64(hello.Lookup("maxAwaitTimeMS"))
+	if version, ok := hello.Lookup(versionField).DocumentOK(); !waits || !ok || bson.Unmarshal(version, &known) != nil {
 		return nil
 	}
-	limit := time.Duration(min(milliseconds, maxAwait.Milliseconds())) * time.Millisecond
-	return &await{topologyVersion{process, counter}, limit}
-}
-
-// wait returns when the member's topologyVersion differs from the known one, or the time is over.
-func (a *await) wait(ctx context.Context, m *member) error {
-	timer := time.NewTimer(a.limit)
+	timer := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
 	defer timer.Stop()
 	for {
 		v := m.view()
-		if v.version.process != a.known.process || v.version.counter > a.known.counter {
+		if v.version.Process != known.Process || v.version.Counter > known.Counter {
 			return nil
 		}
 		select {
@@ -77,50 +77,38 @@ func (a *await) wait(ctx context.Context, m *member) error {
 	}
 }
 
-// hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
-// there is news: the waiting is done here, because only the cluster knows of news.
-func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if wanted := parseAwait(req.Document()); wanted != nil {
-		if err := wanted.wait(ctx, m); err != nil {
-			return err
-		}
-	}
-	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) error {
-		if !bsondoc.Succeeded(got.Body) {
-			return reply(got)
-		}
-		var err error
-		if got.Body, err = m.rewriteHello(m.view(), req, got.Body); err != nil {
-			return err
-		}
-		return reply(got)
-	})
-}
-
 // rewriteHello returns the backend's reply as this member's.
-func (m *member) rewriteHello(v view, req *proxy.Request, reply bson.Raw) (bson.Raw, error) {
-	writable, without, kind := "isWritablePrimary", helloPlace, m.cluster.spec.Kind
+func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) (bson.Raw, error) {
+	v, c, without := m.view(), m.cluster, helloPlace
+	writable := "isWritablePrimary"
 	if req.Command != "hello" {
 		writable = "ismaster"
 	}
-	if kind != ReplicaSet {
-		without = append(slices.Clone(without), "lastWrite")
-	}
-	place := bson.D{{Key: writable, Value: v.role == RolePrimary || v.role == RoleNone}, v.version.element()}
+	place := bson.D{{Key: writable, Value: c.spec.Kind != ReplicaSet || v.primary == m}, {Key: versionField, Value: v.version}}
 	if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
 		place = append(place, bson.E{Key: "helloOk", Value: true})
 	}
-	switch {
-	case kind == ReplicaSet:
+	if c.spec.Kind == ReplicaSet {
 		place = append(place, m.placeInSet(v)...)
-	case m.cluster.spec.Routes():
+	} else {
+		without = append(slices.Clone(without), "lastWrite")
+	}
+	if c.spec.Routes() {
 		place = append(place, bson.E{Key: "msg", Value: "isdbgrid"})
 	}
-	if len(m.services) > 0 && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
-		service := m.services[(req.Client.ID-1)%uint64(len(m.services))]
-		place = append(place, bson.E{Key: "serviceId", Value: service})
+	if c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
+		place = append(place, bson.E{Key: "serviceId", Value: m.service(req.Client.ID)})
 	}
 	return bsondoc.With(bsondoc.Rebuild(reply, without, nil), place...)
+}
+
+// service returns the service to which a connection leads: that of the first load balancer is always the same.
+func (m *member) service(connection uint64) bson.ObjectID {
+	services := m.cluster.services
+	if m.index == 0 {
+		services = services[:1]
+	}
+	return services[(connection-1)%uint64(len(services))]
 }
 
 // placeInSet returns a member's fields about its set.
@@ -130,15 +118,22 @@ func (m *member) placeInSet(v view) bson.D {
 		hosts = append(hosts, other.host)
 	}
 	place := bson.D{
-		{Key: "secondary", Value: v.role == RoleSecondary}, {Key: "setName", Value: SetName},
+		{Key: "secondary", Value: v.primary != m}, {Key: "setName", Value: SetName},
 		{Key: "setVersion", Value: setVersion}, {Key: "hosts", Value: hosts}, {Key: "me", Value: m.host},
 		{Key: "tags", Value: bson.D{{Key: "dc", Value: fmt.Sprintf("dc%d", m.index+1)}}},
 	}
-	if v.primary != "" {
-		place = append(place, bson.E{Key: "primary", Value: v.primary})
+	if v.primary != nil {
+		place = append(place, bson.E{Key: "primary", Value: v.primary.host})
 	}
-	if v.role == RolePrimary {
-		place = append(place, bson.E{Key: "electionId", Value: v.electionID()})
+	if v.primary == m {
+		place = append(place, bson.E{Key: "electionId", Value: electionID(v.term)})
 	}
 	return place
+}
+
+// electionID grows with each election, also when compared as bytes.
+func electionID(term int64) bson.ObjectID {
+	id := bson.ObjectID{0x7f, 0xff, 0xff, 0xff}
+	binary.BigEndian.PutUint64(id[4:], uint64(term))
+	return id
 }

@@ -61,7 +61,7 @@ func TestHello(t *testing.T) {
 		},
 		"primary": {set, 0, bson.D{{Key: "hello", Value: 1}}, setPlace("h:0", "dc1",
 			bson.E{Key: "isWritablePrimary", Value: true}, bson.E{Key: "secondary", Value: false},
-			bson.E{Key: "electionId", Value: view{term: 1}.electionID()})},
+			bson.E{Key: "electionId", Value: electionID(1)})},
 		"secondary": {set, 1, bson.D{{Key: "hello", Value: 1}}, setPlace("h:1", "dc2",
 			bson.E{Key: "isWritablePrimary", Value: false}, bson.E{Key: "secondary", Value: true})},
 		"router": {newCluster(t, Sharded, 2), 1, bson.D{{Key: "hello", Value: 1}}, bson.M{
@@ -69,7 +69,7 @@ func TestHello(t *testing.T) {
 		}},
 		"balancer": {balancer, 0, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, bson.M{
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
-			"serviceId": balancer.members[0].services[0],
+			"serviceId": balancer.services[0],
 		}},
 		"balancer, not asked": {balancer, 0, bson.D{{Key: "hello", Value: 1}}, bson.M{
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},

@@ -19,10 +19,7 @@ func newCluster(t *testing.T, kind Kind, members int) *Cluster {
 	for i := range spec.Fronts() {
 		hosts = append(hosts, fmt.Sprintf("h:%d", i))
 	}
-	c, err := New(spec, hosts)
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return New(spec, hosts)
 }
 
 func document(t testing.TB, doc any) bson.Raw {

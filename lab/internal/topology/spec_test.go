@@ -37,10 +37,3 @@ func TestURIs(t *testing.T) {
 	assert.Equal(t, []string{"mongodb://h:1/?loadBalanced=true", "mongodb://h:2/?loadBalanced=true"},
 		Spec{LoadBalanced, 5}.URIs(hosts))
 }
-
-func TestNewRefuses(t *testing.T) {
-	for _, spec := range []Spec{{ReplicaSet, 0}, {ReplicaSet, 3}} {
-		_, err := New(spec, []string{"h:1", "h:2"})
-		assert.ErrorContains(t, err, "at 2 hosts")
-	}
-}
