@@ -2,8 +2,10 @@ package fronts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 )
@@ -17,6 +19,8 @@ const (
 	Restart = "restart" // on the same data; the member is killed first where it runs
 	Pause   = "pause"   // SIGSTOP
 	Resume  = "resume"  // SIGCONT
+	// StepDown makes the primary a secondary for some seconds.
+	StepDown = "stepDown"
 )
 
 // disturbCommand is the command by which clients of any front disturb the deployment:
@@ -64,6 +68,28 @@ func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
 		return member.Pause()
 	case Resume:
 		return member.Resume()
+	case StepDown:
+		return member.StepDown(ctx)
 	}
-	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume)
+	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume, StepDown)
+}
+
+// Primary returns the number of the real member that is primary.
+func (l *Lab) Primary(ctx context.Context) (member int, found bool) {
+	for i, m := range l.config.Members.Members() {
+		if m.IsPrimary(ctx) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Limit sets the limits of all fronts.
+func (l *Lab) Limit(requests, connections overload.Limit) error {
+	for _, f := range l.fronts {
+		if err := errors.Join(f.limits.Requests.SetLimit(requests), f.limits.Connections.SetLimit(connections)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

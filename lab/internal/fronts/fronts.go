@@ -120,6 +120,3 @@ func (l *Lab) Hosts() []string {
 
 // URIs returns the applications' connection strings for the lab.
 func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts()) }
-
-// Limits returns the limits of a front.
-func (l *Lab) Limits(front int) *overload.Front { return l.fronts[front].limits }

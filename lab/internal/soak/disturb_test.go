@@ -20,7 +20,7 @@ type fakeSet struct {
 	first  int // the primary, none below 0
 	log    []string
 	err    error
-	limits [2]*overload.Front
+	limits [2]overload.Limit // of requests and connections
 }
 
 func (s *fakeSet) note(what string, args ...any) error {
@@ -31,17 +31,16 @@ func (s *fakeSet) note(what string, args ...any) error {
 func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
 	return s.note("%s %d", what, member)
 }
-func (s *fakeSet) stepDown(context.Context) error      { return s.note("step down") }
-func (s *fakeSet) primary(context.Context) (int, bool) { return s.first, s.first >= 0 }
-func (s *fakeSet) Hosts() []string                     { return make([]string, len(s.limits)) }
-func (s *fakeSet) Limits(front int) *overload.Front    { return s.limits[front] }
+func (s *fakeSet) Primary(context.Context) (int, bool) { return s.first, s.first >= 0 }
+func (s *fakeSet) Limit(requests, connections overload.Limit) error {
+	s.limits = [2]overload.Limit{requests, connections}
+	return nil
+}
 
 // disturb carries out events until the context ends.
 func (s *fakeSet) disturb(ctx context.Context, events ...Event) error {
 	s.start = time.Now()
-	s.limits = [2]*overload.Front{overload.NewFront(), overload.NewFront()}
-	d := &disturber{set: s, labs: []deployment{s, s}, progress: io.Discard}
-	return d.run(ctx, events, s.start)
+	return (&disturber{labs: []lab{s, s}, progress: io.Discard}).run(ctx, events, s.start)
 }
 
 func TestDisturber(t *testing.T) {
@@ -54,7 +53,7 @@ func TestDisturber(t *testing.T) {
 		"a kill":         {Event{Action: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
 		"of the primary": {Event{Action: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
 		"of no primary":  {Event{Action: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
-		"a step-down":    {Event{Action: &stepDown}, 2, []string{"1s step down"}},
+		"a step-down":    {Event{Action: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
 		"all its fronts": {Event{Action: &silent, Member: 1, For: second}, 0,
 			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
 		"no front at all": {Event{Action: &overloaded, Rate: 7, For: second}, 0, nil},
@@ -69,22 +68,15 @@ func TestDisturber(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	for action, of := range map[*Action]func(*overload.Front) *overload.Limiter{
-		&overloaded: func(f *overload.Front) *overload.Limiter { return f.Requests },
-		&refusing:   func(f *overload.Front) *overload.Limiter { return f.Connections },
-	} {
+	limit, none := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, overload.Unlimited()
+	for action, want := range map[*Action][2]overload.Limit{&overloaded: {limit, none}, &refusing: {none, limit}} {
 		synctest.Test(t, func(t *testing.T) {
 			set := &fakeSet{}
 			go func() { assert.NoError(t, set.disturb(t.Context(), Event{Action: action, Rate: 7, For: time.Minute})) }()
 			synctest.Wait()
-			for _, front := range set.limits {
-				want := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}
-				assert.Equal(t, want, of(front).Limit(), action.name)
-			}
+			assert.Equal(t, want, set.limits, action.name)
 			time.Sleep(time.Hour)
-			for _, front := range set.limits {
-				assert.False(t, front.Requests.Limit().Enabled || front.Connections.Limit().Enabled, action.name)
-			}
+			assert.Equal(t, [2]overload.Limit{none, none}, set.limits, action.name)
 		})
 	}
 }

@@ -15,7 +15,7 @@ const recovery = 2 * time.Second
 // Action is a fault of a deployment.
 type Action struct {
 	name string
-	// begin and end are what happens to the member or its front; without, the action is a step-down or a limit.
+	// begin and end are what happens to the member or its front, beside a limit.
 	begin, end string
 	// least and most bound its time; without, it ends by itself.
 	least, most time.Duration
@@ -33,7 +33,7 @@ var (
 	// pause takes so long that the others elect another primary.
 	pause = Action{name: "pause", begin: fronts.Pause, end: fronts.Resume, least: 1500 * time.Millisecond, most: 5 * time.Second,
 		primary: 0.7, ofMember: true}
-	stepDown = Action{name: "step-down", ofMember: true}
+	stepDown = Action{name: "step-down", begin: fronts.StepDown, primary: 1, ofMember: true}
 	// silent takes so long that clients find out, and look elsewhere.
 	silent = Action{name: "silent", begin: fronts.Silent, end: fronts.Off, least: 500 * time.Millisecond, most: 6 * time.Second,
 		primary: 0.5}

@@ -71,7 +71,7 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		stop()
 		err = errors.Join(err, served.Wait())
 	}()
-	d := &disturber{set: replicaSet{set}, progress: config.Progress}
+	d := &disturber{progress: config.Progress}
 	reports := make([]*Report, len(config.Arms))
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)

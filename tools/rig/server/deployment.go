@@ -166,11 +166,6 @@ func (d *Deployment) initiate(ctx context.Context) error {
 	return nil
 }
 
-// RunAdmin runs a command on the database admin.
-func (d *Deployment) RunAdmin(ctx context.Context, command bson.D) error {
-	return runAdmin(ctx, optionsFor(d.URI()), command, nil)
-}
-
 // URI is the connection string for clients.
 func (d *Deployment) URI() string {
 	var hosts []string

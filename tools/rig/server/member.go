@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"mongofork/tools/rig/process"
 )
 
@@ -81,6 +83,14 @@ func (m *Member) Restart(ctx context.Context) error {
 func (m *Member) IsPrimary(ctx context.Context) bool {
 	role, err := askHello(ctx, m.direct())
 	return err == nil && role.Primary
+}
+
+// StepDown makes the primary a secondary that is not elected for some seconds.
+func (m *Member) StepDown(ctx context.Context) error {
+	const seconds = 3
+	return runAdmin(ctx, m.direct(), bson.D{
+		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true}, {Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
+	}, nil)
 }
 
 // Pause stops the process, like an overloaded machine; its connections stay open.
