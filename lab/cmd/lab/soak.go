@@ -42,39 +42,31 @@ func (c *soakCmd) Run(env *environment) error {
 	if config.Actions, err = soak.Actions(c.Only); err != nil {
 		return err
 	}
-	var sums []*soak.Sum
-	for _, arm := range config.Arms {
-		sums = append(sums, &soak.Sum{Arm: arm})
-	}
 	// If a run fails, the results so far are reported too.
-	defer func() { fmt.Fprint(env.stdout, soak.Render(sums)) }()
+	defer func() { fmt.Fprint(env.stdout, soak.Render(config.Arms)) }()
 	for i := range c.Seeds {
 		config.Seed = c.Seed + uint64(i)
-		reports, err := soak.Run(env.ctx, config)
-		if err != nil {
+		if err := soak.Run(env.ctx, config); err != nil {
 			return fmt.Errorf("seed %d: %w", config.Seed, err)
 		}
-		for i, report := range reports {
-			sums[i].Add(config.Seed, report)
-		}
 	}
-	if slices.ContainsFunc(sums, (*soak.Sum).Failed) {
+	if slices.ContainsFunc(config.Arms, (*soak.Arm).Failed) {
 		return errViolations
 	}
 	return nil
 }
 
 // arms returns the applications.
-func (c *soakCmd) arms() (arms []soak.Arm) {
+func (c *soakCmd) arms() (arms []*soak.Arm) {
 	for _, name := range slices.Sorted(maps.Keys(c.Other)) {
-		arms = append(arms, soak.Arm{Name: name, Binary: c.Other[name], Reference: true})
+		arms = append(arms, &soak.Arm{Name: name, Binary: c.Other[name], Reference: true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Fork)) {
 		binary := c.Fork[name]
 		arms = append(arms,
-			soak.Arm{Name: name, Binary: binary},
-			soak.Arm{Name: name + ", adaptive", Binary: binary, Options: "adaptiveRetries=true"},
-			soak.Arm{Name: name + ", throttling", Binary: binary, Options: "adaptiveThrottling=true"},
+			&soak.Arm{Name: name, Binary: binary},
+			&soak.Arm{Name: name + ", adaptive", Binary: binary, Options: "adaptiveRetries=true"},
+			&soak.Arm{Name: name + ", throttling", Binary: binary, Options: "adaptiveThrottling=true"},
 		)
 	}
 	return arms

@@ -95,52 +95,45 @@ func documented(err error) bool {
 		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Sum adds up the reports of an application.
-type Sum struct {
-	Arm
-	Report
-}
-
-// Add adds the report of a seed.
-func (s *Sum) Add(seed uint64, r *Report) {
-	s.Operations += r.Operations
-	s.Errors += r.Errors
-	s.Most = max(s.Most, r.Most)
-	for kind, v := range r.Violations {
-		s.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
+// sum adds the report of a seed.
+func (r *Report) sum(seed uint64, more *Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Operations += more.Operations
+	r.Errors += more.Errors
+	r.Most = max(r.Most, more.Most)
+	for kind, v := range more.Violations {
+		r.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
 	}
 }
 
-// Failed reports whether an application that has to pass found a violation.
-func (s *Sum) Failed() bool { return !s.Reference && len(s.Violations) > 0 }
-
 // Render returns the table, side by side, and the first example of each violation, as Markdown.
-func Render(sums []*Sum) string {
+func Render(arms []*Arm) string {
 	var table, examples strings.Builder
-	row := func(title string, of func(*Sum) any) {
+	row := func(title string, of func(*Arm) any) {
 		fmt.Fprintf(&table, "| %s |", title)
-		for _, sum := range sums {
-			fmt.Fprintf(&table, " %v |", of(sum))
+		for _, arm := range arms {
+			fmt.Fprintf(&table, " %v |", of(arm))
 		}
 		table.WriteString("\n")
 	}
-	row("", func(s *Sum) any { return s.Name })
-	row("---", func(*Sum) any { return "---:" })
-	row("operations", func(s *Sum) any { return s.Operations })
-	row("documented errors", func(s *Sum) any { return s.Errors })
-	row("commands of one operation, at most", func(s *Sum) any { return s.Most })
+	row("", func(a *Arm) any { return a.Name })
+	row("---", func(*Arm) any { return "---:" })
+	row("operations", func(a *Arm) any { return a.Operations })
+	row("documented errors", func(a *Arm) any { return a.Errors })
+	row("commands of one operation, at most", func(a *Arm) any { return a.Most })
 	kinds := make(map[string]bool)
-	for _, sum := range sums {
-		for _, kind := range slices.Sorted(maps.Keys(sum.Violations)) {
+	for _, arm := range arms {
+		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {
 			kinds[kind] = true
-			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", sum.Name, kind, sum.Violations[kind].Example)
+			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.Name, kind, arm.Violations[kind].Example)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		row(kind, func(s *Sum) any { return s.Violations[kind].Count })
+		row(kind, func(a *Arm) any { return a.Violations[kind].Count })
 	}
 	if len(kinds) == 0 {
-		row("violations", func(*Sum) any { return 0 })
+		row("violations", func(*Arm) any { return 0 })
 	}
 	return table.String() + "\n" + examples.String()
 }

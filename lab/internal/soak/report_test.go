@@ -50,22 +50,22 @@ func TestDocumentedErrors(t *testing.T) {
 func TestRender(t *testing.T) {
 	clean := &Report{Operations: 15, Errors: 2, Most: 6}
 	lost := &Report{Operations: 15, Most: 5, Violations: map[string]Violation{"lost writes": {Count: 3, Example: "insert 7"}}}
-	sums := []*Sum{{Arm: Arm{Name: "v1", Reference: true}}, {Arm: Arm{Name: "fork"}}}
-	assert.Contains(t, Render(sums), "| violations | 0 | 0 |")
-	for _, sum := range sums {
-		sum.Add(1, clean)
-		assert.False(t, sum.Failed())
+	arms := []*Arm{{Name: "v1", Reference: true}, {Name: "fork"}}
+	assert.Contains(t, Render(arms), "| violations | 0 | 0 |")
+	for _, arm := range arms {
+		arm.sum(1, clean)
+		assert.False(t, arm.Failed())
 	}
-	sums[0].Add(2, lost)
-	sums[0].Add(3, lost)
-	assert.False(t, sums[0].Failed(), "of a reference")
-	text := Render(sums)
+	arms[0].sum(2, lost)
+	arms[0].sum(3, lost)
+	assert.False(t, arms[0].Failed(), "of a reference")
+	text := Render(arms)
 	for _, want := range []string{
 		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |", "| commands of one operation, at most | 6 | 6 |",
 		"| lost writes | 6 | 0 |", "v1, the first of lost writes: seed 2: insert 7",
 	} {
 		assert.Contains(t, text, want)
 	}
-	sums[1].Add(4, lost)
-	assert.True(t, sums[1].Failed())
+	arms[1].sum(4, lost)
+	assert.True(t, arms[1].Failed())
 }

@@ -32,7 +32,7 @@ const (
 // ArmCommand is the lab's command that runs one application. It reads its Assignment and writes its Report, as JSON.
 const ArmCommand = "soak-arm"
 
-// Arm is an application with a driver.
+// Arm is an application with a driver, and the sum of its reports.
 type Arm struct {
 	Name string
 	// Binary is the lab, built with the driver.
@@ -42,7 +42,11 @@ type Arm struct {
 	Options string
 	// Reference marks a reference, whose violations are no failure.
 	Reference bool
+	Report
 }
+
+// Failed reports whether an application that has to pass found a violation.
+func (a *Arm) Failed() bool { return !a.Reference && len(a.Violations) > 0 }
 
 // Config configures a run.
 type Config struct {
@@ -51,16 +55,16 @@ type Config struct {
 	Seed        uint64
 	Duration    time.Duration
 	Actions     []*Action
-	Arms        []Arm
+	Arms        []*Arm
 	// Progress receives a line for each event.
 	Progress io.Writer
 }
 
-// Run runs all arms by the plan of a seed, and returns their reports in their order.
-func Run(ctx context.Context, config Config) (_ []*Report, err error) {
+// Run runs all arms by the plan of a seed.
+func Run(ctx context.Context, config Config) (err error) {
 	set, err := fronts.StartMembers(ctx, config.Mongod, config.Dir, count)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
 	fmt.Fprintf(config.Progress, "seed %d: %d members of version %s\n", config.Seed, count, set.Version())
@@ -72,36 +76,32 @@ func Run(ctx context.Context, config Config) (_ []*Report, err error) {
 		err = errors.Join(err, served.Wait())
 	}()
 	d := &disturber{progress: config.Progress}
-	reports := make([]*Report, len(config.Arms))
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range config.Arms {
 		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: count}, Members: set})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		served.Go(func() error { return lab.Run(serving) })
 		d.labs = append(d.labs, lab)
-		group.Go(func() (err error) {
-			reports[i], err = config.runArm(ctx, arm, Assignment{
-				Duration: config.Duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.Options,
-				Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
-			})
-			return err
-		})
+		work := Assignment{
+			Duration: config.Duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.Options,
+			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
+		}
+		group.Go(func() error { return config.runArm(ctx, arm, work) })
 	}
 	group.Go(func() error { return d.run(ctx, Plan(config.Seed, config.Duration, count, config.Actions), start) })
-	err = group.Wait()
-	return reports, errors.Join(err, set.Err())
+	return errors.Join(group.Wait(), set.Err())
 }
 
 // runArm runs an application to its end.
-func (c *Config) runArm(ctx context.Context, arm Arm, work Assignment) (*Report, error) {
+func (c *Config) runArm(ctx context.Context, arm *Arm, work Assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+c.Duration+armPatience)
 	defer cancel()
 	encoded, err := json.Marshal(work)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cmd := process.Command(ctx, "", nil, arm.Binary, ArmCommand)
 	var output, log bytes.Buffer
@@ -109,11 +109,12 @@ func (c *Config) runArm(ctx context.Context, arm Arm, work Assignment) (*Report,
 	err = cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", arm.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
+		return fmt.Errorf("%s: %w: %s", arm.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
-	report := &Report{}
-	if err := json.Unmarshal(output.Bytes(), report); err != nil {
-		return nil, fmt.Errorf("%s: its report %.200q: %w", arm.Name, output.Bytes(), err)
+	var report Report
+	if err := json.Unmarshal(output.Bytes(), &report); err != nil {
+		return fmt.Errorf("%s: its report %.200q: %w", arm.Name, output.Bytes(), err)
 	}
-	return report, nil
+	arm.sum(c.Seed, &report)
+	return nil
 }
