@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
+	"mongofork/lab/internal/soak"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/command"
 )
@@ -94,6 +96,19 @@ func backend(uri string) (string, error) {
 	}
 	return address.Address(opts.Hosts[0]).String(), nil
 }
+
+type soakCmd struct {
+	soak.Soak `embed:""`
+}
+
+// Run runs the soak and prints its report.
+func (c *soakCmd) Run(env *environment) error { return c.Soak.Run(env.ctx, env.stdout, env.stderr) }
+
+// soakArmCmd is an application of a soak.
+type soakArmCmd struct{}
+
+// Run reads what to do, and writes the report.
+func (soakArmCmd) Run(env *environment) error { return soak.Work(env.ctx, os.Stdin, env.stdout) }
 
 const description = `Puts itself before the members of a replica set, or before one server, of which everything can
 be made to fail: members, connections, overload.

@@ -2,8 +2,10 @@ package soak
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -26,8 +28,8 @@ const (
 	pace = 50 * time.Millisecond
 )
 
-// Assignment is what an application has to do.
-type Assignment struct {
+// assignment is what an application has to do.
+type assignment struct {
 	Duration time.Duration `json:"duration"`
 	Start    time.Time     `json:"start"`
 	// URI is the connection string of the application's fronts, Direct that of the members. The database is dropped.
@@ -36,8 +38,12 @@ type Assignment struct {
 	Database string `json:"database"`
 }
 
-// Work does what is assigned, and returns the findings. The error is for a run that failed.
-func Work(ctx context.Context, work Assignment) (*Report, error) {
+// Work reads an assignment, does it, and writes the findings. The error is for a run that failed.
+func Work(ctx context.Context, from io.Reader, to io.Writer) error {
+	var work assignment
+	if err := json.NewDecoder(from).Decode(&work); err != nil {
+		return fmt.Errorf("what to do: %w", err)
+	}
 	err := work.direct(ctx, func(db *mongo.Database) error {
 		err := db.Drop(ctx)
 		for _, name := range collections {
@@ -46,17 +52,20 @@ func Work(ctx context.Context, work Assignment) (*Report, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare the members: %w", err)
+		return fmt.Errorf("prepare the members: %w", err)
 	}
 	w := &workers{report: &Report{}, lists: history{ordered: true}, pairs: history{ordered: true}}
 	if err := work.run(ctx, w); err != nil {
-		return nil, err
+		return err
 	}
-	return w.report, work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db) })
+	if err := work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db) }); err != nil {
+		return err
+	}
+	return json.NewEncoder(to).Encode(w.report)
 }
 
 // direct calls a function with the database at the members themselves, by a client that is there for no longer.
-func (work Assignment) direct(ctx context.Context, do func(*mongo.Database) error) error {
+func (work assignment) direct(ctx context.Context, do func(*mongo.Database) error) error {
 	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
 	if err != nil {
 		return err
@@ -66,7 +75,7 @@ func (work Assignment) direct(ctx context.Context, do func(*mongo.Database) erro
 }
 
 // run lets a client work, and checks that nothing of the client is left.
-func (work Assignment) run(ctx context.Context, w *workers) error {
+func (work assignment) run(ctx context.Context, w *workers) error {
 	others := goleak.IgnoreCurrent()
 	files, err := openFiles()
 	if err != nil {
@@ -98,7 +107,7 @@ func (work Assignment) run(ctx context.Context, w *workers) error {
 }
 
 // busy lets all work for the duration of the run, and then lets them finish.
-func (work Assignment) busy(ctx context.Context, w *workers) (err error) {
+func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	if w.session, err = w.db.Client().StartSession(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"mongofork/lab/internal/overload"
 )
 
-// endPatience bounds the end of an event, such as the restart of a member.
+// endPatience bounds the end of an incident, such as the restart of a member.
 const endPatience = 3 * time.Minute
 
 // lab is what an application sees, a fronts.Lab. All of them have the same members behind them.
@@ -20,15 +20,15 @@ type lab interface {
 	Primary(ctx context.Context) (member int, found bool)
 }
 
-// disturber carries out the events of a plan.
+// disturber carries out the incidents of a plan.
 type disturber struct {
 	labs     []lab
 	progress io.Writer
 }
 
-// run carries out the events, one after the other. When it returns, all members run, and there are no limits.
-func (d *disturber) run(ctx context.Context, events []Event, start time.Time) error {
-	for _, e := range events {
+// run carries out the incidents, one after the other. When it returns, all members run, and there are no limits.
+func (d *disturber) run(ctx context.Context, incidents []incident, start time.Time) error {
+	for _, e := range incidents {
 		if clock.Wait(ctx, time.Until(start.Add(e.At))) != nil {
 			return nil
 		}
@@ -40,13 +40,13 @@ func (d *disturber) run(ctx context.Context, events []Event, start time.Time) er
 	return nil
 }
 
-// happen starts an event, and ends it after its time or with the context.
-func (d *disturber) happen(ctx context.Context, e Event) error {
+// happen starts an incident, and ends it after its time or with the context.
+func (d *disturber) happen(ctx context.Context, e incident) error {
 	if primary, found := d.labs[0].Primary(ctx); e.Primary && found {
 		e.Member = primary
 	}
-	err := d.apply(ctx, e, e.Action.begin, e.Rate)
-	if err != nil && e.Action == &stepDown {
+	err := d.apply(ctx, e, e.Fault.begin, e.Rate)
+	if err != nil && e.Fault == &stepDown {
 		fmt.Fprintf(d.progress, "    %v\n", err) // it is no primary, or does not stay one
 		return nil
 	}
@@ -56,22 +56,22 @@ func (d *disturber) happen(ctx context.Context, e Event) error {
 	_ = clock.Wait(ctx, e.For)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
 	defer cancel()
-	return d.apply(ctx, e, e.Action.end, 0)
+	return d.apply(ctx, e, e.Fault.end, 0)
 }
 
 // apply disturbs a member, or the front of it of every application, and sets the limits; a rate of 0 stands for none.
-func (d *disturber) apply(ctx context.Context, e Event, what string, rate int) error {
+func (d *disturber) apply(ctx context.Context, e incident, what string, rate int) error {
 	requests, connections := overload.Unlimited(), overload.Unlimited()
 	limit := overload.Limit{Enabled: true, RatePerSec: int32(rate), BurstCapacitySecs: 0.1}
 	switch {
 	case rate == 0:
-	case e.Action.requests > 0:
+	case e.Fault.requests > 0:
 		requests = limit
 	default:
 		connections = limit
 	}
 	for i, lab := range d.labs {
-		if what != "" && (i == 0 || !e.Action.ofMember) {
+		if what != "" && (i == 0 || !e.Fault.ofMember) {
 			if err := lab.Disturb(ctx, what, e.Member); err != nil {
 				return err
 			}

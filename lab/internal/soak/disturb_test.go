@@ -37,31 +37,31 @@ func (s *fakeSet) Limit(requests, connections overload.Limit) error {
 	return nil
 }
 
-// disturb carries out events until the context ends.
-func (s *fakeSet) disturb(ctx context.Context, events ...Event) error {
+// disturb carries out incidents until the context ends.
+func (s *fakeSet) disturb(ctx context.Context, incidents ...incident) error {
 	s.start = time.Now()
-	return (&disturber{labs: []lab{s, s}, progress: io.Discard}).run(ctx, events, s.start)
+	return (&disturber{labs: []lab{s, s}, progress: io.Discard}).run(ctx, incidents, s.start)
 }
 
 func TestDisturber(t *testing.T) {
 	const second = time.Second
 	for name, test := range map[string]struct {
-		event   Event
-		primary int
-		want    []string
+		incident incident
+		primary  int
+		want     []string
 	}{
-		"a kill":         {Event{Action: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
-		"of the primary": {Event{Action: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
-		"of no primary":  {Event{Action: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
-		"a step-down":    {Event{Action: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
-		"all its fronts": {Event{Action: &silent, Member: 1, For: second}, 0,
+		"a kill":         {incident{Fault: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
+		"of the primary": {incident{Fault: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
+		"of no primary":  {incident{Fault: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
+		"a step-down":    {incident{Fault: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
+		"all its fronts": {incident{Fault: &silent, Member: 1, For: second}, 0,
 			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
-		"no front at all": {Event{Action: &overloaded, Rate: 7, For: second}, 0, nil},
+		"no front at all": {incident{Fault: &overloaded, Rate: 7, For: second}, 0, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			set := &fakeSet{first: test.primary}
-			test.event.At = second
-			assert.NoError(t, set.disturb(t.Context(), test.event))
+			test.incident.At = second
+			assert.NoError(t, set.disturb(t.Context(), test.incident))
 			assert.Equal(t, test.want, set.log, name)
 		})
 	}
@@ -69,14 +69,14 @@ func TestDisturber(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	limit, none := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, overload.Unlimited()
-	for action, want := range map[*Action][2]overload.Limit{&overloaded: {limit, none}, &refusing: {none, limit}} {
+	for fault, want := range map[*fault][2]overload.Limit{&overloaded: {limit, none}, &refusing: {none, limit}} {
 		synctest.Test(t, func(t *testing.T) {
 			set := &fakeSet{}
-			go func() { assert.NoError(t, set.disturb(t.Context(), Event{Action: action, Rate: 7, For: time.Minute})) }()
+			go func() { assert.NoError(t, set.disturb(t.Context(), incident{Fault: fault, Rate: 7, For: time.Minute})) }()
 			synctest.Wait()
-			assert.Equal(t, want, set.limits, action.name)
+			assert.Equal(t, want, set.limits, fault.name)
 			time.Sleep(time.Hour)
-			assert.Equal(t, [2]overload.Limit{none, none}, set.limits, action.name)
+			assert.Equal(t, [2]overload.Limit{none, none}, set.limits, fault.name)
 		})
 	}
 }
@@ -86,14 +86,14 @@ func TestWhatWasBegunIsEnded(t *testing.T) {
 		set := &fakeSet{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		assert.NoError(t, set.disturb(ctx, Event{Action: &pause, For: time.Hour}, Event{At: 2 * time.Hour, Action: &kill}))
+		assert.NoError(t, set.disturb(ctx, incident{Fault: &pause, For: time.Hour}, incident{At: 2 * time.Hour, Fault: &kill}))
 		assert.Equal(t, []string{"0s pause 0", "1s resume 0"}, set.log)
 	})
 }
 
 func TestDisturberTellsWhatFailed(t *testing.T) {
 	set := &fakeSet{err: errors.New("it does not answer")}
-	err := set.disturb(t.Context(), Event{Action: &kill, Member: 2, For: time.Millisecond})
+	err := set.disturb(t.Context(), incident{Fault: &kill, Member: 2, For: time.Millisecond})
 	assert.ErrorContains(t, err, "0s: kill, member 2, for 1ms: it does not answer")
-	assert.NoError(t, set.disturb(t.Context(), Event{Action: &stepDown}), "there may be no primary")
+	assert.NoError(t, set.disturb(t.Context(), incident{Fault: &stepDown}), "there may be no primary")
 }

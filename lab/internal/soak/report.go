@@ -107,33 +107,33 @@ func (r *Report) sum(seed uint64, more *Report) {
 	}
 }
 
-// Render returns the table, side by side, and the first example of each violation, as Markdown.
-func Render(arms []*Arm) string {
+// render returns the table, side by side, and the first example of each violation, as Markdown.
+func render(arms []*arm) string {
 	var table, examples strings.Builder
-	row := func(title string, of func(*Arm) any) {
+	row := func(title string, of func(*arm) any) {
 		fmt.Fprintf(&table, "| %s |", title)
 		for _, arm := range arms {
 			fmt.Fprintf(&table, " %v |", of(arm))
 		}
 		table.WriteString("\n")
 	}
-	row("", func(a *Arm) any { return a.Name })
-	row("---", func(*Arm) any { return "---:" })
-	row("operations", func(a *Arm) any { return a.Operations })
-	row("documented errors", func(a *Arm) any { return a.Errors })
-	row("commands of one operation, at most", func(a *Arm) any { return a.Most })
+	row("", func(a *arm) any { return a.name })
+	row("---", func(*arm) any { return "---:" })
+	row("operations", func(a *arm) any { return a.Operations })
+	row("documented errors", func(a *arm) any { return a.Errors })
+	row("commands of one operation, at most", func(a *arm) any { return a.Most })
 	kinds := make(map[string]bool)
 	for _, arm := range arms {
 		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {
 			kinds[kind] = true
-			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.Name, kind, arm.Violations[kind].Example)
+			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind].Example)
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		row(kind, func(a *Arm) any { return a.Violations[kind].Count })
+		row(kind, func(a *arm) any { return a.Violations[kind].Count })
 	}
 	if len(kinds) == 0 {
-		row("violations", func(*Arm) any { return 0 })
+		row("violations", func(*arm) any { return 0 })
 	}
 	return table.String() + "\n" + examples.String()
 }

@@ -50,16 +50,16 @@ func TestDocumentedErrors(t *testing.T) {
 func TestRender(t *testing.T) {
 	clean := &Report{Operations: 15, Errors: 2, Most: 6}
 	lost := &Report{Operations: 15, Most: 5, Violations: map[string]Violation{"lost writes": {Count: 3, Example: "insert 7"}}}
-	arms := []*Arm{{Name: "v1", Reference: true}, {Name: "fork"}}
-	assert.Contains(t, Render(arms), "| violations | 0 | 0 |")
+	arms := []*arm{{name: "v1", reference: true}, {name: "fork"}}
+	assert.Contains(t, render(arms), "| violations | 0 | 0 |")
 	for _, arm := range arms {
 		arm.sum(1, clean)
-		assert.False(t, arm.Failed())
+		assert.False(t, arm.failed())
 	}
 	arms[0].sum(2, lost)
 	arms[0].sum(3, lost)
-	assert.False(t, arms[0].Failed(), "of a reference")
-	text := Render(arms)
+	assert.False(t, arms[0].failed(), "of a reference")
+	text := render(arms)
 	for _, want := range []string{
 		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |", "| commands of one operation, at most | 6 | 6 |",
 		"| lost writes | 6 | 0 |", "v1, the first of lost writes: seed 2: insert 7",
@@ -67,5 +67,5 @@ func TestRender(t *testing.T) {
 		assert.Contains(t, text, want)
 	}
 	arms[1].sum(4, lost)
-	assert.True(t, arms[1].Failed())
+	assert.True(t, arms[1].failed())
 }

@@ -9,6 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,45 +32,86 @@ const (
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
 
-// ArmCommand is the lab's command that runs one application. It reads its Assignment and writes its Report, as JSON.
+// ArmCommand is the lab's command that runs one application. It reads its assignment and writes its Report, as JSON.
 const ArmCommand = "soak-arm"
 
-// Arm is an application with a driver, and the sum of its reports.
-type Arm struct {
-	Name string
-	// Binary is the lab, built with the driver.
-	Binary string
-	// Options are further options of the connection string, such as "adaptiveRetries=true"; a driver that does not know them
-	// ignores them.
-	Options string
-	// Reference marks a reference, whose violations are no failure.
-	Reference bool
+// errViolations means that the report has violations.
+var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
+
+// Soak is a soak's command line.
+type Soak struct {
+	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
+	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
+	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
+	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
+	Only     []string          `placeholder:"FAULT" help:"Faults to plan, such as overload; all by default."`
+	Duration time.Duration     `default:"2m" help:"How long the applications work."`
+	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling."`
+	Other    map[string]string `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
+}
+
+// Run lets all applications work by each plan, and writes the report. A line for each incident goes to progress.
+func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
+	if s.Duration <= 0 || s.Seeds < 1 {
+		return errors.New("--duration and --seeds have to be more than 0")
+	}
+	faults, err := choose(s.Only)
+	if err != nil {
+		return err
+	}
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64()
+	}
+	arms := s.arms()
+	// If a run fails, the results so far are reported too.
+	defer func() { fmt.Fprint(report, render(arms)) }()
+	for i := range s.Seeds {
+		seed := s.Seed + uint64(i)
+		if err := s.run(ctx, seed, faults, arms, progress); err != nil {
+			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+	}
+	if slices.ContainsFunc(arms, (*arm).failed) {
+		return errViolations
+	}
+	return nil
+}
+
+// arm is an application with a driver, and the sum of its reports.
+type arm struct {
+	name, binary string
+	// options are further options of the connection string; a driver that does not know them ignores them.
+	options string
+	// reference marks a reference, whose violations are no failure.
+	reference bool
 	Report
 }
 
-// Failed reports whether an application that has to pass found a violation.
-func (a *Arm) Failed() bool { return !a.Reference && len(a.Violations) > 0 }
+func (a *arm) failed() bool { return !a.reference && len(a.Violations) > 0 }
 
-// Config configures a run.
-type Config struct {
-	// Mongod is the binary of the members, Dir the parent folder of their files.
-	Mongod, Dir string
-	Seed        uint64
-	Duration    time.Duration
-	Actions     []*Action
-	Arms        []*Arm
-	// Progress receives a line for each event.
-	Progress io.Writer
+func (s *Soak) arms() (arms []*arm) {
+	for _, name := range slices.Sorted(maps.Keys(s.Other)) {
+		arms = append(arms, &arm{name: name, binary: s.Other[name], reference: true})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Fork)) {
+		binary := s.Fork[name]
+		arms = append(arms,
+			&arm{name: name, binary: binary},
+			&arm{name: name + ", adaptive", binary: binary, options: "adaptiveRetries=true"},
+			&arm{name: name + ", throttling", binary: binary, options: "adaptiveThrottling=true"},
+		)
+	}
+	return arms
 }
 
-// Run runs all arms by the plan of a seed.
-func Run(ctx context.Context, config Config) (err error) {
-	set, err := fronts.StartMembers(ctx, config.Mongod, config.Dir, count)
+// run runs all arms by the plan of a seed.
+func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*arm, progress io.Writer) (err error) {
+	set, err := fronts.StartMembers(ctx, s.Mongod, s.Dir, count)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	fmt.Fprintf(config.Progress, "seed %d: %d members of version %s\n", config.Seed, count, set.Version())
+	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", seed, count, set.Version())
 
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served, serving := errgroup.WithContext(serving)
@@ -75,46 +119,47 @@ func Run(ctx context.Context, config Config) (err error) {
 		stop()
 		err = errors.Join(err, served.Wait())
 	}()
-	d := &disturber{progress: config.Progress}
+	d := &disturber{progress: progress}
+	duration := s.Duration / time.Duration(s.Seeds)
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
-	for i, arm := range config.Arms {
+	for i, arm := range arms {
 		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: count}, Members: set})
 		if err != nil {
 			return err
 		}
 		served.Go(func() error { return lab.Run(serving) })
 		d.labs = append(d.labs, lab)
-		work := Assignment{
-			Duration: config.Duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.Options,
+		work := assignment{
+			Duration: duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
 			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 		}
-		group.Go(func() error { return config.runArm(ctx, arm, work) })
+		group.Go(func() error { return arm.run(ctx, seed, work) })
 	}
-	group.Go(func() error { return d.run(ctx, Plan(config.Seed, config.Duration, count, config.Actions), start) })
+	group.Go(func() error { return d.run(ctx, plan(seed, duration, count, faults), start) })
 	return errors.Join(group.Wait(), set.Err())
 }
 
-// runArm runs an application to its end.
-func (c *Config) runArm(ctx context.Context, arm *Arm, work Assignment) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+c.Duration+armPatience)
+// run runs an application to its end.
+func (a *arm) run(ctx context.Context, seed uint64, work assignment) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+work.Duration+armPatience)
 	defer cancel()
 	encoded, err := json.Marshal(work)
 	if err != nil {
 		return err
 	}
-	cmd := process.Command(ctx, "", nil, arm.Binary, ArmCommand)
+	cmd := process.Command(ctx, "", nil, a.binary, ArmCommand)
 	var output, log bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(encoded), &output, &log
 	err = cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", arm.Name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
+		return fmt.Errorf("%s: %w: %s", a.name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
 	var report Report
 	if err := json.Unmarshal(output.Bytes(), &report); err != nil {
-		return fmt.Errorf("%s: its report %.200q: %w", arm.Name, output.Bytes(), err)
+		return fmt.Errorf("%s: its report %.200q: %w", a.name, output.Bytes(), err)
 	}
-	arm.sum(c.Seed, &report)
+	a.sum(seed, &report)
 	return nil
 }
