@@ -18,10 +18,10 @@ type bulkWrite struct {
 //
 //fork:wrap a later batch erased the write concern error of an earlier one
 func (bw *bulkWrite) runBatch(ctx context.Context, batch bulkWriteBatch) (BulkWriteResult, BulkWriteException, error) {
-	res, failed, err := bw.upstreamRunBatch(ctx, batch)
+	retRes, failed, err := bw.upstreamRunBatch(ctx, batch)
 	if failed.WriteConcernError == nil {
 		failed.WriteConcernError = bw.concernError
 	}
 	bw.concernError = failed.WriteConcernError
-	return res, failed, err
+	return retRes, failed, err
 }

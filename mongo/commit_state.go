@@ -16,11 +16,11 @@ import (
 //
 //fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
 func (s *Session) CommitTransaction(ctx context.Context) error {
-	err := s.upstreamCommitTransaction(limitBackoffs(ctx, s.client.timeout))
+	retErr := s.upstreamCommitTransaction(limitBackoffs(ctx, s.client.timeout))
 	s.clientSession.Committing = false
-	if errorHasLabel(err, driver.UnknownTransactionCommitResult) && !errors.Is(err, backpressure.ErrNeverSent) {
+	if errorHasLabel(retErr, driver.UnknownTransactionCommitResult) && !errors.Is(retErr, backpressure.ErrNeverSent) {
 		s.clientSession.UpdateCommitTransactionWriteConcern()
 		_ = s.clientSession.CommitTransaction() // sets the state
 	}
-	return err
+	return retErr
 }

@@ -111,15 +111,15 @@ func (bw *bulkWrite) note(err error) error {
 //
 //fork:wrap an interrupted write tells the context's error as well
 func (bw *bulkWrite) execute(ctx context.Context) error {
-	err := bw.upstreamExecute(ctx)
-	if err != nil && bw.interruption != nil {
-		return bw.interruption.Around(err)
+	retErr := bw.upstreamExecute(ctx)
+	if retErr != nil && bw.interruption != nil {
+		retErr = bw.interruption.Around(retErr)
 	}
-	return err
+	return retErr
 }
 
 //fork:wrap an interrupted write tells the context's error as well
 func (bw *bulkWrite) runInsert(ctx context.Context, batch bulkWriteBatch) (insertResult, error) {
-	res, err := bw.upstreamRunInsert(ctx, batch)
-	return res, bw.note(err)
+	res, retErr := bw.upstreamRunInsert(ctx, batch)
+	return res, bw.note(retErr)
 }

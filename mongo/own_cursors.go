@@ -31,13 +31,13 @@ func (c *Cursor) discard(ctx context.Context) {
 func (db *Database) RunCommandCursor(
 	ctx context.Context, runCommand any, opts ...options.Lister[options.RunCmdOptions],
 ) (*Cursor, error) {
-	cursor, err := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
-	if err == nil {
-		if bc, ok := cursor.bc.(*driver.BatchCursor); ok {
+	retCursor, retErr := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
+	if retErr == nil {
+		if bc, ok := retCursor.bc.(*driver.BatchCursor); ok {
 			bc.OfRunCommand()
 		}
 	}
-	return cursor, err
+	return retCursor, retErr
 }
 
 // ListCollectionNames executes a listCollections command and returns a slice with the names of the collections in the

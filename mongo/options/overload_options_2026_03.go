@@ -29,13 +29,13 @@ func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {
 //
 //fork:wrap they are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {
-	err := upstreamSetURIOpts(uri, opts)
-	if err != nil {
-		return err
+	retErr := upstreamSetURIOpts(uri, opts)
+	if retErr != nil {
+		return retErr
 	}
 	if opts.connString.MaxAdaptiveRetriesSet {
 		opts.MaxAdaptiveRetries = &opts.connString.MaxAdaptiveRetries
 	}
 	opts.takeSwitches()
-	return err
+	return retErr
 }

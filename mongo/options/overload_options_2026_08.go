@@ -17,9 +17,9 @@ type ClientOptions struct {
 //
 //fork:wrap adaptiveRetries and adaptiveThrottling are URI options
 func setURIOpts(uri string, opts *ClientOptions) error {
-	err := upstreamSetURIOpts(uri, opts)
-	if err == nil {
+	retErr := upstreamSetURIOpts(uri, opts)
+	if retErr == nil {
 		opts.takeSwitches()
 	}
-	return err
+	return retErr
 }

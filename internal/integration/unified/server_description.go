@@ -13,11 +13,11 @@ import (
 // without a type, and exchanges the two.
 //
 //fork:wrap tests of the specification name no descriptions
-func verifySDAMEvents(client *clientEntity, expected *expectedEvents) error {
-	adapted := *expected
-	adapted.SDAMEvents = append([]sdamEvent(nil), expected.SDAMEvents...)
+func verifySDAMEvents(client *clientEntity, expectedEvents *expectedEvents) error {
+	adapted := *expectedEvents
+	adapted.SDAMEvents = append([]sdamEvent(nil), expectedEvents.SDAMEvents...)
 	seen := client.serverDescriptionChanged
-	for i, want := range expected.SDAMEvents {
+	for i, want := range expectedEvents.SDAMEvents {
 		if want.ServerDescriptionChangedEvent == nil || len(seen) == 0 {
 			continue
 		}

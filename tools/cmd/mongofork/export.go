@@ -97,7 +97,7 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 	}
 	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", a.project.Base, "fixes").Dir)
 	for _, p := range patches {
-		a.printf("%s/%s: %s\n", out, p.Name, p.Lines)
+		a.printf("%s/%s\n", out, p.Name)
 	}
 	return series.Write(out, patches)
 }

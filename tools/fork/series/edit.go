@@ -22,10 +22,7 @@ type Edit struct {
 	// At is a place: "statement", "return", "call" or "condition", or the "comment" above a statement; then all names that stand
 	// there; then, if there are several such places, "#" and which of them.
 	At string `yaml:"at"`
-	// Before and After are put there, as lines of their own; Instead is put in its place, with what stood there for each "…"; Move is
-	// the statement before which it comes.
-	Before  string `yaml:"before"`
-	After   string `yaml:"after"`
+	// Instead is put in its place, with what stood there for each "…"; Move is the statement before which it comes.
 	Instead string `yaml:"instead"`
 	Move    string `yaml:"move"`
 }
@@ -58,29 +55,22 @@ func (e Edit) edited(source *syntax.File, in *ast.FuncDecl) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, to := syntax.LineStart(source.Src, start), syntax.LineEnd(source.Src, end)
-	var edits []assemble.Edit
-	switch {
-	case e.Instead != "":
-		text := strings.ReplaceAll(strings.TrimSuffix(e.Instead, "\n"), "…", string(source.Src[start:end]))
-		edits = []assemble.Edit{{Start: start, End: end, Text: []byte(text)}}
-	case e.Before != "":
-		edits = []assemble.Edit{{Start: from, End: from, Text: []byte(e.Before)}}
-	case e.After != "":
-		edits = []assemble.Edit{{Start: to, End: to, Text: []byte(e.After)}}
-	default:
+	text := strings.ReplaceAll(strings.TrimSuffix(e.Instead, "\n"), "…", string(source.Src[start:end]))
+	edits := []assemble.Edit{{Start: start, End: end, Text: []byte(text)}}
+	if e.Move != "" {
 		target, _, err := locate(source, in, e.Move)
 		if err != nil {
 			return nil, err
 		}
+		from, to := syntax.LineStart(source.Src, start), syntax.LineEnd(source.Src, end)
 		target = syntax.LineStart(source.Src, target)
 		edits = []assemble.Edit{{Start: from, End: to}, {Start: target, End: target, Text: source.Src[from:to]}}
 	}
-	text, err := assemble.Splice(source.Src, edits)
+	changed, err := assemble.Splice(source.Src, edits)
 	if err != nil {
 		return nil, err
 	}
-	return format.Source(text)
+	return format.Source(changed)
 }
 
 // locate finds a place in a function.
@@ -111,7 +101,7 @@ func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, e
 func places(in ast.Node, kind string, names []string) (found []ast.Node) {
 	for n := range ast.Preorder(in) {
 		for _, node := range ofKind(n, kind) {
-			if hasNames(node, names) {
+			if !slices.ContainsFunc(names, func(name string) bool { return !syntax.Mentions(node, name) }) {
 				found = append(found, node)
 			}
 		}
@@ -147,10 +137,4 @@ func ofKind(n ast.Node, kind string) (nodes []ast.Node) {
 		}
 	}
 	return nodes
-}
-
-// hasNames reports whether all names stand in a node.
-func hasNames(n ast.Node, names []string) bool {
-	have := identifiers(n, true)
-	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(have, name) })
 }

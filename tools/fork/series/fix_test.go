@@ -1,6 +1,7 @@
 package series
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,18 +26,18 @@ func TestEdit(t *testing.T) {
 		from, to  string
 		wantError string
 	}{
-		{name: "before", edit: Edit{At: "statement fail", Before: "log()\n"}, from: "return fail", to: "log()\n\t\treturn fail"},
-		{name: "after", edit: Edit{At: "statement n two #2", After: "log()\n"}, from: "= two\n", to: "= two\n\tlog()\n"},
+		{name: "before", edit: Edit{At: "statement fail", Instead: "log()\n…"}, from: "return fail", to: "log()\n\t\treturn fail"},
+		{name: "after", edit: Edit{At: "statement n two #2", Instead: "…\nlog()\n"}, from: "= two\n", to: "= two\n\tlog()\n"},
 		{name: "condition", edit: Edit{At: "condition two", Instead: "… && three"}, from: "two {", to: "two && three {"},
 		{name: "call", edit: Edit{At: "call fail", Instead: "nil"}, from: "fail(p.n)", to: "nil"},
 		{name: "return", edit: Edit{At: "return #2", Instead: "return p.end()"}, from: "return nil", to: "return p.end()"},
 		{name: "comment", edit: Edit{At: "comment n one #1", Instead: "// Start."}, from: "Begin", to: "Start"},
 		{name: "move", edit: Edit{At: "statement n two #2", Move: "comment n one #1"}, from: "\t// Begin.",
 			to: "\tp.n = two\n\t// Begin."},
-		{name: "several", edit: Edit{At: "statement n", Before: "log()\n"}, wantError: "at 3 places"},
-		{name: "none", edit: Edit{At: "call three", Before: "log()\n"}, wantError: "at 0 places"},
-		{name: "too few", edit: Edit{At: "call fail #2", Before: "log()\n"}, wantError: "at 1 places"},
-		{name: "no comment", edit: Edit{At: "comment fail", Before: "log()\n"}, wantError: "there is no comment"},
+		{name: "several", edit: Edit{At: "statement n", Instead: "log()\n…"}, wantError: "at 3 places"},
+		{name: "none", edit: Edit{At: "call three", Instead: "log()\n…"}, wantError: "at 0 places"},
+		{name: "too few", edit: Edit{At: "call fail #2", Instead: "log()\n…"}, wantError: "at 1 places"},
+		{name: "no comment", edit: Edit{At: "comment fail", Instead: "log()\n…"}, wantError: "there is no comment"},
 		{name: "no declaration", edit: Edit{In: "pool Put", At: "call fail"}, wantError: "there is no pool Put"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,20 +84,40 @@ func TestFixes(t *testing.T) {
 		for _, fix := range fixes {
 			patch, err := fix.Patch(t.Context(), command.Output, "A Tester <tester@localhost>", "T-1", p.Module)
 			require.NoError(t, err)
-			lines, tests, _ := strings.Cut(patch.Lines, ", ")
+			code, tests := lines(t, patch)
 			require.NotContains(t, tests, "+0", fix.Name)
 			report, err := os.ReadFile(filepath.Join(root, "docs", "upstream-defects", fix.Name, "README.md"))
 			require.NoError(t, err)
-			require.Contains(t, string(report), "("+lines+" lines of code)", fix.Name)
+			require.Contains(t, string(report), "("+code+" lines of code)", fix.Name)
 		}
 	})
+}
+
+// lines says how many lines a patch adds and removes, of code and of tests.
+func lines(t *testing.T, patch Patch) (code, tests string) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, patch.Name), patch.Data, 0o600))
+	stat, err := command.Output(t.Context(), dir, nil, "git", "apply", "--numstat", patch.Name)
+	require.NoError(t, err)
+	var added, removed [2]int
+	for line := range strings.Lines(string(stat)) {
+		more, less, name, of := 0, 0, "", 0
+		_, err := fmt.Sscan(line, &more, &less, &name)
+		require.NoError(t, err)
+		if strings.HasSuffix(name, "_test.go") {
+			of = 1
+		}
+		added[of], removed[of] = added[of]+more, removed[of]+less
+	}
+	return fmt.Sprintf("+%d -%d", added[0], removed[0]), fmt.Sprintf("+%d -%d", added[1], removed[1])
 }
 
 // A fix is written as one patch, without a trace of how it was made.
 func TestFixPatch(t *testing.T) {
 	t.Parallel()
 	files := filetree.Tree{Fixes + "/count.txtar": append(stepFile("Count", "base: '>=v2.0.0'\nedits:\n"+
-		"  - {in: pool Pool.Put, at: statement used, after: \"p.returned++\\n\"}\n"), "-- pool/count.go --\npackage pool\n\n"+
+		"  - {in: pool Pool.Put, at: statement used, instead: \"…\\np.returned++\"}\n"), "-- pool/count.go --\npackage pool\n\n"+
 		"// Pool counts.\n//\n//fork:extend it counts\ntype Pool struct {\n\treturned int\n}\n"...)}
 	root, p := forktest.Plan(t, files)
 	fixes, err := ReadFixes(root, p.Module.Version)
@@ -109,7 +130,6 @@ func TestFixPatch(t *testing.T) {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, "fork:")
-	require.Equal(t, "+3 -0, tests +0 -0", patch.Lines)
 	none, err := ReadFixes(root, "v1.9.0")
 	require.NoError(t, err)
 	require.Empty(t, none)

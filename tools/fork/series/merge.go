@@ -4,145 +4,202 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
+	"strings"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/syntax"
 )
 
 // merger makes one function of a wrapper and of what it wraps: what the wrapper does before stands at the beginning, and what it does
-// after is deferred there.
+// after is deferred there. Each keeps its text, so that both have to agree on names.
 type merger struct {
 	file         *syntax.File
 	ours, theirs *ast.FuncDecl
-	called       string // the name of what is wrapped
+	parameters   []string // of ours, the receiver first
 
-	before   []ast.Stmt
-	call     *ast.CallExpr
-	at       ast.Stmt // the statement with the call
-	after    []ast.Stmt
-	results  []string          // what ours calls the call's results, if it does something with them
-	assigned map[string]string // parameters that the call passes on with other values
-	renamed  map[string]string // what is ours, to what it is called in upstream's function
+	before, after *ast.BlockStmt // what ours does before the call and after
+	at            ast.Stmt       // the statement with the call
+	call          *ast.CallExpr
+	results       []string // what ours calls the call's results, if it does something with them
+	changed       string   // the parameter that the call passes on with another value
+	value         ast.Expr
 }
 
 // merged returns both functions as one; ok is false if they have to stay two.
 func merged(file *syntax.File, ours, theirs *ast.FuncDecl) (text string, ok bool) {
-	m := &merger{file: file, ours: ours, theirs: theirs, called: theirs.Name.Name,
-		assigned: map[string]string{}, renamed: map[string]string{}}
-	if !m.shape() || !m.arguments() || !m.nameResults() || !m.keepsMeaning() {
+	m := &merger{file: file, ours: ours, theirs: theirs, parameters: parameters(ours.Recv, ours.Type.Params)}
+	if !m.shape() || !m.agree() || !m.keepsMeaning() {
 		return "", false
 	}
-	body := m.file.Text(theirs.Body.Lbrace+1, theirs.Body.End())
-	return m.doc() + m.head() + "{" + m.start() + m.deferred() + string(body), true
+	return m.head() + "{" + m.start() + m.deferred() + m.text(theirs.Body.Lbrace+1, theirs.Body.End()), true
 }
 
 // shape finds the call, what is before it and what is after.
 func (m *merger) shape() bool {
-	list := m.ours.Body.List
-	i := slices.IndexFunc(list, func(s ast.Stmt) bool { return m.calls(s) })
-	if i < 0 || slices.ContainsFunc(list[i+1:], func(s ast.Stmt) bool { return m.calls(s) }) {
+	called, list := m.theirs.Name.Name, m.ours.Body.List
+	calls := func(s ast.Stmt) bool { return syntax.Mentions(s, called) }
+	i := slices.IndexFunc(list, calls)
+	if i < 0 || slices.ContainsFunc(list[i+1:], calls) {
 		return false
 	}
-	m.before, m.at, m.after = list[:i], list[i], list[i+1:]
+	m.before, m.at, m.after = &ast.BlockStmt{List: list[:i]}, list[i], &ast.BlockStmt{List: list[i+1:]}
+	var is []ast.Expr
 	switch s := m.at.(type) {
 	case *ast.ReturnStmt:
-		return len(s.Results) == 1 && m.isCall(s.Results[0])
+		is = s.Results
 	case *ast.ExprStmt:
-		return m.isCall(s.X)
+		is = []ast.Expr{s.X}
 	case *ast.AssignStmt:
-		return m.defines(s)
+		if s.Tok == token.DEFINE {
+			is, m.results = s.Rhs, declared(s)
+		}
 	}
-	return false
-}
-
-// calls reports whether what is wrapped is called somewhere in a node.
-func (m *merger) calls(n ast.Node) bool {
-	return slices.Contains(identifiers(n, true), m.called)
-}
-
-// isCall takes an expression as the call, if it is.
-func (m *merger) isCall(e ast.Expr) bool {
-	call, ok := e.(*ast.CallExpr)
-	if !ok {
+	if len(is) != 1 {
 		return false
 	}
-	switch fun := call.Fun.(type) {
-	case *ast.Ident:
-		ok = fun.Name == m.called
-	case *ast.SelectorExpr:
-		receiver, plain := fun.X.(*ast.Ident)
-		ok = fun.Sel.Name == m.called && plain && slices.Contains(parameterNames(m.ours.Recv), receiver.Name)
-	default:
-		ok = false
+	if m.ours.Recv != nil {
+		called = m.parameters[0] + "." + called
 	}
-	if ok {
-		m.call = call
-	}
-	return ok
+	m.call, _ = is[0].(*ast.CallExpr)
+	return m.call != nil && m.text(m.call.Fun.Pos(), m.call.Fun.End()) == called
 }
 
-// defines takes the call whose results get names.
-func (m *merger) defines(s *ast.AssignStmt) bool {
-	for _, left := range s.Lhs {
-		id, ok := left.(*ast.Ident)
-		if !ok {
-			return false
-		}
-		m.results = append(m.results, id.Name)
-	}
-	return s.Tok == token.DEFINE && len(s.Rhs) == 1 && m.isCall(s.Rhs[0])
-}
-
-// arguments finds what is passed on with another value, and what parameters are called in upstream's function.
-func (m *merger) arguments() bool {
-	for _, list := range [][2]*ast.FieldList{{m.ours.Recv, m.theirs.Recv}, {m.ours.Type.Params, m.theirs.Type.Params}} {
-		ours, theirs := parameterNames(list[0]), parameterNames(list[1])
-		for i, name := range ours {
-			switch {
-			case i < len(theirs) && theirs[i] != "_":
-				m.renamed[name] = theirs[i]
-			case slices.Contains(used(slices.Concat(m.before, m.after)), name): // more than passed on
-				return false
-			}
-		}
-	}
-	ours := parameterNames(m.ours.Type.Params)
+// agree reports whether what ours uses has the same name in both functions, and finds what is passed on with another value.
+func (m *merger) agree() bool {
+	used := append(identifiers(m.before), identifiers(m.after)...)
+	first := len(m.parameters) - len(m.call.Args)
 	for i, arg := range m.call.Args {
-		if id, ok := arg.(*ast.Ident); ok && id.Name == ours[i] {
+		name := m.parameters[first+i]
+		if id, ok := arg.(*ast.Ident); ok && id.Name == name {
 			continue
 		}
-		if m.renamed[ours[i]] == "" {
+		if m.changed != "" {
 			return false
 		}
-		m.assigned[ours[i]] = m.edited(arg.Pos(), arg.End(), nil)
+		m.changed, m.value, used = name, arg, append(append(used, name), identifiers(arg)...)
 	}
-	return len(m.assigned) < 2
+	theirs := parameters(m.theirs.Recv, m.theirs.Type.Params)
+	for i, name := range m.parameters {
+		if theirs[i] != name && slices.Contains(used, name) {
+			return false
+		}
+	}
+	return len(m.results) == 0 || !m.named() || slices.Equal(parameters(m.theirs.Type.Results), m.results)
+}
+
+// named reports whether upstream's results have names.
+func (m *merger) named() bool {
+	results := m.theirs.Type.Results
+	return results != nil && results.List[0].Names != nil
 }
 
 // keepsMeaning reports whether no name means something else in one function than in two.
 func (m *merger) keepsMeaning() bool {
-	body := identifiers(m.theirs.Body, false)
-	parameters := slices.Concat(parameterNames(m.ours.Recv), parameterNames(m.ours.Type.Params))
-	before := slices.DeleteFunc(declared(m.before), func(name string) bool { return slices.Contains(parameters, name) })
-	if common(m.results, parameters) || common(before, slices.Concat(body, m.results)) ||
-		common(declared(m.after), slices.Concat(parameters, m.results, before)) || common(declaredWithin(m.after), m.results) {
+	parameter := func(name string) bool { return slices.Contains(m.parameters, name) }
+	body, before := identifiers(m.theirs.Body), slices.DeleteFunc(declared(outside(m.before)), parameter)
+	if common(before, slices.Concat(body, m.results)) || common(declared(m.after), slices.Concat(m.parameters, m.results, before)) {
 		return false
 	}
-	changed := assignedIn(m.theirs.Body)
-	for _, name := range used(m.after) {
-		if m.assigned[name] != "" || slices.Contains(parameters, name) && slices.Contains(changed, m.renamed[name]) {
-			return false
-		}
+	changed := append(assigned(m.theirs.Body), m.changed)
+	if common(slices.DeleteFunc(changed, func(name string) bool { return !parameter(name) }), identifiers(m.after)) {
+		return false
 	}
-	used := identifiers(m.ours.Body, false)
-	for from, to := range m.renamed {
-		if from != to && slices.Contains(used, to) {
-			return false
-		}
+	if m.named() {
+		return true
 	}
-	return true
+	taken := slices.DeleteFunc(body, func(name string) bool { return name == "err" }) // no package is called so
+	taken = append(taken, declared(outside(m.theirs.Body))...)
+	return !common(m.results, slices.Concat(m.parameters, taken, []string{"_"}))
 }
 
-// common reports whether two lists have a name in common.
-func common(a, b []string) bool {
-	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
+// outside returns the statements of a block that declare names in it, not in blocks inside.
+func outside(block *ast.BlockStmt) *ast.BlockStmt {
+	var list []ast.Stmt
+	for _, s := range block.List {
+		switch s.(type) {
+		case *ast.AssignStmt, *ast.DeclStmt:
+			list = append(list, s)
+		}
+	}
+	return &ast.BlockStmt{List: list}
+}
+
+// text returns the text between two places.
+func (m *merger) text(from, to token.Pos) string { return string(m.file.Text(from, to)) }
+
+// head returns upstream's comment and then ours, and upstream's head with our name, and with the results' names.
+func (m *merger) head() string {
+	var docs []string
+	for _, f := range []*ast.FuncDecl{m.theirs, m.ours} {
+		if f.Doc != nil {
+			docs = append(docs, m.text(f.Doc.Pos(), f.Doc.End())+"\n")
+		}
+	}
+	name, results := m.theirs.Name, m.text(m.theirs.Type.Params.End(), m.theirs.Body.Lbrace)
+	if len(m.results) > 0 && !m.named() {
+		var list []string
+		for i, result := range m.theirs.Type.Results.List {
+			list = append(list, m.results[i]+" "+m.text(result.Pos(), result.End()))
+		}
+		results = " (" + strings.Join(list, ", ") + ") "
+	}
+	return strings.Join(docs, "//\n") + m.text(m.theirs.Type.Func, name.Pos()) + m.ours.Name.Name +
+		m.text(name.End(), m.theirs.Type.Params.End()) + results
+}
+
+// start returns what ours does before the call.
+func (m *merger) start() string {
+	text := m.text(m.ours.Body.Lbrace+1, m.at.Pos())
+	if m.changed != "" {
+		text += m.changed + " = " + m.text(m.value.Pos(), m.value.End()) + "\n"
+	}
+	return text
+}
+
+// deferred returns what ours does after the call, as a deferred function.
+func (m *merger) deferred() string {
+	if len(m.results) == 0 {
+		return ""
+	}
+	start, end := m.file.Offset(m.at.End()), m.file.Offset(m.ours.Body.Rbrace)
+	spliced, err := assemble.Splice(m.file.Src[:end], m.returns())
+	if err != nil {
+		panic(err) // statements do not overlap
+	}
+	text := strings.TrimSpace(string(spliced[start:]))
+	if strings.Contains(text, "\n") {
+		text = "\n" + text + "\n"
+	}
+	return "defer func() {" + text + "}()\n"
+}
+
+// returns gives the named results the values that ours returns after the call.
+func (m *merger) returns() (edits []assemble.Edit) {
+	last := m.ours.Body.List[len(m.ours.Body.List)-1]
+	ast.Inspect(m.after, func(n ast.Node) bool {
+		if _, ok := n.(*ast.FuncLit); ok {
+			return false
+		}
+		s, ok := n.(*ast.ReturnStmt)
+		if !ok {
+			return true
+		}
+		var left, right []string
+		for i, result := range s.Results {
+			if value := m.text(result.Pos(), result.End()); value != m.results[i] {
+				left, right = append(left, m.results[i]), append(right, value)
+			}
+		}
+		text := ""
+		if len(left) > 0 {
+			text = strings.Join(left, ", ") + " = " + strings.Join(right, ", ")
+		}
+		if s != last {
+			text += "\nreturn"
+		}
+		edits = append(edits, assemble.Edit{Start: m.file.Offset(s.Pos()), End: m.file.Offset(s.End()),
+			Text: []byte(strings.TrimSpace(text))})
+		return true
+	})
+	return edits
 }

@@ -21,8 +21,6 @@ type Patch struct {
 	// Name is that of the file.
 	Name string
 	Data []byte
-	// Lines says of a fix how many lines it adds and removes.
-	Lines string
 }
 
 // formatPatch is how git writes patches.
@@ -105,22 +103,7 @@ func (s Step) Patch(ctx context.Context, run command.RunFunc, author, ticket str
 	defer done()
 	commit(g, []filetree.Tree{assemble.Pristine(m), after}, []string{m.String(), s.message(ticket, m.Version)})
 	text := g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
-	return Patch{Name: s.Name + ".patch", Data: text, Lines: lines(g)}, g.Err
-}
-
-// lines says how many lines the last commit adds and removes, those of tests apart.
-func lines(g *git.Repository) string {
-	var parts []string
-	for _, kind := range []struct{ name, files string }{{"", ":!*_test.go"}, {"tests ", "*_test.go"}} {
-		added, removed := 0, 0
-		for line := range strings.Lines(string(g.Run("diff", "--numstat", "HEAD~", "--", kind.files))) {
-			var more, less int
-			_, _ = fmt.Sscan(line, &more, &less) // a binary file has no lines
-			added, removed = added+more, removed+less
-		}
-		parts = append(parts, fmt.Sprintf("%s+%d -%d", kind.name, added, removed))
-	}
-	return strings.Join(parts, ", ")
+	return Patch{Name: s.Name + ".patch", Data: text}, g.Err
 }
 
 // Write writes a series to a folder, in the place of the series that is there.

@@ -18,11 +18,9 @@ import (
 // Tests is the change request with the unified tests of a repository, for the repository of the specifications.
 type Tests struct {
 	// Folder is where they go there. Its README.md gets the entry.
-	Folder string `yaml:"folder"`
-	Entry  string `yaml:"entry"`
-	// Limit is the maxAdaptiveRetries that the tests are written for.
-	Limit string   `yaml:"limit"`
-	Files []string `yaml:"files"`
+	Folder string   `yaml:"folder"`
+	Entry  string   `yaml:"entry"`
+	Files  []string `yaml:"files"`
 }
 
 // Write changes a checkout of the specifications, or writes what is new to an empty folder. The tests are YAML, of which that repository
@@ -46,7 +44,6 @@ func (t Tests) Write(root, checkout string) error {
 		if err := yaml.Unmarshal(data, &doc); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		t.limit(doc.Content[0])
 		var out bytes.Buffer
 		encoder := yaml.NewEncoder(&out)
 		encoder.SetIndent(2)
@@ -61,29 +58,6 @@ func (t Tests) Write(root, checkout string) error {
 		}
 	}
 	return nil
-}
-
-// limit gives each client of a test file the limit.
-func (t Tests) limit(file *yaml.Node) {
-	for _, entity := range field(file, "createEntities", yaml.SequenceNode).Content {
-		if entity.Content[0].Value == "client" {
-			options := field(entity.Content[1], "uriOptions", yaml.MappingNode)
-			limit := field(options, "maxAdaptiveRetries", yaml.ScalarNode)
-			*limit = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: t.Limit}
-		}
-	}
-}
-
-// field returns the value of a key, which is added if it is not there.
-func field(of *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
-	for i := 0; i < len(of.Content); i += 2 {
-		if of.Content[i].Value == key {
-			return of.Content[i+1]
-		}
-	}
-	value := &yaml.Node{Kind: kind}
-	of.Content = append(of.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
-	return value
 }
 
 // inBlocks returns a node without the brackets and quotes of JSON.

@@ -13,8 +13,8 @@ func tooShort(b []byte) bool {
 //
 //fork:wrap a reply with such a length made the reader panic
 func valueLength(src []byte, t Type) (int32, bool) {
-	length, ok := upstreamValueLength(src, t)
-	return length, ok && length >= 0
+	retLength, retOk := upstreamValueLength(src, t)
+	return retLength, retOk && retLength >= 0
 }
 
 // Embedded documents are validated as well. The error describes the first element that is invalid.

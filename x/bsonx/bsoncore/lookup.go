@@ -43,9 +43,9 @@ func embedded(val Value, key string) (Document, error) {
 //
 //fork:wrap a malformed value was returned as an empty one without an error
 func (a Array) IndexErr(index uint) (Value, error) {
-	val, err := a.upstreamIndexErr(index)
-	if err == nil && val.Type == 0 {
-		err = NewInsufficientBytesError(a, a)
+	val, retErr := a.upstreamIndexErr(index)
+	if retErr == nil && val.Type == 0 {
+		retErr = NewInsufficientBytesError(a, a)
 	}
-	return val, err
+	return val, retErr
 }

@@ -10,14 +10,14 @@ import (
 //
 //fork:wrap a reply without a batch made it panic
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
-	cr, err := upstreamNewCursorResponse(response, info)
-	if err == nil {
-		err = checkCursor(response, cr)
+	cr, retErr := upstreamNewCursorResponse(response, info)
+	if retErr == nil {
+		retErr = checkCursor(response, cr)
 	}
-	if err != nil {
+	if retErr != nil {
 		cr = CursorResponse{}
 	}
-	return cr, err
+	return cr, retErr
 }
 
 // checkCursor returns an error if the reply's cursor lacks what its use takes for granted. A cursor without an id could have more

@@ -29,9 +29,9 @@ type serverConfig struct {
 //
 //fork:wrap both the client and NewConfig use it
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
-	cfg, err := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
-	if err != nil {
-		return cfg, err
+	cfg, retErr := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
+	if retErr != nil {
+		return cfg, retErr
 	}
 	settings := authConfigOptions{}
 	for _, apply := range clientOpts {
@@ -40,7 +40,7 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 	cfg.overload = newOverloadPolicy(settings.opts)
 	cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
-	return cfg, err
+	return cfg, retErr
 }
 
 // newOverloadPolicy makes the overload policy of a client with these options.
@@ -91,13 +91,13 @@ type Server struct {
 //
 //fork:wrap the policy and the counts belong to the server
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
-	s := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
-	if overload := s.cfg.overload; overload != nil && overload.Throttling != nil {
-		s.rejections = retry.NewRejections(overload.Clock.Now)
-		s.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
-		s.pace = &heartbeatPace{overload: overload, longest: s.cfg.heartbeatInterval}
-		s.rttMonitor.cfg.pace = s.pace
+	retS := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
+	if overload := retS.cfg.overload; overload != nil && overload.Throttling != nil {
+		retS.rejections = retry.NewRejections(overload.Clock.Now)
+		retS.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
+		retS.pace = &heartbeatPace{overload: overload, longest: retS.cfg.heartbeatInterval}
+		retS.rttMonitor.cfg.pace = retS.pace
 	}
-	s.policyHolder = backpressure.HoldServer(&s.cfg.overload, s.address, s.throttle)
-	return s
+	retS.policyHolder = backpressure.HoldServer(&retS.cfg.overload, retS.address, retS.throttle)
+	return retS
 }

@@ -28,9 +28,9 @@ func (s *Server) check(ctx context.Context) (description.Server, error) {
 		return emptyDescription, errCheckCancelled
 	}
 	before := s.conn
-	desc, err := s.upstreamCheck(ctx)
+	retDesc, retErr := s.upstreamCheck(ctx)
 	if s.conn != before {
-		s.pace.connected(desc.LastError)
+		s.pace.connected(retDesc.LastError)
 	}
-	return desc, err
+	return retDesc, retErr
 }

@@ -61,11 +61,11 @@ func (t *Topology) selectServerFromDescription(
 	desc description.Topology,
 	selector description.ServerSelector,
 ) ([]description.Server, error) {
-	suitable, err := t.upstreamSelectServerFromDescription(desc, selector)
-	if err == nil && len(suitable) > 1 && t.cfg.overload.Rejected() {
-		suitable = t.lessLoaded(suitable)
+	retSuitable, retErr := t.upstreamSelectServerFromDescription(desc, selector)
+	if retErr == nil && len(retSuitable) > 1 && t.cfg.overload.Rejected() {
+		retSuitable = t.lessLoaded(retSuitable)
 	}
-	return suitable, err
+	return retSuitable, retErr
 }
 
 // lessLoaded draws two of the servers at random, like SelectServer, and returns the one with fewer operations in progress and

@@ -10,13 +10,13 @@ import (
 // read reads a message.
 //
 //fork:wrap a message of 25 bytes took memory of 2 GB
-func (c *connection) read(ctx context.Context) (bytesRead []byte, errMsg string, err error) {
-	wm, failed, err := c.upstreamRead(ctx)
+func (c *connection) read(ctx context.Context) ([]byte, string, error) {
+	bytesRead, errMsg, err := c.upstreamRead(ctx)
 	if err == nil {
-		err = c.checkUncompressedSize(wm)
-		failed = "compressed message"
+		err = c.checkUncompressedSize(bytesRead)
+		errMsg = "compressed message"
 	}
-	return wm, failed, err
+	return bytesRead, errMsg, err
 }
 
 // checkUncompressedSize limits the size that a compressed message announces to that of uncompressed messages. Memory of that size
