@@ -64,7 +64,7 @@ func (s *Series) lateFields(source *syntax.File, last int) []assemble.Edit {
 				continue
 			}
 			key := syntax.Key{Package: path.Dir(source.Path), Name: d.Key.Name + "." + field.Names[0].Name}
-			if at, ok := s.fields[key]; ok && at > last {
+			if s.fields[key.String()] > last {
 				cuts = append(cuts, cutField(source, field))
 			}
 		}

@@ -78,6 +78,11 @@ func (s Step) complete(ps *problem.List) {
 	if len(s.Title) > 60 || strings.Contains(strings.TrimSpace(s.Title), "\n") {
 		ps.Add(s.from, 0, "shorten it", "the title is longer than a line of 60 bytes")
 	}
+	for _, field := range s.Fields {
+		if _, err := syntax.ParseKey(field); err != nil {
+			ps.Add(s.from, 0, "write it as docs/builder.md says", "fields: %v", err)
+		}
+	}
 	if !slices.IsSorted(s.Files) {
 		ps.Add(s.from, 0, "sort the list", "the files are not in order")
 	}

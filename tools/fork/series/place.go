@@ -10,7 +10,6 @@ import (
 
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
-	"mongofork/tools/fork/syntax"
 )
 
 // Series tells the overlay of one base step by step.
@@ -23,7 +22,7 @@ type Series struct {
 	root   string
 	plan   *plan.Plan // of the whole overlay
 	files  map[string]int
-	fields map[syntax.Key]int
+	fields map[string]int
 }
 
 // never is the number of the step of what stays out of the series: it is later than every step.
@@ -44,7 +43,7 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 		return nil, err
 	}
 	s := &Series{Options: opt, Steps: append(fixes, steps...), fixes: len(fixes), root: root, plan: whole,
-		files: map[string]int{}, fields: map[syntax.Key]int{}}
+		files: map[string]int{}, fields: map[string]int{}}
 	var ps problem.List
 	s.place(&ps)
 	for _, f := range whole.Overlay.Files {
@@ -58,8 +57,9 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 // place finds out which step brings what.
 func (s *Series) place(ps *problem.List) {
 	for i, step := range s.Steps {
+		s.exist(step.from, step.Files, ps)
 		if i < s.fixes {
-			s.placeFiles(s.never(), step.from, step.Files, ps) // the fix brings them itself
+			put(s.files, s.never(), step.from, step.Files, ps) // the fix brings them itself
 			if step.Until != "" && s.until(step) == s.never() {
 				ps.Add(step.from, 0, "name a step", "until: there is no step %s", step.Until)
 			}
@@ -72,11 +72,12 @@ func (s *Series) place(ps *problem.List) {
 					file.Name)
 			}
 		}
-		s.placeFiles(i, step.from, step.Files, ps)
-		s.placeFields(i, step, ps)
+		put(s.files, i, step.from, step.Files, ps)
+		put(s.fields, i, step.from, step.Fields, ps)
 	}
 	for _, left := range s.Options.Left {
-		s.placeFiles(s.never(), setup, left.Files, ps)
+		s.exist(setup, left.Files, ps)
+		put(s.files, s.never(), setup, left.Files, ps)
 		if left.Reason == "" {
 			ps.Add(setup, 0, "say why", "files are left out without a reason")
 		}
@@ -84,13 +85,13 @@ func (s *Series) place(ps *problem.List) {
 	s.exist(setup, slices.Sorted(maps.Keys(s.Options.Files)), ps)
 }
 
-func (s *Series) placeFiles(i int, at string, files []string, ps *problem.List) {
-	s.exist(at, files, ps)
-	for _, file := range files {
-		if _, twice := s.files[file]; twice {
-			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", file)
+// put notes that a step brings what a list names.
+func put(in map[string]int, i int, at string, list []string, ps *problem.List) {
+	for _, name := range list {
+		if _, twice := in[name]; twice {
+			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", name)
 		}
-		s.files[file] = i
+		in[name] = i
 	}
 }
 
@@ -100,20 +101,6 @@ func (s *Series) exist(at string, files []string, ps *problem.List) {
 		if info, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(file))); err != nil || !info.Mode().IsRegular() {
 			ps.Add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
 		}
-	}
-}
-
-func (s *Series) placeFields(i int, step Step, ps *problem.List) {
-	for _, text := range step.Fields {
-		key, err := syntax.ParseKey(text)
-		if err != nil {
-			ps.Add(step.from, 0, "write it as docs/builder.md says", "fields: %v", err)
-			continue
-		}
-		if _, twice := s.fields[key]; twice {
-			ps.Add(step.from, 0, "keep one of them", "%s is listed twice in the series", key)
-		}
-		s.fields[key] = i
 	}
 }
 

@@ -18,7 +18,12 @@ import (
 
 // Tree returns upstream's tree as it is after a step. The number of steps stands for the whole overlay, with what is left out and without
 // the fixes, as it has its own.
-func (s *Series) Tree(last int) (filetree.Tree, error) {
+func (s *Series) Tree(last int) (t filetree.Tree, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("after %s the overlay does not fit: %w", s.Steps[min(last, s.never()-1)].Name, err)
+		}
+	}()
 	o := &plan.Overlay{}
 	var ps problem.List
 	for _, f := range s.plan.Overlay.Files {
@@ -27,14 +32,14 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 		}
 		data, err := s.form(f, last)
 		if err != nil {
-			return nil, s.after(last, err)
+			return nil, err
 		}
 		if form := o.ReadFile(f.Path, data, s.plan.Module.Version, &ps); form != nil {
 			o.Files = append(o.Files, form)
 		}
 	}
 	if ps.OrNil() != nil {
-		return nil, s.after(last, ps)
+		return nil, ps
 	}
 	var fixes []Step
 	for i, fix := range s.Steps[:s.fixes] {
@@ -44,18 +49,9 @@ func (s *Series) Tree(last int) (filetree.Tree, error) {
 	}
 	p, tree, err := lay(s.plan.Module, o, fixes...)
 	if err != nil {
-		return nil, s.after(last, err)
+		return nil, err
 	}
 	return s.named(p, tree)
-}
-
-// after says after which step there is an error.
-func (s *Series) after(last int, err error) error {
-	name := "the last step"
-	if last < s.never() {
-		name = s.Steps[last].Name
-	}
-	return fmt.Errorf("after %s the overlay does not fit: %w", name, err)
 }
 
 // lay lays an overlay over a module with fixes, as it is in upstream's tree.
