@@ -60,7 +60,7 @@ func Start(ctx context.Context, o Options) (*Deployment, error) {
 	if d.dir, err = newRunDir(o.Dir); err != nil {
 		return nil, fmt.Errorf("make a folder for the servers: %w", err)
 	}
-	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	starting, cancel := until(ctx, d.Failed())
 	defer cancel()
 	if err := d.start(starting); err != nil {
 		if failed := d.Err(); failed != nil {
@@ -113,33 +113,32 @@ func (d *Deployment) prepare() error {
 // key is the file by which members recognize each other.
 func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
-// assemble makes the members a replica set, or leaves one alone, and creates the user.
+// assemble makes the members a replica set, or leaves one alone, creates the user, and waits until all members have followed the primary.
 func (d *Deployment) assemble(ctx context.Context) (err error) {
+	last := bson.D{{Key: "ping", Value: 1}}
 	if d.options.Members > 0 {
 		if err := d.initiate(ctx); err != nil {
 			return err
 		}
+		last = bson.D{{Key: "appendOplogNote", Value: 1}, {Key: "data", Value: bson.D{}}}
 	}
+	opts := optionsFor(d.URI())
 	if d.user != nil {
+		opts.Auth = nil // a server without users allows this to any connection from its own machine
 		password, _ := d.user.Password()
-		create := bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password},
-			{Key: "roles", Value: bson.A{"root"}}}
-		if d.options.Members > 0 {
-			// Clients may log in to any member.
-			create = append(create, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
-		}
-		// A server without users allows this to any connection from its own machine.
-		opts := optionsFor(d.URI())
-		opts.Auth = nil
-		if err := runAdmin(ctx, opts, create, nil); err != nil {
-			return err
-		}
+		last = bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password}, {Key: "roles", Value: bson.A{"root"}}}
 	}
-	d.version, err = awaitPrimary(ctx, d.URI(), d.Failed())
+	if d.options.Members > 0 {
+		last = append(last, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
+	}
+	if err := runAdmin(ctx, opts, last, nil); err != nil {
+		return err
+	}
+	d.version, err = awaitPrimary(ctx, d.URI())
 	return err
 }
 
-// initiate makes the members a replica set, and returns when each is its primary or a secondary.
+// initiate makes the members a replica set.
 func (d *Deployment) initiate(ctx context.Context) error {
 	var members bson.A
 	for _, m := range d.members {
@@ -155,15 +154,7 @@ func (d *Deployment) initiate(ctx context.Context) error {
 	if d.options.ReplicaSet == configReplicaSet {
 		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
 	}
-	if err := runAdmin(ctx, d.members[0].direct(), bson.D{{Key: "replSetInitiate", Value: configuration}}, nil); err != nil {
-		return err
-	}
-	for _, m := range d.members {
-		if err := awaitRole(ctx, m.direct(), nil, isMember); err != nil {
-			return fmt.Errorf("%v: %w", m, err)
-		}
-	}
-	return nil
+	return runAdmin(ctx, d.members[0].direct(), bson.D{{Key: "replSetInitiate", Value: configuration}}, nil)
 }
 
 // URI is the connection string for clients.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -32,7 +33,7 @@ func (m *Member) String() string {
 // Address returns where the member listens, which is its name in the replica set.
 func (m *Member) Address() string { return m.address }
 
-// direct are the options of a client of this member alone, in any state, without credentials, which hello needs none of.
+// direct are the options of a client of this member alone, in any state, without credentials, which the commands here need none of.
 func (m *Member) direct() *clientOptions {
 	opts := optionsFor(m.deployment.uri(m.address, "directConnection=true"))
 	opts.Auth = nil
@@ -70,19 +71,26 @@ func (m *Member) Restart(ctx context.Context) error {
 			m.deployment.fail(fmt.Errorf("%v: mongod exited (%v); the end of its log:\n%s", m, c.cmd.ProcessState, c.Log()))
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := until(ctx, c.exited)
 	defer cancel()
-	if err = awaitRole(ctx, m.direct(), c.exited, isAny); err != nil {
+	if err = runAdmin(ctx, m.direct(), bson.D{{Key: "ping", Value: 1}}, nil); err != nil {
 		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.Log())
 		m.kill()
 	}
 	return err
 }
 
+// helloTimeout is for how long IsPrimary waits. A paused server accepts connections and answers nothing.
+const helloTimeout = time.Second
+
 // IsPrimary asks the member whether it is the primary; one that does not answer within a second is not.
 func (m *Member) IsPrimary(ctx context.Context) bool {
-	role, err := askHello(ctx, m.direct())
-	return err == nil && role.Primary
+	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	defer cancel()
+	var hello struct {
+		Primary bool `bson:"isWritablePrimary"`
+	}
+	return runAdmin(ctx, m.direct(), bson.D{{Key: "hello", Value: 1}}, &hello) == nil && hello.Primary
 }
 
 // StepDown makes the primary a secondary that is not elected for some seconds.

@@ -126,9 +126,6 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 				return "", err
 			}
 			s.parts = append(s.parts, router)
-			if err := awaitRole(ctx, optionsFor("mongodb://"+address+direct), router.Failed(), isAny); err != nil {
-				return "", err
-			}
 		}
 		return "mongodb://" + strings.Join(addresses, ",") + "/",
 			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+direct),

@@ -138,7 +138,10 @@ func (s *Server) Close() error {
 func (s *Server) answering(ctx context.Context, uri string, err error) (*Server, error) {
 	if err == nil {
 		s.URI, s.Env = uri, append(s.Env, "MONGODB_URI="+uri)
-		s.Version, err = awaitPrimary(ctx, uri, s.Failed())
+		var cancel context.CancelFunc
+		ctx, cancel = until(ctx, s.Failed())
+		defer cancel()
+		s.Version, err = awaitPrimary(ctx, uri)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; the end of a log:\n%s", err, s.Log()), s.Close())
@@ -220,7 +223,7 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("MONGODB_URI is not a connection string such as mongodb://127.0.0.1:27017/; "+
 			"correct it, or unset it to have a server started: %w", err)
 	}
-	version, err := awaitPrimary(ctx, uri, nil)
+	version, err := awaitPrimary(ctx, uri)
 	if err != nil {
 		return nil, fmt.Errorf("the server that MONGODB_URI names does not answer as a primary; "+
 			"start it, or unset MONGODB_URI to have one started: %w", err)
