@@ -29,39 +29,28 @@ func needsServer(pkg string) bool { return strings.HasPrefix(pkg+"/", integratio
 
 func needsNoServer(pkg string) bool { return !needsServer(pkg) }
 
-// work is a Rig with the two modules that upstream's tests run in, as folders below the root of the repository, and their tests.
-type work struct {
-	*Rig
+func isUnified(pkg string) bool { return pkg == unified }
+
+// trees are the two modules that upstream's tests run in, as folders below the root of the repository.
+type trees struct {
 	fork, pristine string
-	// theirs are the tests that both have, own those that only the fork has, and lost those that it lacks.
-	theirs, own, lost functions
+	// upstreams are the tests of the untouched module, own those that only the fork has, and lost those that it lacks.
+	upstreams, own, lost functions
 	// skips are upstream's tests that may fail in the fork.
 	skips map[gotest.Key]skip
 }
 
-// work reads the trees, which have to be there.
-func (r *Rig) work(fork string) (w work, err error) {
-	w = work{Rig: r, fork: fork, pristine: path.Join("build", "pristine", r.Base)}
-	all, allErr := readFunctions(r.file(w.fork))
-	upstream, upstreamErr := readFunctions(r.file(w.pristine))
+// readTrees reads the trees, which have to be there.
+func (r *Rig) readTrees(fork string) (t trees, err error) {
+	t = trees{fork: fork, pristine: path.Join("build", "pristine", r.Base)}
+	all, allErr := readFunctions(r.file(t.fork))
+	upstreams, upstreamErr := readFunctions(r.file(t.pristine))
 	if err := errors.Join(allErr, upstreamErr); err != nil {
-		return w, fmt.Errorf("%w (make trees builds them)", err)
+		return t, fmt.Errorf("%w (make trees builds them)", err)
 	}
-	w.theirs, w.own, w.lost = functions{}, functions{}, functions{}
-	for f := range all {
-		if upstream[f] {
-			w.theirs[f] = true
-		} else {
-			w.own[f] = true
-		}
-	}
-	for f := range upstream {
-		if !all[f] {
-			w.lost[f] = true
-		}
-	}
-	w.skips, err = readSkips(r.file(r.skipFile()))
-	return w, err
+	t.upstreams, t.own, t.lost = upstreams, all.without(upstreams), upstreams.without(all)
+	t.skips, err = readSkips(r.file(r.skipFile()))
+	return t, err
 }
 
 // functions are test functions.
@@ -71,6 +60,12 @@ type functions map[gotest.Key]bool
 func (f functions) in(keep func(pkg string) bool) functions {
 	kept := maps.Clone(f)
 	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function.Package) })
+	return kept
+}
+
+func (f functions) without(others functions) functions {
+	kept := maps.Clone(f)
+	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return others[function] })
 	return kept
 }
 
