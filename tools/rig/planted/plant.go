@@ -16,36 +16,41 @@ import (
 // Switch is the environment variable that has the name of the defect that is on.
 const Switch = "PLANTED"
 
+// insertion is what a file gets at an offset.
+type insertion struct {
+	at   int
+	text string
+}
+
 // Plant plants defects into a tree. Each is in a copy of its function, which takes the function's place when the defect is on: so the
 // tree is built once for all of them.
 func Plant(tree string, defects []Defect) error {
 	var wrong []error
-	files := map[string][]change{}
+	files := map[string][]insertion{}
 	for i, d := range defects {
-		file, c, err := d.change(tree, i)
-		if err != nil {
-			wrong = append(wrong, err)
-			continue
-		}
-		files[file] = append(files[file], c)
+		file, insertions, err := d.insertions(filepath.Join(tree, filepath.FromSlash(d.In)), fmt.Sprintf("planted%d", i))
+		wrong = append(wrong, err)
+		files[file] = append(files[file], insertions...)
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	for file, changes := range files {
+	for file, insertions := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		slices.SortStableFunc(changes, func(a, b change) int { return b.at - a.at })
-		for _, c := range changes {
-			data = append(slices.Insert(data, c.at, []byte(c.guard)...), c.function...)
-			data = slices.Insert(data, c.unnamed, []byte(c.receiver)...)
+		slices.SortStableFunc(insertions, func(a, b insertion) int { return b.at - a.at }) // from the end
+		for _, i := range slices.Compact(insertions) {                                     // of several defects in one function
+			data = slices.Insert(data, i.at, []byte(i.text)...)
 		}
-		name := changes[0].in
-		planted := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", name, Switch)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, data, parser.PackageClauseOnly)
+		if err != nil {
+			return err
+		}
+		on := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", parsed.Name, Switch)
 		err = errors.Join(os.WriteFile(file, data, 0o600),
-			os.WriteFile(filepath.Join(filepath.Dir(file), "planted.go"), []byte(planted), 0o600))
+			os.WriteFile(filepath.Join(filepath.Dir(file), "planted.go"), []byte(on), 0o600))
 		if err != nil {
 			return err
 		}
@@ -53,83 +58,72 @@ func Plant(tree string, defects []Defect) error {
 	return nil
 }
 
-// change is what a file gets: at the beginning of a function, and in the end.
-type change struct {
-	at              int
-	guard, function string
-	in              string // the package's name
-	unnamed         int    // where the receiver has no name
-	receiver        string // and which it gets
-}
-
-// change returns the file with the defect's text, and how it changes.
-func (d Defect) change(tree string, number int) (file string, c change, err error) {
-	names, err := filepath.Glob(filepath.Join(tree, filepath.FromSlash(d.In), "*.go"))
+// insertions returns the file of a folder that has the defect's text, and what it gets.
+func (d Defect) insertions(folder, prefix string) (file string, insertions []insertion, err error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
-		return "", c, err
+		return "", nil, err
 	}
 	found := 0
 	var data []byte
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
 		content, err := os.ReadFile(name)
 		if err != nil {
-			return "", c, err
+			return "", nil, err
 		}
-		if n := bytes.Count(content, []byte(d.Text)); n > 0 {
+		if n := bytes.Count(content, []byte(d.Text)); n > 0 && !strings.HasSuffix(name, "_test.go") {
 			found += n
 			file, data = name, content
 		}
 	}
 	if found != 1 {
-		return "", c, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
+		return "", nil, fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
 			d.Name, d.In, found)
 	}
-	c, err = d.copied(file, data, number)
-	return file, c, err
+	insertions, err = d.copied(file, data, prefix)
+	return file, insertions, err
 }
 
 // copied copies the function with the defect's text.
-func (d Defect) copied(file string, data []byte, number int) (change, error) {
+func (d Defect) copied(file string, data []byte, prefix string) (insertions []insertion, err error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, data, 0)
 	if err != nil {
-		return change{}, err
+		return nil, err
 	}
 	offset := func(p token.Pos) int { return int(p - parsed.FileStart) }
+	text := func(from, to token.Pos) string { return string(data[offset(from):offset(to)]) }
 	start := bytes.Index(data, []byte(d.Text))
 	for _, decl := range parsed.Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || start < offset(f.Pos()) || start+len(d.Text) > offset(f.End()) {
 			continue
 		}
-		name := fmt.Sprintf("planted%d%s", number, f.Name.Name) // not exported, as tests list the exported ones
-		call, c := name, change{at: offset(f.Body.Lbrace) + 1, in: parsed.Name.Name}
-		if f.Recv != nil && len(f.Recv.List[0].Names) == 0 {
-			c.unnamed, c.receiver = offset(f.Recv.List[0].Type.Pos()), "it "
-			f.Recv.List[0].Names = []*ast.Ident{ast.NewIdent("it")}
+		// The prefix keeps the name unexported, as tests list the exported ones.
+		name := prefix + f.Name.Name
+		call := name + "(" + parameters(f.Type.Params) + ")"
+		receiver := text(f.Pos(), f.Name.Pos())
+		if f.Recv != nil && f.Recv.List[0].Names == nil {
+			insertions = append(insertions, insertion{offset(f.Recv.List[0].Type.Pos()), "it "})
+			receiver = strings.Replace(receiver, "(", "(it ", 1)
+			call = "it." + call
+		} else if f.Recv != nil {
+			call = parameters(f.Recv) + "." + call
 		}
-		if f.Recv != nil {
-			call = names(f.Recv) + "." + call
-		}
-		call += "(" + names(f.Type.Params) + ")"
 		if f.Type.Results != nil {
 			call = "return " + call
 		} else {
 			call += "; return"
 		}
-		receiver := string(data[offset(f.Pos())+len("func ") : offset(f.Name.Pos())])
-		c.guard = fmt.Sprintf("\n\tif planted == %q { %s }\n", d.Name, call)
-		c.function = "\nfunc " + strings.Replace(receiver, "(", "("+c.receiver, 1) + name +
-			strings.Replace(string(data[offset(f.Name.End()):offset(f.End())]), d.Text, d.Instead, 1) + "\n"
-		return c, nil
+		wrong := strings.Replace(text(f.Name.End(), f.End()), d.Text, d.Instead, 1)
+		return append(insertions,
+			insertion{offset(f.Body.Lbrace + 1), fmt.Sprintf("\n\tif planted == %q { %s }\n", d.Name, call)},
+			insertion{len(data), "\n" + receiver + name + wrong + "\n"}), nil
 	}
-	return change{}, fmt.Errorf("%s: the text of the entry %q is not in a function", Table, d.Name)
+	return nil, fmt.Errorf("%s: the text of the entry %q is not in a function", Table, d.Name)
 }
 
-// names returns the names in a list of parameters, as a call has them.
-func names(list *ast.FieldList) string {
+// parameters returns the names in a list of parameters, as a call has them.
+func parameters(list *ast.FieldList) string {
 	var all []string
 	for _, field := range list.List {
 		for _, name := range field.Names {

@@ -47,10 +47,10 @@ func Read(file string) ([]Defect, error) {
 	return defects, nil
 }
 
-// Judges find defects.
+// Judges find defects in a tree, a folder below the root of the repository.
 type Judges struct {
 	Root string
-	// Build builds what Compare needs of a tree, a folder below the root of the repository.
+	// Build builds what Compare needs of a tree.
 	Build func(ctx context.Context, tree string) error
 	// Compare returns the first seed of which the comparison has a finding in the tree with a defect, or nothing.
 	Compare func(ctx context.Context, tree, defect string) (seed string, err error)
@@ -99,30 +99,26 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
-		by := "nothing"
-		switch {
-		case seed != "" && len(failed) > 0:
-			by = "compare, seed " + seed + "; " + tell(failed)
-		case seed != "":
-			by = "compare, seed " + seed
-		case len(failed) > 0:
-			by = tell(failed)
-		default:
-			neither++
-		}
+		var by []string
 		if seed != "" {
 			compared++
-		} else if d.Unseen != "" {
-			by += "; not for compare: " + d.Unseen
+			by = append(by, "compare, seed "+seed)
 		}
 		if len(failed) > 0 {
 			tested++
+			by = append(by, tell(failed))
 		}
-		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, by, time.Since(start).Round(time.Second))
+		if by == nil {
+			neither++
+			by = []string{"nothing"}
+		}
+		if seed == "" && d.Unseen != "" {
+			by = append(by, "not for compare: "+d.Unseen)
+		}
+		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(by, "; "), time.Since(start).Round(time.Second))
 	}
 	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n",
-		len(chosen), compared, tested,
-		neither, wanted)
+		len(chosen), compared, tested, neither, wanted)
 	return (len(chosen)-neither)*30 >= len(chosen)*wanted, nil
 }
 
