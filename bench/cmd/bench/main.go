@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -24,7 +23,7 @@ type cli struct {
 	Root  string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
 	Older string `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
 	Newer string `required:"" placeholder:"VERSION" help:"The newest base."`
-	Only  string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone. What matches nothing prints all."`
+	Only  string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone."`
 }
 
 func main() { command.Main(run) }
@@ -41,47 +40,31 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // run measures all drivers under overload, in virtual time.
 func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p, err := newPlan(c.Older, c.Newer)
-	if err == nil {
-		err = p.leave(c.Only)
-	}
 	if err != nil {
 		return err
+	}
+	only, err := regexp.Compile(c.Only)
+	if err != nil {
+		return err
+	}
+	for i := range p.Scenarios {
+		e := &p.Scenarios[i]
+		e.Arms = slices.DeleteFunc(e.Arms, func(a string) bool { return !only.MatchString(e.Name + ": " + p.Arms[a].Name) })
 	}
 	all, err := c.measure(ctx, p, stderr)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if c.Only == "" {
+	case len(all) == 0:
+		return fmt.Errorf("nothing in plan.yaml matches %q", c.Only)
+	case c.Only == "":
 		return p.write(c.Root, all)
 	}
 	for _, e := range p.Scenarios {
-		fmt.Fprintln(stdout, e.table(all).text(p, all))
-	}
-	return nil
-}
-
-// leave leaves of the scenarios what matches.
-func (p *plan) leave(matching string) error {
-	only, err := regexp.Compile(matching)
-	if err != nil {
-		return err
-	}
-	var left []entry
-	var names []string
-	for _, e := range p.Scenarios {
-		e.Arms = slices.DeleteFunc(e.Arms, func(a string) bool {
-			name := e.Name + ": " + p.Arms[a].Name
-			names = append(names, name)
-			return !only.MatchString(name)
-		})
-		if len(e.Arms) > 0 {
-			left = append(left, e)
+		for _, a := range e.Arms {
+			fmt.Fprintf(stdout, "%s: %s: %v\n", e.Name, p.Arms[a].Name, all[key{e.Name, a}])
 		}
 	}
-	if left == nil {
-		return fmt.Errorf("nothing matches %q; there are:\n%s", matching, strings.Join(names, "\n"))
-	}
-	p.Scenarios = left
 	return nil
 }
 

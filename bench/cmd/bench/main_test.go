@@ -23,7 +23,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--x"}, command.ExitUsage, "", "--x"},
 		{[]string{"--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "("}, command.ExitFailed, "", "missing closing )"},
 		{[]string{"--older", "v1", "--newer", "v2", "-C", "../../..", "--only", "no such"}, command.ExitFailed, "",
-			`nothing matches "no such"`},
+			`nothing in plan.yaml matches "no such"`},
 	} {
 		var stdout, stderr bytes.Buffer
 		assert.Equal(t, tt.code, run(t.Context(), tt.args, &stdout, &stderr), "%v", tt.args)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -87,15 +86,6 @@ func markdown(rows [][]string) string {
 		}
 	}
 	return text.String()
-}
-
-// table returns a table of all figures of an entry.
-func (e entry) table(all measured) table {
-	t := table{Head: []string{e.Name}, Arms: e.Arms}
-	for _, figure := range slices.Sorted(maps.Keys(all[key{e.Name, e.Arms[0]}])) {
-		t.Lines = append(t.Lines, row{What: figure, Of: figure, Format: "%.2f", In: []string{e.Name}})
-	}
-	return t
 }
 
 const end = "<!-- end -->\n"
