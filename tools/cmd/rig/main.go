@@ -26,9 +26,6 @@ const description = `Runs the project's test suites and what belongs to them.
 
 Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.`
 
-// errFailed means that a test failed; the report says which.
-var errFailed = errors.New("failed")
-
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Base string `env:"BASE" help:"Version of upstream that the fork is built on. Default: the oldest."`
@@ -92,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // exitCode prints an error, unless a report has already shown it, and returns its exit code: that of a command if it has one.
 func exitCode(err error, stderr io.Writer) int {
-	if errors.Is(err, errFailed) {
+	if errors.Is(err, suite.ErrFailed) {
 		return command.ExitFailed
 	}
 	fmt.Fprintf(stderr, "rig: %s\n", redact.URIs(err.Error()))

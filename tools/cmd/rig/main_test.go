@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
+	"mongofork/tools/rig/suite"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -35,7 +36,7 @@ func TestCommandLine(t *testing.T) {
 func TestExitCode(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	assert.Equal(t, command.ExitFailed, exitCode(fmt.Errorf("tests: %w", errFailed), &stderr))
+	assert.Equal(t, command.ExitFailed, exitCode(fmt.Errorf("tests: %w", suite.ErrFailed), &stderr))
 	assert.Empty(t, stderr.String())
 	assert.Equal(t, command.ExitUsage, exitCode(fmt.Errorf("mongodb://u:secret@h does not answer"), &stderr))
 	assert.Equal(t, "rig: mongodb://xxxxx@h does not answer\n", stderr.String())

@@ -64,7 +64,7 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	}}
 	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
 	if err == nil && !enough {
-		return errFailed
+		return suite.ErrFailed
 	}
 	return err
 }

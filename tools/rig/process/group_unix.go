@@ -9,9 +9,13 @@ import (
 	"syscall"
 )
 
+// attributes put a command into its own process group, because "go test" leaves its test binaries running when only it is killed.
+var attributes = syscall.SysProcAttr{Setpgid: true}
+
 // isolate makes the command end with its context, together with all that it started, and with this process.
 func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = attributes()
+	own := attributes
+	cmd.SysProcAttr = &own
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 		if errors.Is(err, syscall.ESRCH) {

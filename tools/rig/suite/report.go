@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -59,9 +60,12 @@ func (r *Result) note(format string, args ...any) {
 	r.Note = strings.TrimPrefix(r.Note+"; "+fmt.Sprintf(format, args...), "; ")
 }
 
+// ErrFailed means that a test failed; the report says which.
+var ErrFailed = errors.New("failed")
+
 // Write writes the table, the skips, the most common reason first, the failures and, as the last line, the totals, without the
-// passwords that a test's output may contain. It reports whether nothing failed.
-func Write(w io.Writer, results []Result) (ok bool, err error) {
+// passwords that a test's output may contain.
+func Write(w io.Writer, results []Result) error {
 	var b strings.Builder
 	var passed, failed, skipped int
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -89,6 +93,9 @@ func Write(w io.Writer, results []Result) (ok bool, err error) {
 		}
 	}
 	fmt.Fprintf(&b, "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped)
-	_, err = io.WriteString(w, redact.URIs(b.String()))
-	return failed == 0, err
+	_, err := io.WriteString(w, redact.URIs(b.String()))
+	if err == nil && failed > 0 {
+		err = ErrFailed
+	}
+	return err
 }

@@ -288,9 +288,7 @@ func TestWrite(t *testing.T) {
 		r.fail("p TestA", "failed", strings.Repeat("early\n", 40)+"mongodb://u:secret@h")
 	}
 	var out strings.Builder
-	ok, err := Write(&out, []Result{{Name: "fork", Passed: 1}, r})
-	require.NoError(t, err)
-	assert.False(t, ok)
+	require.ErrorIs(t, Write(&out, []Result{{Name: "fork", Passed: 1}, r}), ErrFailed)
 	text := out.String()
 	assert.Regexp(t, `upstream +7819 +21 +3 +0s +3 on mongod`, text)
 	assert.Contains(t, text, "upstream skipped 3:\n     2  no server\n     1  too old\n")
