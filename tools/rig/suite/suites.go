@@ -70,8 +70,8 @@ func (r *Rig) ours(t trees, flags ...string) *suite {
 		commands: []gotest.Command{{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}}}
 }
 
-// long is the half of the unified tests, by folders, that takes as long as the others.
-const long = "^" + unifiedTest + "$/^(client-side-operations-timeout|retryable-reads)$"
+// long are the folders of unified tests that take as long as all others and our tests.
+const long = "^" + unifiedTest + "$/^(client-side-operations-timeout|retryable-reads|retryable-writes|server-discovery-and-monitoring)$"
 
 // spec are the unified tests, and all tests of the overlay that need a server, on real ones. Of the revision that upstream's tests are for,
 // the fork's has all the unified tests, a few of them changed. They wait most of the time, so that two halves take half of it.
