@@ -16,6 +16,11 @@ type clientOptions = options.ClientOptions
 
 func optionsFor(uri string) *clientOptions { return options.Client().ApplyURI(uri) }
 
+// direct are the options of a client of one server alone, in any state, without credentials, which the commands here need none of.
+func direct(address string) *clientOptions {
+	return optionsFor("mongodb://" + address + "/?directConnection=true")
+}
+
 // runAdmin waits until a server that may run a command, of a replica set the primary, answers, but not longer than startTimeout, runs it on
 // the database admin, and decodes the reply unless that is nil.
 func runAdmin(ctx context.Context, opts *clientOptions, command bson.D, reply any) error {
@@ -42,19 +47,6 @@ func awaitPrimary(ctx context.Context, uri string) (version string, err error) {
 	var build struct{ Version string }
 	err = runAdmin(ctx, optionsFor(uri), bson.D{{Key: "buildInfo", Value: 1}}, &build)
 	return build.Version, err
-}
-
-// until returns a context that ends with another one, or when something fails.
-func until(ctx context.Context, failed <-chan struct{}) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-failed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 const (

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"mongofork/tools/rig/process"
 )
 
@@ -22,7 +24,7 @@ type child struct {
 	log    string // the file with its output
 	dir    string // is removed with it, unless it is empty
 	killed atomic.Bool
-	exited chan struct{}
+	exited context.Context // ends when it has
 }
 
 // startChild starts a program with env added to this process's environment. Its output goes to dir/log.
@@ -33,16 +35,16 @@ func startChild(dir string, env []string, path string, args ...string) (*child, 
 	}
 	defer log.Close() // the program has its own copy
 	cmd := process.Command(context.Background(), dir, append(os.Environ(), env...), path, args...)
-	c := &child{cmd: cmd, log: log.Name(), exited: make(chan struct{})}
-	c.cmd.Stdout, c.cmd.Stderr = log, log
-	if err := c.cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
 	}
+	exited, exit := context.WithCancel(context.Background())
 	go func() {
-		_ = c.cmd.Wait() // how it ended is in its state
-		close(c.exited)
+		_ = cmd.Wait() // how it ended is in its state
+		exit()
 	}()
-	return c, nil
+	return &child{cmd: cmd, log: log.Name(), exited: exited}, nil
 }
 
 // openChild starts a program whose files, temporary ones included, are in a folder of its own.
@@ -59,17 +61,25 @@ func openChild(cfg Config, path string, args []string, env ...string) (*child, e
 	return c, nil
 }
 
+// answers waits until the program, which is a server at an address, answers, unless it ends.
+func (c *child) answers(ctx context.Context, address string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(c.exited, cancel)
+	return runAdmin(ctx, direct(address), bson.D{{Key: "ping", Value: 1}}, nil)
+}
+
 // Stop ends the program, paused or not, with all that it started, and returns when it has ended.
 func (c *child) Stop() error {
 	c.killed.Store(true)
 	_ = c.cmd.Process.Kill() // fails only if it has ended
-	<-c.exited
+	<-c.exited.Done()
 	process.Reap(c.cmd)
 	return os.RemoveAll(c.dir)
 }
 
 // Failed is closed when the program has ended.
-func (c *child) Failed() <-chan struct{} { return c.exited }
+func (c *child) Failed() <-chan struct{} { return c.exited.Done() }
 
 // Log returns the end of the program's output.
 func (c *child) Log() string {

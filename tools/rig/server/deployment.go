@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -60,13 +61,11 @@ func Start(ctx context.Context, o Options) (*Deployment, error) {
 	if d.dir, err = newRunDir(o.Dir); err != nil {
 		return nil, fmt.Errorf("make a folder for the servers: %w", err)
 	}
-	starting, cancel := until(ctx, d.Failed())
+	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
+	context.AfterFunc(d.running, cancel)
 	if err := d.start(starting); err != nil {
-		if failed := d.Err(); failed != nil {
-			err = failed // which is why
-		}
-		return nil, errors.Join(err, d.Stop())
+		return nil, errors.Join(cmp.Or(d.Err(), err), d.Stop()) // the first is why
 	}
 	return d, nil
 }
@@ -154,7 +153,7 @@ func (d *Deployment) initiate(ctx context.Context) error {
 	if d.options.ReplicaSet == configReplicaSet {
 		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
 	}
-	return runAdmin(ctx, d.members[0].direct(), bson.D{{Key: "replSetInitiate", Value: configuration}}, nil)
+	return runAdmin(ctx, direct(d.members[0].address), bson.D{{Key: "replSetInitiate", Value: configuration}}, nil)
 }
 
 // URI is the connection string for clients.
@@ -167,11 +166,7 @@ func (d *Deployment) URI() string {
 	if d.options.Members > 0 {
 		query = "replicaSet=" + d.options.ReplicaSet
 	}
-	return d.uri(strings.Join(hosts, ","), query)
-}
-
-func (d *Deployment) uri(hosts, query string) string {
-	uri := url.URL{Scheme: "mongodb", User: d.user, Host: hosts, Path: "/", RawQuery: query}
+	uri := url.URL{Scheme: "mongodb", User: d.user, Host: strings.Join(hosts, ","), Path: "/", RawQuery: query}
 	return uri.String()
 }
 

@@ -174,5 +174,5 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{parts: []part{running}}
-	return s.answering(ctx, "mongodb://"+addresses[0]+"/?replicaSet=secantus", nil)
+	return s.answering(ctx, "mongodb://"+addresses[0]+"/?replicaSet=secantus", running.answers(ctx, addresses[0]))
 }

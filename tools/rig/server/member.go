@@ -33,13 +33,6 @@ func (m *Member) String() string {
 // Address returns where the member listens, which is its name in the replica set.
 func (m *Member) Address() string { return m.address }
 
-// direct are the options of a client of this member alone, in any state, without credentials, which the commands here need none of.
-func (m *Member) direct() *clientOptions {
-	opts := optionsFor(m.deployment.uri(m.address, "directConnection=true"))
-	opts.Auth = nil
-	return opts
-}
-
 // Kill ends the member like a crash of its machine, and returns when it has ended. Its data stays. Killing a member that does not
 // run does nothing.
 func (m *Member) Kill() {
@@ -66,14 +59,12 @@ func (m *Member) Restart(ctx context.Context) error {
 	}
 	m.child = c
 	go func() {
-		<-c.exited
+		<-c.exited.Done()
 		if !c.killed.Load() {
 			m.deployment.fail(fmt.Errorf("%v: mongod exited (%v); the end of its log:\n%s", m, c.cmd.ProcessState, c.Log()))
 		}
 	}()
-	ctx, cancel := until(ctx, c.exited)
-	defer cancel()
-	if err = runAdmin(ctx, m.direct(), bson.D{{Key: "ping", Value: 1}}, nil); err != nil {
+	if err = c.answers(ctx, m.address); err != nil {
 		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.Log())
 		m.kill()
 	}
@@ -90,13 +81,13 @@ func (m *Member) IsPrimary(ctx context.Context) bool {
 	var hello struct {
 		Primary bool `bson:"isWritablePrimary"`
 	}
-	return runAdmin(ctx, m.direct(), bson.D{{Key: "hello", Value: 1}}, &hello) == nil && hello.Primary
+	return runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}}, &hello) == nil && hello.Primary
 }
 
 // StepDown makes the primary a secondary that is not elected for some seconds.
 func (m *Member) StepDown(ctx context.Context) error {
 	const seconds = 3
-	return runAdmin(ctx, m.direct(), bson.D{
+	return runAdmin(ctx, direct(m.address), bson.D{
 		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true}, {Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
 	}, nil)
 }

@@ -103,7 +103,6 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 	if err != nil {
 		return nil, absent("no mongos on the PATH")
 	}
-	const direct = "/?directConnection=true"
 	s := &Server{}
 	uri, err := func() (uri string, err error) {
 		first := map[string]string{}
@@ -126,10 +125,12 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 				return "", err
 			}
 			s.parts = append(s.parts, router)
+			if err := router.answers(ctx, address); err != nil {
+				return "", err
+			}
 		}
 		return "mongodb://" + strings.Join(addresses, ",") + "/",
-			runAdmin(ctx, optionsFor("mongodb://"+addresses[0]+direct),
-				bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
+			runAdmin(ctx, direct(addresses[0]), bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
 	}()
 	return s.answering(ctx, uri, err)
 }

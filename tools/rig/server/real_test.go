@@ -62,11 +62,11 @@ func TestUsers(t *testing.T) {
 	d := start(t, Options{Members: 3, Users: true, ReplicaSet: "other"})
 	_, err := connect(t, d.URI()).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
 	require.NoError(t, err)
-	for _, m := range d.Members() {
-		require.NoError(t, connect(t, d.uri(m.Address(), "directConnection=true")).Ping(t.Context(), nil))
-	}
 	uri, err := url.Parse(d.URI())
 	require.NoError(t, err)
+	for _, m := range d.Members() {
+		require.NoError(t, connect(t, "mongodb://"+uri.User.String()+"@"+m.Address()+"/?directConnection=true").Ping(t.Context(), nil))
+	}
 	assert.Equal(t, "other", uri.Query().Get("replicaSet"))
 	uri.User = nil
 	_, err = connect(t, uri.String()).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})

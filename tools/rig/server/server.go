@@ -138,9 +138,6 @@ func (s *Server) Close() error {
 func (s *Server) answering(ctx context.Context, uri string, err error) (*Server, error) {
 	if err == nil {
 		s.URI, s.Env = uri, append(s.Env, "MONGODB_URI="+uri)
-		var cancel context.CancelFunc
-		ctx, cancel = until(ctx, s.Failed())
-		defer cancel()
 		s.Version, err = awaitPrimary(ctx, uri)
 	}
 	if err != nil {
