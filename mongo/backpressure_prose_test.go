@@ -29,21 +29,9 @@ func findOne(s *scripted.Script, client *Client) error {
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
-		s := scripted.New(
-			t,
-			scripted.Repeat(6, scripted.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
+		s := scripted.New(t, scripted.Repeat(6, scripted.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
 		s.Policy.Jitter = func() float64 { return jitter }
-		_, err := connectScript(
-			t,
-			s,
-		).Database(
-			"db",
-		).Collection(
-			"coll",
-		).InsertOne(
-			context.Background(),
-			bson.D{{Key: "a", Value: 1}},
-		)
+		err := insertAny(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
 		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
 
 		var slept time.Duration
@@ -126,33 +114,12 @@ func TestRetryableWritesProse6(t *testing.T) {
 		code        int32
 		noWrites    bool
 	}{
-		{
-			name: "case 1: only errors without NoWritesPerformed",
-			first: scripted.Failure(
-				shutdown,
-				overload...),
-			rest:     scripted.Failure(notPrimary, overload...),
-			code:     notPrimary,
-			noWrites: false,
-		},
-		{
-			name: "case 2: only errors with NoWritesPerformed",
-			first: scripted.Failure(
-				shutdown,
-				nothingWritten...),
-			rest:     scripted.Failure(notPrimary, nothingWritten...),
-			code:     shutdown,
-			noWrites: true,
-		},
-		{
-			name: "case 3: both",
-			first: scripted.Failure(
-				shutdown,
-				overload...),
-			rest:     scripted.Failure(shutdown, nothingWritten...),
-			code:     shutdown,
-			noWrites: false,
-		},
+		{name: "case 1: only errors without NoWritesPerformed", first: scripted.Failure(shutdown, overload...),
+			rest: scripted.Failure(notPrimary, overload...), code: notPrimary},
+		{name: "case 2: only errors with NoWritesPerformed", first: scripted.Failure(shutdown, nothingWritten...),
+			rest: scripted.Failure(notPrimary, nothingWritten...), code: shutdown, noWrites: true},
+		{name: "case 3: both", first: scripted.Failure(shutdown, overload...), rest: scripted.Failure(shutdown, nothingWritten...),
+			code: shutdown},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -13,15 +13,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
+// The replies to a batch that is done, and to one of which the server does not know whether it will stay.
+var (
+	done   = scripted.OK(bson.E{Key: "n", Value: 1})
+	unsure = append(done, concernError(64), bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
+)
+
 // TestWriteConcernErrorOfABatch is about writes of several commands, of one kind and of several: the write concern error of
 // each of them has to be told, and the labels that come with it.
 func TestWriteConcernErrorOfABatch(t *testing.T) {
 	ctx := context.Background()
 	doc := bson.D{{Key: "x", Value: 1}}
-	done := scripted.OK(bson.E{Key: "n", Value: 1})
-	unsure := append(scripted.OK(bson.E{Key: "n", Value: 1}),
-		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
-		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
 	writes := map[string]func(*Collection) error{
 		"insertMany": func(c *Collection) error {
 			_, err := c.InsertMany(ctx, []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))
@@ -65,13 +67,7 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 // without.
 func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
 	doc := bson.D{{Key: "x", Value: 1}}
-	done := scripted.OK(bson.E{Key: "n", Value: 1})
-	unsure := append(scripted.OK(bson.E{Key: "n", Value: 1}),
-		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}, {Key: "errmsg", Value: "timed out"}}},
-		bson.E{Key: "errorLabels", Value: bson.A{"Unsure"}})
-	duplicate := append(scripted.OK(bson.E{Key: "n", Value: 1}), bson.E{Key: "writeErrors", Value: bson.A{
-		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
-	}})
+	duplicate := scripted.OK(bson.E{Key: "n", Value: 1}, writeErrorsAt(0))
 	for _, replies := range [][]any{{unsure, duplicate, done}, {unsure, done, duplicate}, {duplicate, unsure, duplicate}} {
 		script := scripted.New(t, replies...)
 		majority := options.Client().SetWriteConcern(writeconcern.Majority())

@@ -54,17 +54,8 @@ func TestCommitThatFindsNoServer(t *testing.T) {
 func TestWithTransactionCommitsWhenAServerIsBack(t *testing.T) {
 	none := scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: context.DeadlineExceeded}}
 	s := newShardedScript(t, scripted.OK(), none, none, scripted.OK())
-	client := connectScript(t, s)
-	session, err := client.StartSession()
+	calls, err := insertInTransaction(context.Background(), t, s)
 	require.NoError(t, err)
-	calls := 0
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
-		calls++
-		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
-	})
-	require.NoError(t, err)
-	session.EndSession(context.Background())
-	s.Finish()
 	assert.Equal(t, 1, calls)
 }
 
@@ -83,10 +74,7 @@ var unsentWrites = map[string]func(context.Context, *Collection) error{
 		return err
 	},
 	"client bulk write": func(ctx context.Context, c *Collection) error {
-		_, err := c.client.BulkWrite(
-			ctx,
-			[]ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}}},
-		)
+		_, err := c.client.BulkWrite(ctx, inserts(1))
 		return err
 	},
 }

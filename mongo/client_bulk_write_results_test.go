@@ -60,10 +60,7 @@ func resultOf(index any, ok float64) bson.D {
 		{Key: "idx", Value: int32(0)},
 		{Key: "n", Value: int32(1)},
 		{Key: "nModified", Value: int32(1)},
-		{
-			Key:   "upserted",
-			Value: bson.D{{Key: "_id", Value: 5}},
-		},
+		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}},
 		{Key: "code", Value: int32(11000)},
 		{Key: "errmsg", Value: "duplicate"},
 		{Key: "errInfo", Value: bson.D{}},
@@ -75,32 +72,10 @@ func resultOf(index any, ok float64) bson.D {
 func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
 		indexes := []any{
-			absent,
-			nil,
-			"text",
-			"0",
-			0.5,
-			-0.5,
-			-1.0,
-			math.NaN(),
-			math.Inf(1),
-			true,
-			bson.D{},
-			bson.A{int32(0)},
-			bson.MinKey{},
-			bson.Undefined{},
-			int32(
-				-1,
-			),
-			int32(2),
-			int32(math.MinInt32),
-			int32(math.MaxInt32),
-			int64(-1),
-			int64(2),
-			int64(math.MinInt64),
-			int64(math.MaxInt64),
-			int64(1) << 32,
-			int64(1)<<32 - 1,
+			absent, nil, "text", "0", true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
+			0.5, -0.5, -1.0, math.NaN(), math.Inf(1),
+			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32),
+			int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 - 1,
 		}
 		for _, index := range indexes {
 			for _, ok := range []float64{0, 1} {
@@ -121,11 +96,7 @@ func TestClientBulkWriteResultOfAModel(t *testing.T) {
 			require.NoError(t, err, "%T", index)
 			assert.Equal(t, 1, len(res.InsertResults)+len(res.UpdateResults)+len(res.DeleteResults))
 			if update, ok := res.UpdateResults[1]; ok {
-				assert.Equal(
-					t,
-					ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)},
-					update,
-				)
+				assert.Equal(t, ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}, update)
 			}
 
 			_, err = run(resultOf(index, 0))
@@ -154,6 +125,15 @@ func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 	})
 }
 
+// inserts are n writes.
+func inserts(n int) []ClientBulkWrite {
+	writes := make([]ClientBulkWrite, n)
+	for i := range writes {
+		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	}
+	return writes
+}
+
 // TestClientBulkWriteCounts is about the sums of two batches.
 func TestClientBulkWriteCounts(t *testing.T) {
 	counts := func(n int32) bson.D {
@@ -162,10 +142,7 @@ func TestClientBulkWriteCounts(t *testing.T) {
 			bson.E{Key: "nUpserted", Value: 4 * n}, bson.E{Key: "nDeleted", Value: 5 * n})
 	}
 	s := scripted.New(t, counts(1), counts(10))
-	writes := make([]ClientBulkWrite, scripted.MaxBatchCount+1)
-	for i := range writes {
-		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
-	}
+	writes := inserts(scripted.MaxBatchCount + 1)
 	res, err := connectScript(t, s).BulkWrite(context.Background(), writes)
 	require.NoError(t, err)
 	s.Finish()
@@ -177,11 +154,8 @@ func TestClientBulkWriteCounts(t *testing.T) {
 
 // TestClientBulkWriteOfAnotherCommandsErrors is about a reply with the errors of the commands for single collections.
 func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), bson.E{Key: "writeErrors", Value: bson.A{
-		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}},
-	}}))
-	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
-	_, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write})
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), writeErrorsAt(0)))
+	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "scripted")
 }
@@ -189,10 +163,7 @@ func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 // TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
 func TestClientBulkWriteCountsErrors(t *testing.T) {
 	counted := scripted.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: int32(1)})
-	writes := make([]ClientBulkWrite, scripted.MaxBatchCount+1)
-	for i := range writes {
-		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
-	}
+	writes := inserts(scripted.MaxBatchCount + 1)
 	for _, ordered := range []bool{true, false} {
 		replies := []any{counted, scripted.OK(batch("firstBatch", 0))}
 		if ordered {
@@ -208,11 +179,8 @@ func TestClientBulkWriteCountsErrors(t *testing.T) {
 
 // TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
 func TestClientBulkWriteConcernError(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), bson.E{Key: "writeConcernError", Value: bson.D{
-		{Key: "code", Value: 64}, {Key: "errmsg", Value: "scripted"},
-	}}))
-	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
-	_, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write})
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), concernError(64)))
+	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
 	var exception ClientBulkWriteException
 	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
 	require.Len(t, exception.WriteConcernErrors, 1)
@@ -220,17 +188,20 @@ func TestClientBulkWriteConcernError(t *testing.T) {
 	assert.False(t, errors.Is(err, context.DeadlineExceeded))
 }
 
+// interruptedBulkWrite returns the error of a bulk write whose context ends in the backoff after the reply.
+func interruptedBulkWrite(t *testing.T, reply bson.D) error {
+	ctx := scripted.NewContext()
+	s := scripted.New(t, reply)
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	_, err := connectScript(t, s).BulkWrite(ctx, inserts(1))
+	s.Finish()
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	return err
+}
+
 // TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
 func TestInterruptedClientBulkWrite(t *testing.T) {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, executedButOverloaded())
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
-		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-	})
-	s.Finish()
-
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	err := interruptedBulkWrite(t, executedButOverloaded())
 	assert.True(t, errors.Is(err, context.DeadlineExceeded))
 	var exception ClientBulkWriteException
 	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
@@ -241,19 +212,6 @@ func TestInterruptedClientBulkWrite(t *testing.T) {
 
 // TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, scripted.OK(
-		bson.E{
-			Key:   "writeErrors",
-			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
-		},
-		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
-	))
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).BulkWrite(ctx, []ClientBulkWrite{
-		{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-	})
-	s.Finish()
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	assert.Contains(t, err.Error(), "scripted")
+	labels := bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}
+	assert.ErrorContains(t, interruptedBulkWrite(t, scripted.OK(writeErrorsAt(0), labels)), "scripted")
 }

@@ -26,41 +26,8 @@ var (
 	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
 	opened    = scripted.OK(batch("firstBatch", 7, bson.D{}))
 	emptyOpen = scripted.OK(batch("firstBatch", 7))
-	oneFile   = scripted.OK(batch("firstBatch", 0, bson.D{
-		{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
-	}))
-	noFile = scripted.OK(batch("firstBatch", 0, bson.D{}))
+	noFile    = scripted.OK(batch("firstBatch", 0, bson.D{}))
 )
-
-func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		cursor, err := c.Find(ctx, anything)
-		if err != nil {
-			return err
-		}
-		return use(ctx, cursor)
-	}
-}
-
-func withStream(use func(context.Context, *ChangeStream) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Watch(ctx, Pipeline{})
-		if err != nil {
-			return err
-		}
-		return use(ctx, stream)
-	}
-}
-
-func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
-		if err != nil {
-			return err
-		}
-		return use(stream)
-	}
-}
 
 func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Collection) error {
 	return func(ctx context.Context, c *Collection) error {
@@ -72,108 +39,89 @@ func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Coll
 	}
 }
 
+func insertTwoBatches(ctx context.Context, c *Collection) error {
+	_, err := c.InsertMany(ctx, []any{anything, anything, anything})
+	return err
+}
+
+func writeTwoKinds(ctx context.Context, c *Collection) error {
+	_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)})
+	return err
+}
+
 func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
 
 var onCollections = []sendingMethod{
-	{
-		name: "Collection.Aggregate",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
-	},
-	{name: "Collection.BulkWrite", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.BulkWrite(
-			ctx,
-			[]WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)},
-		)
+	{name: "Collection.Aggregate",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},
+	{name: "Collection.BulkWrite", run: writeTwoKinds},
+	{name: "Collection.BulkWrite", replies: []any{scripted.OK()}, run: writeTwoKinds},
+	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error {
+		_, err := c.Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}})
 		return err
 	}},
-	{
-		name: "Collection.CountDocuments",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err },
-	},
-	{
-		name: "Collection.DeleteMany",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err },
-	},
-	{
-		name: "Collection.DeleteOne",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err },
-	},
+	{name: "Collection.CountDocuments",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err }},
+	{name: "Collection.DeleteMany",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err }},
+	{name: "Collection.DeleteOne",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
 	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
 	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
-	{
-		name: "Collection.EstimatedDocumentCount",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err },
-	},
+	{name: "Collection.EstimatedDocumentCount",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
 	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
 	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
-	{
-		name: "Collection.FindOneAndDelete",
-		run:  func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() },
-	},
-	{name: "Collection.FindOneAndReplace", run: func(ctx context.Context, c *Collection) error {
-		return c.FindOneAndReplace(ctx, anything, replaced).Err()
-	}},
-	{name: "Collection.FindOneAndUpdate", run: func(ctx context.Context, c *Collection) error {
-		return c.FindOneAndUpdate(ctx, anything, increment).Err()
-	}},
-	{name: "Collection.InsertMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
-		return err
-	}},
-	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		_, err := c.InsertMany(ctx, []any{anything, anything, anything})
-		return err
-	}},
-	{
-		name: "Collection.InsertOne",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err },
-	},
-	{name: "Collection.ReplaceOne", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.ReplaceOne(ctx, anything, replaced)
-		return err
-	}},
-	{
-		name: "Collection.UpdateByID",
-		run:  func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err },
-	},
-	{name: "Collection.UpdateMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.UpdateMany(ctx, anything, increment)
-		return err
-	}},
-	{name: "Collection.UpdateOne", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.UpdateOne(ctx, anything, increment)
-		return err
-	}},
-	{
-		name:  "Collection.Watch",
-		run:   func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
-		alone: true,
-	},
+	{name: "Collection.FindOneAndDelete",
+		run: func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() }},
+	{name: "Collection.FindOneAndReplace",
+		run: func(ctx context.Context, c *Collection) error {
+			return c.FindOneAndReplace(ctx, anything, replaced).Err()
+		}},
+	{name: "Collection.FindOneAndUpdate",
+		run: func(ctx context.Context, c *Collection) error {
+			return c.FindOneAndUpdate(ctx, anything, increment).Err()
+		}},
+	{name: "Collection.InsertMany", run: insertTwoBatches},
+	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, run: insertTwoBatches},
+	{name: "Collection.InsertOne",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err }},
+	{name: "Collection.ReplaceOne",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.ReplaceOne(ctx, anything, replaced)
+			return err
+		}},
+	{name: "Collection.UpdateByID",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err }},
+	{name: "Collection.UpdateMany",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.UpdateMany(ctx, anything, increment)
+			return err
+		}},
+	{name: "Collection.UpdateOne",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.UpdateOne(ctx, anything, increment)
+			return err
+		}},
+	{name: "Collection.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		alone: true},
 
 	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Indexes().CreateMany(ctx, []IndexModel{oneIndex})
 		return err
 	}},
-	{name: "IndexView.CreateOne", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Indexes().CreateOne(ctx, oneIndex)
-		return err
-	}},
+	{name: "IndexView.CreateOne",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.Indexes().CreateOne(ctx, oneIndex)
+			return err
+		}},
 	{name: "IndexView.DropAll", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropAll(ctx) }, alone: true},
-	{
-		name:  "IndexView.DropOne",
-		run:   func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") },
-		alone: true,
-	},
-	{
-		name:  "IndexView.DropWithKey",
-		run:   func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) },
-		alone: true,
-	},
-	{
-		name:  "IndexView.List",
-		run:   func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err },
-		alone: true,
-	},
+	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") },
+		alone: true},
+	{name: "IndexView.DropWithKey",
+		run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) }, alone: true},
+	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err },
+		alone: true},
 	{name: "IndexView.ListSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Indexes().ListSpecifications(ctx)
 		return err
@@ -186,11 +134,8 @@ var onCollections = []sendingMethod{
 		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
 		return err
 	}, alone: true},
-	{
-		name:  "SearchIndexView.DropOne",
-		run:   func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") },
-		alone: true,
-	},
+	{name: "SearchIndexView.DropOne",
+		run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
 	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
 		return err
@@ -201,22 +146,18 @@ var onCollections = []sendingMethod{
 }
 
 var onDatabases = []sendingMethod{
-	{name: "Database.Aggregate", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().Aggregate(ctx, Pipeline{})
-		return err
-	}},
-	{
-		name: "Database.CreateCollection",
-		run:  func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") },
-	},
+	{name: "Database.Aggregate",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.Database().Aggregate(ctx, Pipeline{})
+			return err
+		}},
+	{name: "Database.CreateCollection",
+		run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
 	{name: "Database.CreateView", run: func(ctx context.Context, c *Collection) error {
 		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 	}, alone: true},
 	{name: "Database.Drop", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
-	{name: "Database.ListCollectionNames", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().ListCollectionNames(ctx, anything)
-		return err
-	}, alone: true},
+	{name: "Database.ListCollectionNames", run: listCollectionNames, alone: true},
 	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
 		return err
@@ -225,14 +166,13 @@ var onDatabases = []sendingMethod{
 		_, err := c.Database().ListCollections(ctx, anything)
 		return err
 	}, alone: true},
-	{
-		name: "Database.RunCommand",
-		run:  func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() },
-	},
-	{name: "Database.RunCommandCursor", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().RunCommandCursor(ctx, replaced)
-		return err
-	}},
+	{name: "Database.RunCommand",
+		run: func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() }},
+	{name: "Database.RunCommandCursor",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := c.Database().RunCommandCursor(ctx, replaced)
+			return err
+		}},
 	{name: "Database.Watch", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().Watch(ctx, Pipeline{})
 		return err
@@ -243,7 +183,7 @@ var onDatabases = []sendingMethod{
 		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}},
-	{name: "GridFSBucket.DownloadToStream", replies: []any{oneFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
+	{name: "GridFSBucket.DownloadToStream", replies: []any{foundFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
 		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}},
@@ -252,14 +192,13 @@ var onDatabases = []sendingMethod{
 		return err
 	}},
 	{name: "GridFSBucket.Drop", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Drop(ctx) }, alone: true},
-	{
-		name: "GridFSBucket.Find",
-		run:  func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err },
-	},
-	{name: "GridFSBucket.OpenDownloadStream", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
-		return err
-	}},
+	{name: "GridFSBucket.Find",
+		run: func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err }},
+	{name: "GridFSBucket.OpenDownloadStream",
+		run: func(ctx context.Context, c *Collection) error {
+			_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
+			return err
+		}},
 	{name: "GridFSBucket.OpenDownloadStreamByName", run: func(ctx context.Context, c *Collection) error {
 		_, err := bucketOf(c).OpenDownloadStreamByName(ctx, "file")
 		return err
@@ -286,12 +225,12 @@ var onDatabases = []sendingMethod{
 		_, err := us.Write(make([]byte, 16*1024*1024))
 		return err
 	}), alone: true},
-	{name: "GridFSDownloadStream.Close", replies: []any{oneFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close)},
-	{name: "GridFSDownloadStream.Read", replies: []any{oneFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
+	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close)},
+	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
 		_, err := ds.Read(make([]byte, 9))
 		return err
 	})},
-	{name: "GridFSDownloadStream.Skip", replies: []any{oneFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
+	{name: "GridFSDownloadStream.Skip", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
 		_, err := ds.Skip(9)
 		return err
 	})},
@@ -304,12 +243,7 @@ var onClients = []sendingMethod{
 		})
 		return err
 	}},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		if err := c.client.Ping(ctx, nil); err != nil {
-			return err
-		}
-		return c.client.Disconnect(ctx)
-	}, silent: true, alone: true},
+	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true},
 	{name: "Client.ListDatabaseNames", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.client.ListDatabaseNames(ctx, anything)
 		return err
@@ -328,63 +262,31 @@ var onClients = []sendingMethod{
 			return err
 		})
 	}, alone: true},
-	{
-		name:  "Client.Watch",
-		run:   func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err },
-		alone: true,
-	},
+	{name: "Client.Watch",
+		run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
 
-	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		return endTransaction(ctx, c, (*Session).AbortTransaction)
-	}, silent: true, alone: true},
-	{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		return endTransaction(ctx, c, (*Session).CommitTransaction)
-	}, alone: true},
-	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		return endTransaction(ctx, c, func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil })
-	}, silent: true, alone: true},
-	{name: "Session.WithTransaction", run: func(ctx context.Context, c *Collection) error {
-		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
-	}, alone: true},
-	{name: "Session.WithTransaction", replies: []any{scripted.OK()}, run: func(ctx context.Context, c *Collection) error {
-		return runTransaction(ctx, c, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
-	}, alone: true},
+	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction), silent: true, alone: true},
+	{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: ending((*Session).CommitTransaction), alone: true},
+	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: ending(endSession), silent: true, alone: true},
+	{name: "Session.WithTransaction", run: insertWithTransaction, alone: true},
+	{name: "Session.WithTransaction", replies: []any{scripted.OK()}, run: insertWithTransaction, alone: true},
 
-	{
-		name:    "Cursor.All",
-		replies: []any{opened},
-		run:     withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
-	},
+	{name: "Cursor.All", replies: []any{opened},
+		run: withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) })},
 	{name: "Cursor.Close", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
-	{
-		name:    "Cursor.Next",
-		replies: []any{emptyOpen},
-		run:     withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() }),
-	},
+	{name: "Cursor.Next", replies: []any{emptyOpen},
+		run: withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() })},
 	{name: "Cursor.TryNext", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
 		c.TryNext(ctx) // the first batch, which is empty
 		c.TryNext(ctx)
 		return c.Err()
 	})},
-	{
-		name:    "ChangeStream.Close",
-		replies: []any{emptyOpen},
-		run:     withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
-		alone:   true,
-	},
-	{name: "ChangeStream.Next", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
-		s.Next(ctx)
-		return s.Err()
-	}), alone: true},
-	{
-		name:    "ChangeStream.Next",
-		replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)},
-		run: withStream(func(ctx context.Context, s *ChangeStream) error {
-			s.Next(ctx)
-			return s.Err()
-		}),
-		alone: true,
-	},
+	{name: "ChangeStream.Close", replies: []any{emptyOpen},
+		run: withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }), alone: true},
+	{name: "ChangeStream.Next", replies: []any{emptyOpen}, alone: true,
+		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
+	{name: "ChangeStream.Next", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true,
+		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
 	{name: "ChangeStream.TryNext", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
 		s.TryNext(ctx) // the first batch, which is empty
 		s.TryNext(ctx)

@@ -16,29 +16,9 @@ import (
 
 // otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
 var otherTypes = []any{
-	nil,
-	"text",
-	1.5,
-	true,
-	bson.D{},
-	bson.D{{Key: "a", Value: 1}},
-	bson.A{},
-	bson.NewObjectID(),
-	bson.Regex{Pattern: "a"},
-	bson.MinKey{},
-	bson.DateTime(1),
-	bson.Timestamp{T: 1},
-	bson.Decimal128{},
-	bson.Binary{},
-	bson.Binary{Subtype: 2, Data: []byte("ab")},
-	int32(-1),
-	int32(0),
-	int64(0),
-	int32(math.MaxInt32),
-	int64(math.MinInt64),
-	int64(math.MaxInt64),
-	int64(1) << 32,
-	int64(1)<<32 + 1,
+	nil, "text", 1.5, true, bson.D{}, bson.D{{Key: "a", Value: 1}}, bson.A{}, bson.NewObjectID(), bson.Regex{Pattern: "a"},
+	bson.MinKey{}, bson.DateTime(1), bson.Timestamp{T: 1}, bson.Decimal128{}, bson.Binary{}, bson.Binary{Subtype: 2, Data: []byte("ab")},
+	int32(-1), int32(0), int32(math.MaxInt32), int64(0), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 + 1,
 }
 
 // with returns the document with a field of another value; without it, if the value is absent.
@@ -60,18 +40,10 @@ var absent = new(int)
 var (
 	storedFile = bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: int64(6)}, {Key: "chunkSize", Value: int32(4)},
 		{Key: "uploadDate", Value: bson.DateTime(1)}, {Key: "filename", Value: "a"}, {Key: "metadata", Value: bson.D{}}}
-	firstChunk = bson.D{
-		{Key: "_id", Value: 1},
-		{Key: "files_id", Value: 1},
-		{Key: "n", Value: int32(0)},
-		{Key: "data", Value: []byte("abcd")},
-	}
-	secondChunk = bson.D{
-		{Key: "_id", Value: 2},
-		{Key: "files_id", Value: 1},
-		{Key: "n", Value: int32(1)},
-		{Key: "data", Value: []byte("ef")},
-	}
+	firstChunk = bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(0)},
+		{Key: "data", Value: []byte("abcd")}}
+	secondChunk = bson.D{{Key: "_id", Value: 2}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(1)},
+		{Key: "data", Value: []byte("ef")}}
 )
 
 // download reads the file that the server has, by Read or by Skip.
@@ -129,8 +101,7 @@ func TestGridFSDownloadOfAnything(t *testing.T) {
 						if err == nil && !skip && key != "length" {
 							assert.Equal(t, "abcdef", data)
 						}
-						if name == "chunk" &&
-							((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+						if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
 							assert.Error(t, err)
 						}
 					})
@@ -190,16 +161,8 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
 			s := scripted.New(t, scripted.OK(batch("firstBatch", 0)))
 			s.Rest = scripted.OK(batch("firstBatch", 0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
-			_, err := connectScript(
-				t,
-				s,
-			).Database(
-				"db",
-			).GridFSBucket().UploadFromStream(
-				context.Background(),
-				"file",
-				content(),
-			)
+			bucket := connectScript(t, s).Database("db").GridFSBucket()
+			_, err := bucket.UploadFromStream(context.Background(), "file", content())
 			_, isDocument := key.(bson.D)
 			assert.Equal(t, isDocument, err == nil, "got %v", err)
 		})

@@ -27,17 +27,13 @@ func executedButOverloaded() bson.D {
 func TestInterruptedWrite(t *testing.T) {
 	single := func(err error) *WriteConcernError {
 		var exception WriteException
-		if errors.As(err, &exception) {
-			return exception.WriteConcernError
-		}
-		return nil
+		_ = errors.As(err, &exception)
+		return exception.WriteConcernError
 	}
 	bulk := func(err error) *WriteConcernError {
 		var exception BulkWriteException
-		if errors.As(err, &exception) {
-			return exception.WriteConcernError
-		}
-		return nil
+		_ = errors.As(err, &exception)
+		return exception.WriteConcernError
 	}
 
 	tests := []struct {
@@ -46,29 +42,25 @@ func TestInterruptedWrite(t *testing.T) {
 		// found finds the write concern error in the exception that the method returns.
 		found func(error) *WriteConcernError
 	}{
-		{
-			name:  "InsertOne",
+		{name: "InsertOne",
 			run:   func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
-			found: single,
-		},
-		{name: "InsertMany", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.InsertMany(ctx, []any{bson.D{}})
-			return err
-		}, found: bulk},
-		{
-			name:  "DeleteOne",
+			found: single},
+		{name: "InsertMany",
+			run: func(ctx context.Context, c *Collection) error {
+				_, err := c.InsertMany(ctx, []any{bson.D{}})
+				return err
+			},
+			found: bulk},
+		{name: "DeleteOne",
 			run:   func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
-			found: single,
-		},
+			found: single},
 		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
 			return err
 		}, found: single},
-		{
-			name:  "FindOneAndDelete",
+		{name: "FindOneAndDelete",
 			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
-			found: single,
-		},
+			found: single},
 		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
 			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
 			return err
@@ -102,15 +94,10 @@ func TestInterruptedWrite(t *testing.T) {
 // which model has failed.
 func TestInterruptedBulkWrite(t *testing.T) {
 	failed := scripted.OK(
-		bson.E{Key: "writeErrors",
-			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
-		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 462}, {Key: "errmsg", Value: "scripted"}}},
+		writeErrorsAt(0), concernError(462),
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	)
-	models := []WriteModel{
-		NewDeleteOneModel().SetFilter(bson.D{}),
-		NewInsertOneModel().SetDocument(bson.D{}),
-	}
+	models := []WriteModel{NewDeleteOneModel().SetFilter(bson.D{}), NewInsertOneModel().SetDocument(bson.D{})}
 	ctx := scripted.NewContext()
 	s := scripted.New(t, scripted.OK(), failed)
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
@@ -129,9 +116,7 @@ func TestInterruptedBulkWrite(t *testing.T) {
 // TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
 func TestInterruptedWriteErrors(t *testing.T) {
 	failed := scripted.OK(
-		bson.E{Key: "writeErrors",
-			Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
-		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
+		writeErrorsAt(1), concernError(91),
 		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 	)
 	ctx := scripted.NewContext()
@@ -157,14 +142,8 @@ func TestInterruptedWriteErrors(t *testing.T) {
 // TestMonitorsCommandIsItsOwn is about a monitor that runs a command with the context that it was given, and gives that up: nothing of
 // it is in the result of the monitored command.
 func TestMonitorsCommandIsItsOwn(t *testing.T) {
-	failed := scripted.OK(
-		bson.E{Key: "writeErrors",
-			Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}}}},
-	)
-	retryable := scripted.OK(
-		bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
-		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
-	)
+	failed := scripted.OK(writeErrorsAt(0))
+	retryable := scripted.OK(concernError(91), bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}})
 	for name, run := range map[string]func(*Collection) error{
 		"InsertMany": func(c *Collection) error {
 			_, err := c.InsertMany(context.Background(), []any{bson.D{}})

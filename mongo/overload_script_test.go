@@ -3,6 +3,7 @@ package mongo
 import (
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -30,4 +31,18 @@ func commandNames(t *testing.T, s *scripted.Script) []string {
 		names = append(names, elements[0].Key())
 	}
 	return names
+}
+
+// concernError is what a reply says of a write concern.
+func concernError(code int) bson.E {
+	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
+}
+
+// writeErrorsAt is what a reply says of writes that were made before.
+func writeErrorsAt(indexes ...any) bson.E {
+	errs := bson.A{}
+	for _, index := range indexes {
+		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}})
+	}
+	return bson.E{Key: "writeErrors", Value: errs}
 }

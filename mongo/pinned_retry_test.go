@@ -63,41 +63,14 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 }
 
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
-	s := newLoadBalancedScript(
-		t,
-		scripted.Overloaded(),
-		scripted.OK(), // insert, with startTransaction
-		scripted.Failure(
-			462,
-			driver.ErrSystemOverloadedError,
-			driver.ErrRetryableError,
-			driver.TransientTransactionError,
-		),
-		scripted.OK(), // insert
-		scripted.Overloaded(),
-		scripted.OK(),
-	) // commit
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
-		coll := client.Database("db").Collection("coll")
-		if _, err := coll.InsertOne(ctx, bson.D{}); err != nil {
-			return nil, err
-		}
-		return coll.InsertOne(ctx, bson.D{})
-	})
-	require.NoError(t, err)
-	session.EndSession(context.Background())
-	s.Finish()
-
-	assert.Equal(
-		t,
-		[]int{1, 2, 2, 2, 2, 2},
-		connections(s),
-		"the command that starts it is retried on another connection, the others are not",
-	)
+	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
+	s := newLoadBalancedScript(t,
+		scripted.Overloaded(), scripted.OK(), // insert, with startTransaction
+		transient, scripted.OK(), // insert
+		scripted.Overloaded(), scripted.OK()) // commit
+	require.NoError(t, withTransaction(t, s, insertTwice))
+	assert.Equal(t, []int{1, 2, 2, 2, 2, 2}, connections(s),
+		"the command that starts it is retried on another connection, the others are not")
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
@@ -112,21 +85,7 @@ func TestShardedTransactionStaysPinned(t *testing.T) {
 	s.Servers = []description.Server{
 		scripted.Server("a", description.ServerKindMongos), scripted.Server("b", description.ServerKindMongos),
 	}
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
-		coll := client.Database("db").Collection("coll")
-		if _, err := coll.InsertOne(ctx, bson.D{}); err != nil {
-			return nil, err
-		}
-		return coll.InsertOne(ctx, bson.D{})
-	})
-	require.NoError(t, err)
-	session.EndSession(context.Background())
-	s.Finish()
-
+	require.NoError(t, withTransaction(t, s, insertTwice))
 	assert.Equal(t, "abbbbbaa", servers(s),
 		"the command that starts it is retried elsewhere, and so is a commit of unknown result; the others are not")
 	assert.Equal(t, []any{nil, nil, nil, nil, token, token, token, token}, s.Field("recoveryToken"))
@@ -150,23 +109,14 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		connections []int
 		failing     bool
 	}{
-		{
-			name:        "getMore for each of two batches",
-			replies:     []any{more, last, more, last},
-			connections: []int{1, 1, 2, 2},
-			failing:     false,
-		},
-		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}, failing: false},
-		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}, failing: false},
-		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}, failing: false},
+		{name: "getMore for each of two batches", replies: []any{more, last, more, last}, connections: []int{1, 1, 2, 2}},
+		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}},
+		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}},
+		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}},
 		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
-			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}, failing: false},
-		{
-			name:        "getMore fails, and the cursor is killed",
-			replies:     []any{more, scripted.Failure(1), scripted.OK()},
-			connections: []int{1, 1, 1},
-			failing:     true,
-		},
+			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
+		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), scripted.OK()},
+			connections: []int{1, 1, 1}, failing: true},
 	}
 	insert := &ClientInsertOneModel{Document: bson.D{}}
 	var writes []ClientBulkWrite

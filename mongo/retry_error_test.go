@@ -19,27 +19,12 @@ import (
 
 func TestRetryErrorOfOperations(t *testing.T) {
 	ctx := context.Background()
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
 	tests := map[string]func(*Collection) error{
-		"InsertOne":  func(c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
-		"InsertMany": func(c *Collection) error { _, err := c.InsertMany(ctx, []any{bson.D{}}); return err },
-		"UpdateMany": func(c *Collection) error { _, err := c.UpdateMany(ctx, bson.D{}, set); return err },
-		"BulkWrite": func(c *Collection) error {
-			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
-			return err
-		},
-		"client BulkWrite": func(c *Collection) error {
-			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-			})
-			return err
-		},
-		"Find":             func(c *Collection) error { _, err := c.Find(ctx, bson.D{}); return err },
+		"InsertOne":        func(c *Collection) error { return insertAny(ctx, c) },
+		"BulkWrite":        func(c *Collection) error { return unsentWrites["bulk write"](ctx, c) },
+		"client BulkWrite": func(c *Collection) error { return unsentWrites["client bulk write"](ctx, c) },
 		"FindOne":          func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
-		"FindOneAndUpdate": func(c *Collection) error { return c.FindOneAndUpdate(ctx, bson.D{}, set).Err() },
-		"Aggregate":        func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
 		"Watch":            func(c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
-		"Drop":             func(c *Collection) error { return c.Drop(ctx) },
 		"RunCommand":       func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
 	}
 	for name, run := range tests {
@@ -51,20 +36,13 @@ func TestRetryErrorOfOperations(t *testing.T) {
 
 			var retries *RetryError
 			require.True(t, errors.As(err, &retries), "got %T (%v)", err, err)
-			assert.Equal(
-				t,
-				&RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
-				retries,
-			)
+			want := &RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit}
+			assert.Equal(t, want, retries)
 
 			commandErr, ok := err.(CommandError)
 			require.True(t, ok, "got %T, want a CommandError", err)
 			assert.Equal(t, int32(462), commandErr.Code)
-			assert.Equal(
-				t,
-				"scripted (no further retry after 6 attempts and 1.55s of backoff: limit)",
-				strings.TrimSpace(err.Error()),
-			)
+			assert.Equal(t, "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)", strings.TrimSpace(err.Error()))
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))
@@ -90,9 +68,7 @@ func TestRetryErrorOfGetMore(t *testing.T) {
 // fields that applications and their tests compare.
 func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 	ctx := context.Background()
-	duplicate := scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{
-		{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"},
-	}}})
+	duplicate := scripted.OK(writeErrorsAt(0))
 	insert := func(t *testing.T, replies ...any) error {
 		s := scripted.New(t, replies...)
 		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
@@ -113,15 +89,12 @@ func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 func TestRetryErrorOfTransactions(t *testing.T) {
 	s := scripted.New(t, scripted.ShuttingDown(), scripted.OK() /* abort */)
 	s.Policy.RetryWrites = false
-	client := connectScript(t, s, options.Client().SetRetryWrites(false))
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	err = insertAny(NewSessionContext(context.Background(), session), client.Database("db").Collection("coll"))
-	require.Error(t, err)
-	var retries *RetryError
-	assert.False(t, errors.As(err, &retries), "got %v", err)
-	session.EndSession(context.Background())
+	inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
+		err := insertAny(ctx, coll)
+		require.Error(t, err)
+		var retries *RetryError
+		assert.False(t, errors.As(err, &retries), "got %v", err)
+	}, options.Client().SetRetryWrites(false))
 }
 
 func TestRetryErrorKeepsTimeouts(t *testing.T) {
@@ -171,20 +144,14 @@ func TestErrorsTellOnce(t *testing.T) {
 		want    string
 	}{
 		{"at once", []any{scripted.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
-		{
-			"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
-			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)",
-		},
-		{
-			"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
+		{"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
+			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)"},
+		{"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
 			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
-				" (no further retry after 1 attempts and 50ms of backoff: contextDone)",
-		},
-		{
-			"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
+				" (no further retry after 1 attempts and 50ms of backoff: contextDone)"},
+		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
 			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
-				" (no further retry after 2 attempts and 100ms of backoff: contextDone)",
-		},
+				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
 	}
 	for _, tt := range tests {
 		tt := tt

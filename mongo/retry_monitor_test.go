@@ -19,9 +19,7 @@ import (
 
 // TestRetryMonitorMayUseTheClient is about a monitor that runs a command on a client which has a single connection.
 func TestRetryMonitorMayUseTheClient(t *testing.T) {
-	overloaded, conflict := scripted.Overloaded(), scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{
-		bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}},
-	}})
+	overloaded, conflict := scripted.Overloaded(), scripted.OK(writeErrorsAt(0))
 	writeConcern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
 	}})
@@ -38,34 +36,14 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		decided int
 	}{
 		{name: "a retry that succeeds", run: insert, replies: []any{overloaded}, opts: options.Client(), decided: 1},
-		{
-			name:    "a retry that meets write errors",
-			run:     insert,
-			replies: []any{overloaded, conflict},
-			opts:    options.Client(),
-			decided: 1,
-		},
-		{
-			name:    "a retry that fails",
-			run:     insert,
-			replies: []any{overloaded, scripted.Failure(1)},
-			opts:    options.Client(),
-			decided: 2,
-		},
-		{
-			name:    "a retry that is refused",
-			run:     insert,
-			replies: []any{overloaded},
-			opts:    options.Client().SetRetryWrites(false),
-			decided: 1,
-		},
-		{
-			name:    "a retry that is refused, of write concern errors",
-			run:     insert,
-			replies: []any{writeConcern},
-			opts:    options.Client().SetRetryWrites(false),
-			decided: 1,
-		},
+		{name: "a retry that meets write errors", run: insert, replies: []any{overloaded, conflict}, opts: options.Client(),
+			decided: 1},
+		{name: "a retry that fails", run: insert, replies: []any{overloaded, scripted.Failure(1)}, opts: options.Client(),
+			decided: 2},
+		{name: "a retry that is refused", run: insert, replies: []any{overloaded}, opts: options.Client().SetRetryWrites(false),
+			decided: 1},
+		{name: "a retry that is refused, of write concern errors", run: insert, replies: []any{writeConcern},
+			opts: options.Client().SetRetryWrites(false), decided: 1},
 		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
 			replies: []any{overloaded, scripted.OK(batch("firstBatch", 0, bson.D{}))}, opts: options.Client(), decided: 1},
 	}

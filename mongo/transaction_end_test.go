@@ -122,9 +122,8 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
 		total time.Duration
 	}{
-		"grace": {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
-		"Timeout": {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6,
-			total: time.Minute},
+		"grace":   {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
+		"Timeout": {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6, total: time.Minute},
 		"Timeout that is over": {opts: options.Client().SetTimeout(16 * time.Second), first: 8 * time.Second, sent: 4,
 			total: 16 * time.Second},
 	}
@@ -195,8 +194,7 @@ func TestAbortAfterTheCall(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
 			_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
-				_, err := client.Database("db").Collection("coll").InsertOne(sc, bson.D{})
-				require.NoError(t, err)
+				require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
 				end(s, cancel)
 				return nil, errNoServer
 			})
@@ -221,24 +219,18 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 				}
 				return nil
 			}
-			client := connectScript(t, s)
-			session, err := client.StartSession()
-			require.NoError(t, err)
-			require.NoError(t, session.StartTransaction())
-			_, err = client.Database("db").Collection("coll").InsertOne(NewSessionContext(context.Background(), session),
-				bson.D{})
-			require.NoError(t, err)
-
-			err = session.CommitTransaction(ctx)
-			require.True(t, IsTimeout(err), "got %v", err)
-			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
 			want := []string{"insert", "commitTransaction"}
-			s.OnSelect = nil
-			if again {
-				s.Replies, want = append(s.Replies, scripted.OK()), append(want, "commitTransaction")
-				require.NoError(t, session.CommitTransaction(context.Background()))
-			}
-			session.EndSession(context.Background())
+			inTransaction(t, s, func(inTxn context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(inTxn, coll))
+				err := session.CommitTransaction(ctx)
+				require.True(t, IsTimeout(err), "got %v", err)
+				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+				s.OnSelect = nil
+				if again {
+					s.Replies, want = append(s.Replies, scripted.OK()), append(want, "commitTransaction")
+					require.NoError(t, session.CommitTransaction(context.Background()))
+				}
+			})
 			assert.Equal(t, want, commandNames(t, s))
 		})
 	}
@@ -273,16 +265,12 @@ func TestEndedContextIsNoUnknownCommit(t *testing.T) {
 // TestUnknownCommitIsForTheMajority is about commits that were sent and whose result is unknown, for whatever reason: the next is for the
 // majority, and the end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
 func TestUnknownCommitIsForTheMajority(t *testing.T) {
-	concern := func(code int) bson.D {
-		return scripted.OK(bson.E{Key: "writeConcernError",
-			Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
-	}
 	for name, replies := range map[string][]any{
 		"reply after the deadline":     {context.DeadlineExceeded},
 		"cancelled before the reply":   {context.Canceled},
 		"maxTimeMS expired":            {scripted.Failure(50)},
-		"no majority in time":          {concern(64)},
-		"maxTimeMS of a write concern": {concern(50)},
+		"no majority in time":          {scripted.OK(concernError(64))},
+		"maxTimeMS of a write concern": {scripted.OK(concernError(50))},
 		"network error, twice":         {io.EOF, io.EOF},
 		"sent, then no server in time": {scripted.ShuttingDown(), scripted.NoServer{Err: context.DeadlineExceeded}},
 		"then the reply after it":      {scripted.ShuttingDown(), context.DeadlineExceeded},
@@ -407,14 +395,10 @@ func TestTransactionHasOneNumber(t *testing.T) {
 // TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
 // can be retried.
 func TestCommitLabelsWriteConcernErrors(t *testing.T) {
-	reply := func(code int32) bson.D {
-		return scripted.OK(bson.E{Key: "writeConcernError",
-			Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}})
-	}
 	tests := []struct {
 		name               string
 		wire               int32
-		code               int32
+		code               int
 		retryable, unknown bool
 	}{
 		{"shutdown, before 4.4", 8, 91, true, true},
@@ -426,18 +410,14 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, scripted.OK())
-			s.Rest = reply(tt.code)
+			s.Rest = scripted.OK(concernError(tt.code))
 			s.Servers[0].WireVersion.Max = tt.wire
-			client := connectScript(t, s)
-			session, err := client.StartSession()
-			require.NoError(t, err)
-			require.NoError(t, session.StartTransaction())
-			ctx := NewSessionContext(context.Background(), session)
-			_, err = client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
-			require.NoError(t, err)
-			err = session.CommitTransaction(ctx)
-			assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
-			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				err := session.CommitTransaction(ctx)
+				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
+				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+			})
 		})
 	}
 }

@@ -37,16 +37,40 @@ func servers(s *scripted.Script) string {
 }
 
 // inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection)) {
+func inTransaction(
+	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
+) {
 	t.Helper()
 
-	client := connectScript(t, s)
+	client := connectScript(t, s, opts...)
 	session, err := client.StartSession()
 	require.NoError(t, err)
 	require.NoError(t, session.StartTransaction())
 	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
 	session.EndSession(context.Background())
 	s.Finish()
+}
+
+// withTransaction runs the function by WithTransaction, and ends the session.
+func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
+	t.Helper()
+
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+		return nil, run(ctx, client.Database("db").Collection("coll"))
+	})
+	session.EndSession(context.Background())
+	s.Finish()
+	return err
+}
+
+func insertTwice(ctx context.Context, coll *Collection) error {
+	if err := insertAny(ctx, coll); err != nil {
+		return err
+	}
+	return insertAny(ctx, coll)
 }
 
 func insertAny(ctx context.Context, coll *Collection) error {
@@ -63,45 +87,22 @@ func TestShardedTransactionRetries(t *testing.T) {
 		end     func(*Session, context.Context) error
 		want    string
 	}{
-		{
-			name:    "the first command, elsewhere",
-			replies: []any{overloaded, overloaded, ok, ok, ok},
-			end:     (*Session).CommitTransaction,
-			want:    "abccc",
-		},
+		{name: "the first command, elsewhere", replies: []any{overloaded, overloaded, ok, ok, ok},
+			end: (*Session).CommitTransaction, want: "abccc"},
 		{name: "another, on the same", replies: []any{ok, overloaded, ok, ok}, end: (*Session).CommitTransaction, want: "aaaa"},
-		{
-			name:    "a rejected commit, on the same",
-			replies: []any{ok, ok, overloaded, ok},
-			end:     (*Session).CommitTransaction,
-			want:    "aaaa",
-		},
+		{name: "a rejected commit, on the same", replies: []any{ok, ok, overloaded, ok}, end: (*Session).CommitTransaction,
+			want: "aaaa"},
 		{name: "a commit of unknown result, elsewhere",
 			replies: []any{ok, ok, scripted.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
 			end:     (*Session).CommitTransaction, want: "aaab"},
-		{
-			name:    "a commit whose error the driver labels, elsewhere",
-			replies: []any{ok, ok, scripted.ShuttingDown(), ok},
-			end:     (*Session).CommitTransaction, want: "aaab",
-		},
-		{
-			name:    "a rejected abort, elsewhere",
-			replies: []any{ok, ok, overloaded, overloaded, ok},
-			end:     (*Session).AbortTransaction,
-			want:    "aaabc",
-		},
-		{
-			name:    "an abort that fails otherwise, elsewhere",
-			replies: []any{ok, ok, scripted.ShuttingDown(), ok},
-			end:     (*Session).AbortTransaction,
-			want:    "aaab",
-		},
-		{
-			name:    "both kinds of failures of an abort",
-			replies: []any{ok, ok, scripted.ShuttingDown(), overloaded, ok},
-			end:     (*Session).AbortTransaction,
-			want:    "aaabc",
-		},
+		{name: "a commit whose error the driver labels, elsewhere", replies: []any{ok, ok, scripted.ShuttingDown(), ok},
+			end: (*Session).CommitTransaction, want: "aaab"},
+		{name: "a rejected abort, elsewhere", replies: []any{ok, ok, overloaded, overloaded, ok}, end: (*Session).AbortTransaction,
+			want: "aaabc"},
+		{name: "an abort that fails otherwise, elsewhere", replies: []any{ok, ok, scripted.ShuttingDown(), ok},
+			end: (*Session).AbortTransaction, want: "aaab"},
+		{name: "both kinds of failures of an abort", replies: []any{ok, ok, scripted.ShuttingDown(), overloaded, ok},
+			end: (*Session).AbortTransaction, want: "aaabc"},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -155,21 +156,17 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 	})
 	t.Run("what a monitor runs meanwhile is not", func(t *testing.T) {
 		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
-		var client *Client
-		client = connectScript(t, s, options.Client().SetMonitor(&event.CommandMonitor{
-			Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-				if e.CommandName == "abortTransaction" {
-					require.NoError(t, client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
-				}
-			},
-		}))
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		ctx := NewSessionContext(context.Background(), session)
-		require.NoError(t, insertAny(ctx, client.Database("db").Collection("coll")))
-		require.NoError(t, session.AbortTransaction(ctx))
-		s.Finish()
+		var db *Database
+		monitor := &event.CommandMonitor{Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			if e.CommandName == "abortTransaction" {
+				require.NoError(t, db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
+			}
+		}}
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			db = coll.Database()
+			require.NoError(t, insertAny(ctx, coll))
+			require.NoError(t, session.AbortTransaction(ctx))
+		}, options.Client().SetMonitor(monitor))
 		assert.Equal(t, []int{1, 1, 1, 1}, connections(s))
 	})
 }
@@ -177,9 +174,6 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 // TestCommitOfUnknownResultIsUnpinned is about all errors that have the label UnknownTransactionCommitResult, whoever gave it to them
 // (transactions.md, "When to unpin").
 func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
-	concern := func(code int) bson.E {
-		return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
-	}
 	tests := []struct {
 		name    string
 		replies []any // to the commit
@@ -187,9 +181,9 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	}{
 		{name: "shutdown, twice", replies: scripted.Repeat(2, scripted.ShuttingDown()), unknown: true},
 		{name: "maxTimeMS expired", replies: []any{scripted.Failure(50)}, unknown: true},
-		{name: "no majority", replies: []any{append(scripted.Failure(251), concern(64))}, unknown: true},
-		{name: "write concern not reached", replies: []any{scripted.OK(concern(64))}, unknown: true},
-		{name: "write concern that cannot be satisfied", replies: []any{scripted.OK(concern(100))}},
+		{name: "no majority", replies: []any{append(scripted.Failure(251), concernError(64))}, unknown: true},
+		{name: "write concern not reached", replies: []any{scripted.OK(concernError(64))}, unknown: true},
+		{name: "write concern that cannot be satisfied", replies: []any{scripted.OK(concernError(100))}},
 		{name: "network error, twice", replies: scripted.Repeat(2, io.ErrUnexpectedEOF), unknown: true},
 		{name: "overload", replies: scripted.Repeat(6, scripted.Overloaded())},
 		{name: "overload that may be a retryable write error", unknown: true, replies: scripted.Repeat(6, scripted.Failure(
@@ -232,11 +226,8 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 		{name: "pool is paused after an overload", replies: []any{ok, overloaded, none(scripted.PoolPaused())}, code: 462},
 		{name: "pool is cleared after an overload", replies: []any{ok, overloaded, none(scripted.PoolCleared{})}, code: 462},
 		{name: "connection breaks in the handshake", replies: []any{ok, none(scripted.ClosedHandshake())}, code: 0},
-		{
-			name:    "connection breaks in the handshake after an overload",
-			replies: []any{ok, overloaded, none(scripted.ClosedHandshake())},
-			code:    462,
-		},
+		{name: "connection breaks in the handshake after an overload",
+			replies: []any{ok, overloaded, none(scripted.ClosedHandshake())}, code: 462},
 		{name: "conflict that says it has written nothing, after an overload",
 			replies: []any{ok, overloaded, scripted.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)},
 			code:    462},
@@ -265,21 +256,11 @@ func TestTransactionLabelsOfRetries(t *testing.T) {
 func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 	ok := scripted.OK()
 	s := newShardedScript(t, ok, scripted.Overloaded(), scripted.NoServer{Err: errNoServer}, ok /* abort */, ok, ok, ok)
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
 	calls := 0
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+	require.NoError(t, withTransaction(t, s, func(ctx context.Context, coll *Collection) error {
 		calls++
-		coll := client.Database("db").Collection("coll")
-		if err := insertAny(ctx, coll); err != nil {
-			return nil, err
-		}
-		return nil, insertAny(ctx, coll)
-	})
-	require.NoError(t, err)
-	session.EndSession(context.Background())
-	s.Finish()
+		return insertTwice(ctx, coll)
+	}))
 	assert.Equal(t, 2, calls)
 }
 

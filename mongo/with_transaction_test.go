@@ -128,32 +128,31 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.Equal(t, int32(251), cmdErr.Code)
 	}
 
-	t.Run("after 120 seconds", func(t *testing.T) {
-		calls, err := insertInTransaction(context.Background(), t, newScript(t, 5))
-		assert.Equal(t, 5, calls)
-		isTimeout(t, err)
-	})
-	t.Run("at the context's deadline", func(t *testing.T) {
-		s := newScript(t, 3)
-		ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(59*time.Second))
-		defer cancel()
-		calls, err := insertInTransaction(ctx, t, s)
-		assert.Equal(t, 3, calls)
-		isTimeout(t, err)
-	})
-	t.Run("after the client's timeout", func(t *testing.T) {
-		calls, err := insertInTransaction(context.Background(), t, newScript(t, 4), options.Client().SetTimeout(80*time.Second))
-		assert.Equal(t, 4, calls)
-		isTimeout(t, err)
-	})
-	t.Run("at the context's deadline rather than after the client's timeout", func(t *testing.T) {
-		s := newScript(t, 3)
-		ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(59*time.Second))
-		defer cancel()
-		calls, err := insertInTransaction(ctx, t, s, options.Client().SetTimeout(time.Hour))
-		assert.Equal(t, 3, calls)
-		isTimeout(t, err)
-	})
+	for _, tt := range []struct {
+		name         string
+		opts         *options.ClientOptions
+		deadline     bool // after 59 seconds
+		transactions int
+	}{
+		{name: "after 120 seconds", opts: options.Client(), transactions: 5},
+		{name: "at the context's deadline", opts: options.Client(), deadline: true, transactions: 3},
+		{name: "after the client's timeout", opts: options.Client().SetTimeout(80 * time.Second), transactions: 4},
+		{name: "at the context's deadline rather than after the client's timeout", opts: options.Client().SetTimeout(time.Hour),
+			deadline: true, transactions: 3},
+	} {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s, ctx := newScript(t, tt.transactions), context.Background()
+			if tt.deadline {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithDeadline(ctx, s.Now().Add(59*time.Second))
+				defer cancel()
+			}
+			calls, err := insertInTransaction(ctx, t, s, tt.opts)
+			assert.Equal(t, tt.transactions, calls)
+			isTimeout(t, err)
+		})
+	}
 	t.Run("before a backoff that would pass the deadline", func(t *testing.T) {
 		s := newScript(t, 1)
 		deadline := time.Now().Add(time.Hour)
@@ -180,11 +179,6 @@ func TestWithTransactionTimeout(t *testing.T) {
 func TestWithTransactionFinalErrors(t *testing.T) {
 	ok := scripted.OK()
 	late := scripted.Overloaded() // the clock leaps over the deadline during the backoff
-	writeConcernError := func(code int) bson.D {
-		return scripted.OK(
-			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}},
-		)
-	}
 	unknown := driver.UnknownTransactionCommitResult
 
 	tests := []struct {
@@ -194,63 +188,20 @@ func TestWithTransactionFinalErrors(t *testing.T) {
 		label   string
 		timeout bool
 	}{
-		{name: "commit, unauthorized", replies: []any{ok, late, scripted.Failure(13)}, code: 13, label: "", timeout: false},
-		{
-			name:    "commit, duplicate key",
-			replies: []any{ok, late, scripted.Failure(11000)},
-			code:    11000,
-			label:   "",
-			timeout: false,
-		},
-		{
-			name:    "commit, unsatisfiable write concern",
-			replies: []any{ok, late, writeConcernError(100)},
-			code:    100,
-			label:   "",
-			timeout: false,
-		},
-		{
-			name:    "commit, maxTimeMS expired",
-			replies: []any{ok, late, scripted.Failure(50, unknown)},
-			code:    50,
-			label:   unknown,
-			timeout: true,
-		},
-		{
-			name:    "commit, result unknown",
-			replies: []any{ok, late, scripted.Failure(64, unknown)},
-			code:    64,
-			label:   unknown,
-			timeout: true,
-		},
-		{
-			name:    "commit, write concern not reached",
-			replies: []any{ok, late, writeConcernError(64)},
-			code:    64,
-			label:   unknown,
-			timeout: true,
-		},
-		{
-			name:    "commit, transient",
-			replies: []any{ok, late, aborted},
-			code:    251,
-			label:   driver.TransientTransactionError,
-			timeout: true,
-		},
-		{
-			name:    "callback, duplicate key",
-			replies: []any{late, scripted.Failure(11000), ok /* abort */},
-			code:    11000,
-			label:   "",
-			timeout: false,
-		},
-		{
-			name:    "callback, transient",
-			replies: []any{late, aborted, ok /* abort */},
-			code:    251,
-			label:   driver.TransientTransactionError,
-			timeout: true,
-		},
+		{name: "commit, unauthorized", replies: []any{ok, late, scripted.Failure(13)}, code: 13},
+		{name: "commit, duplicate key", replies: []any{ok, late, scripted.Failure(11000)}, code: 11000},
+		{name: "commit, unsatisfiable write concern", replies: []any{ok, late, scripted.OK(concernError(100))}, code: 100},
+		{name: "commit, maxTimeMS expired", replies: []any{ok, late, scripted.Failure(50, unknown)}, code: 50, label: unknown,
+			timeout: true},
+		{name: "commit, result unknown", replies: []any{ok, late, scripted.Failure(64, unknown)}, code: 64, label: unknown,
+			timeout: true},
+		{name: "commit, write concern not reached", replies: []any{ok, late, scripted.OK(concernError(64))}, code: 64, label: unknown,
+			timeout: true},
+		{name: "commit, transient", replies: []any{ok, late, aborted}, code: 251, label: driver.TransientTransactionError,
+			timeout: true},
+		{name: "callback, duplicate key", replies: []any{late, scripted.Failure(11000), ok /* abort */}, code: 11000},
+		{name: "callback, transient", replies: []any{late, aborted, ok /* abort */}, code: 251,
+			label: driver.TransientTransactionError, timeout: true},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -276,9 +227,7 @@ func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
 	for name, expired := range map[string]bson.D{
 		"error":                        scripted.Failure(50),
 		"error that the server labels": scripted.Failure(50, "UnknownTransactionCommitResult"),
-		"write concern error": scripted.OK(
-			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"}}},
-		),
+		"write concern error":          scripted.OK(concernError(50)),
 	} {
 		expired := expired
 		t.Run(name, func(t *testing.T) {

@@ -14,14 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-func writeErrorsAt(indexes ...any) bson.E {
-	errs := bson.A{}
-	for _, index := range indexes {
-		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}})
-	}
-	return bson.E{Key: "writeErrors", Value: errs}
-}
-
 // TestIndexesOfNoDocument is about replies to batches of two that tell of documents which are not among them.
 func TestIndexesOfNoDocument(t *testing.T) {
 	bulk := func(model WriteModel) func(*Collection, bool) error {
@@ -101,10 +93,7 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 
 // TestCreateSearchIndexWithoutName is about replies that name no search index.
 func TestCreateSearchIndexWithoutName(t *testing.T) {
-	for _, reply := range []bson.D{
-		scripted.OK(),
-		scripted.OK(bson.E{Key: "indexesCreated", Value: bson.A{}}),
-	} {
+	for _, reply := range []bson.D{scripted.OK(), scripted.OK(bson.E{Key: "indexesCreated", Value: bson.A{}})} {
 		s := scripted.New(t, reply)
 		view := connectScript(t, s).Database("db").Collection("coll").SearchIndexes()
 		_, err := view.CreateOne(context.Background(), SearchIndexModel{Definition: bson.D{}})

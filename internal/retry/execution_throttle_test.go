@@ -11,6 +11,10 @@ var (
 	lasting   = Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true}
 )
 
+func heldBack(ms int) Verdict {
+	return Verdict{Retry: true, Backoff: time.Duration(ms) * time.Millisecond, Reason: Throttled}
+}
+
 func newPolicyOf(retries Limit) *Policy {
 	policy := newPolicy(true, true)
 	policy.MaxRetries = retries
@@ -21,47 +25,28 @@ func TestExecutionThrottled(t *testing.T) {
 	both := newPolicy(true, true)
 	tests := []verdictTest{
 		{name: "an attempt that was not sent backs off like one that was rejected", policy: both, kind: Write, limit: Once,
-			steps: []step{
-				{fails: throttled, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
-				{fails: overloaded, want: backoff(100)},
-				{fails: throttled, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-				{fails: throttled, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
-				{fails: throttled, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
-				{fails: throttled, want: refused(LimitReached)},
-			}},
+			steps: []step{{throttled, heldBack(50)}, {overloaded, backoff(100)}, {throttled, heldBack(200)}, {throttled, heldBack(400)},
+				{throttled, heldBack(800)}, {throttled, refused(LimitReached)}}},
 		{name: "the reason against its retry is the true one", policy: newPolicy(false, false), kind: Write, limit: Once,
-			steps: []step{
-				{fails: throttled, want: refused(OptionOff)},
-			}},
-		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: within(throttled, 49*time.Millisecond), want: refused(DeadlineTooClose)},
-		}},
-		{name: "there has to be time for the reply, too", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: replying(overloaded, 149*time.Millisecond, 100*time.Millisecond), want: refused(DeadlineTooClose)},
-		}},
-		{name: "there is", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: replying(overloaded, 150*time.Millisecond, 100*time.Millisecond), want: backoff(50)},
-		}},
-		{name: "it is not retried in an overload that lasts", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: overloaded, want: backoff(50)},
-			{fails: lasting, want: refused(Throttled)},
-		}},
-		{name: "nor in time", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: within(lasting, 50*time.Millisecond), want: refused(Throttled)},
-		}},
-		{name: "unless the deadline is the reason", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: within(lasting, 49*time.Millisecond), want: refused(DeadlineTooClose)},
-		}},
-		{name: "or the limit", policy: newPolicyOf(Never), kind: Write, limit: Once, steps: []step{
-			{fails: within(lasting, 49*time.Millisecond), want: refused(LimitReached)},
-		}},
-		{name: "or the option", policy: newPolicy(false, false), kind: Write, limit: Once, steps: []step{
-			{fails: lasting, want: refused(OptionOff)},
-		}},
-		{name: "or it is spared", policy: both, kind: Write, limit: Once, steps: []step{
-			{fails: Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true, Spared: true},
-				want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
-		}},
+			steps: []step{{throttled, refused(OptionOff)}}},
+		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once,
+			steps: []step{{within(throttled, 49*time.Millisecond), refused(DeadlineTooClose)}}},
+		{name: "there has to be time for the reply, too", policy: both, kind: Write, limit: Once,
+			steps: []step{{replying(overloaded, 149*time.Millisecond, 100*time.Millisecond), refused(DeadlineTooClose)}}},
+		{name: "there is", policy: both, kind: Write, limit: Once,
+			steps: []step{{replying(overloaded, 150*time.Millisecond, 100*time.Millisecond), backoff(50)}}},
+		{name: "it is not retried in an overload that lasts", policy: both, kind: Write, limit: Once,
+			steps: []step{{overloaded, backoff(50)}, {lasting, refused(Throttled)}}},
+		{name: "nor in time", policy: both, kind: Write, limit: Once,
+			steps: []step{{within(lasting, 50*time.Millisecond), refused(Throttled)}}},
+		{name: "unless the deadline is the reason", policy: both, kind: Write, limit: Once,
+			steps: []step{{within(lasting, 49*time.Millisecond), refused(DeadlineTooClose)}}},
+		{name: "or the limit", policy: newPolicyOf(Never), kind: Write, limit: Once,
+			steps: []step{{within(lasting, 49*time.Millisecond), refused(LimitReached)}}},
+		{name: "or the option", policy: newPolicy(false, false), kind: Write, limit: Once,
+			steps: []step{{lasting, refused(OptionOff)}}},
+		{name: "or it is spared", policy: both, kind: Write, limit: Once,
+			steps: []step{{Failure{Cause: HeldBack, Left: NoDeadline, Lasts: true, Spared: true}, heldBack(50)}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, tt.run)
@@ -82,14 +67,8 @@ func TestExecutionSpared(t *testing.T) {
 	spared := throttled
 	spared.Spared = true
 	for i, s := range []step{
-		{fails: spared, want: Verdict{Retry: true, Backoff: 50 * time.Millisecond, Reason: Throttled}},
-		{fails: overloaded, want: backoff(100)},
-		{fails: spared, want: Verdict{Retry: true, Backoff: 100 * time.Millisecond, Reason: Throttled}},
-		{fails: spared, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-		{fails: spared, want: Verdict{Retry: true, Backoff: 400 * time.Millisecond, Reason: Throttled}},
-		{fails: spared, want: Verdict{Retry: true, Backoff: 800 * time.Millisecond, Reason: Throttled}},
-		{fails: spared, want: Verdict{Retry: true, Backoff: 200 * time.Millisecond, Reason: Throttled}},
-		{fails: spared, want: refused(LimitReached)},
+		{spared, heldBack(50)}, {overloaded, backoff(100)}, {spared, heldBack(100)}, {spared, heldBack(200)}, {spared, heldBack(400)},
+		{spared, heldBack(800)}, {spared, heldBack(200)}, {spared, refused(LimitReached)},
 	} {
 		if got := execution.Failed(s.fails); got != s.want {
 			t.Errorf("step %d: %+v, want %+v", i+1, got, s.want)
@@ -104,60 +83,19 @@ func TestExecutionSpared(t *testing.T) {
 func TestExecutionThrottledTokens(t *testing.T) {
 	tests := []tokenTest{
 		{name: "an attempt that was not sent is free", tokens: 500, outcomes: []*Failure{&throttled}, last: Throttled, want: 500},
-		{
-			name:     "and what is sent after it is the first attempt",
-			tokens:   500,
-			outcomes: []*Failure{&throttled, &throttled, nil},
-			last:     "",
-			want:     501,
-		},
-		{
-			name:     "which returns nothing if it fails otherwise",
-			tokens:   500,
-			outcomes: []*Failure{&throttled, &other},
-			last:     NotRetryable,
-			want:     500,
-		},
-		{
-			name:     "and whose retry costs one",
-			tokens:   500,
-			outcomes: []*Failure{&throttled, &overloaded, nil},
-			last:     "",
-			want:     500 - 10 + 11,
-		},
-		{
-			name:     "a retry that is not sent at once is paid for once",
-			tokens:   500,
-			outcomes: []*Failure{&overloaded, &throttled, &throttled, nil},
-			last:     "",
-			want:     500 - 10 + 11,
-		},
-		{
-			name:     "also if it fails otherwise",
-			tokens:   500,
-			outcomes: []*Failure{&overloaded, &throttled, &other},
-			last:     NotRetryable,
-			want:     500,
-		},
+		{name: "and what is sent after it is the first attempt", tokens: 500, outcomes: []*Failure{&throttled, &throttled, nil},
+			last: "", want: 501},
+		{name: "which returns nothing if it fails otherwise", tokens: 500, outcomes: []*Failure{&throttled, &other},
+			last: NotRetryable, want: 500},
+		{name: "and whose retry costs one", tokens: 500, outcomes: []*Failure{&throttled, &overloaded, nil}, last: "",
+			want: 500 - 10 + 11},
+		{name: "a retry that is not sent at once is paid for once", tokens: 500,
+			outcomes: []*Failure{&overloaded, &throttled, &throttled, nil}, last: "", want: 500 - 10 + 11},
+		{name: "also if it fails otherwise", tokens: 500, outcomes: []*Failure{&overloaded, &throttled, &other},
+			last: NotRetryable, want: 500},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, tt.run)
-	}
-}
-
-// TestThrottledCommandsMintNoTokens: commands that are sent at the second attempt, because the first was held back, return a tenth of
-// a token each.
-func TestThrottledCommandsMintNoTokens(t *testing.T) {
-	const commands = 100
-	policy := newPolicy(true, true)
-	policy.Bucket = holding(0)
-	for i := 0; i < commands; i++ {
-		execution := policy.Start(Read, Once)
-		execution.Failed(throttled)
-		execution.Succeeded()
-	}
-	if got := policy.Bucket.Tokens(); got != commands/10 {
-		t.Errorf("the bucket holds %v tokens, want %v", got, commands/10)
 	}
 }
 

@@ -134,8 +134,7 @@ func TestThrottleSpares(t *testing.T) {
 		{name: "not after two seconds", after: 2100 * ms, accepted: 10, limit: 2, want: false},
 		{name: "not if a tenth is accepted or less", after: 1000 * ms, accepted: 1, limit: 2, want: false},
 		{name: "critical, beside others", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, limit: 5, want: true},
-		{name: "critical, as all are", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, other: Critical, limit: 5,
-			want: false},
+		{name: "critical, as all are", after: 2100 * ms, attempt: Attempt{Criticality: Critical}, other: Critical, limit: 5},
 		{name: "the others", after: 2100 * ms, limit: 2, want: false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -34,10 +34,8 @@ func TestThrottleSteps(t *testing.T) {
 		{name: "nothing", steps: []throttleStep{{want: none}, {after: time.Hour, want: none}}},
 		{name: "nothing is rejected", steps: []throttleStep{{accepted: 1000, want: none}, {after: s, accepted: 1, want: none}}},
 		{name: "one rejection", steps: []throttleStep{{rejected: 1, want: ThrottleState{0.5, 1, 0}}}},
-		{
-			name:  "what was accepted before is not known",
-			steps: []throttleStep{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1, 0}}},
-		},
+		{name: "what was accepted before is not known",
+			steps: []throttleStep{{accepted: 1000, want: none}, {rejected: 1, want: ThrottleState{0.5, 1, 0}}}},
 		// (2 - 1.1*1) / 3
 		{name: "half is rejected", steps: []throttleStep{{rejected: 1, accepted: 1, want: ThrottleState{0.3, 0.5, 0}}}},
 		{name: "less is rejected than the slack",
@@ -396,34 +394,4 @@ func TestThrottleConcurrent(t *testing.T) {
 	if got := throttle.State().Rejected; math.Abs(got-want) > 1e-9 {
 		t.Errorf("the share is %v, want %v", got, want)
 	}
-}
-
-func BenchmarkThrottle(b *testing.B) {
-	bench := func(name string, throttle *Throttle) {
-		command := func() {
-			if !throttle.HoldsBack(Attempt{}, 0.999) {
-				throttle.Ended(Attempt{}, false)
-			}
-		}
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i++ {
-				command()
-			}
-		})
-		b.Run(name+"/parallel", func(b *testing.B) {
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					command()
-				}
-			})
-		})
-	}
-	bench("Off", nil)
-	bench("AllIsWell", NewThrottle(DefaultThrottling(), time.Now))
-	still := time.Now()
-	rejected := NewThrottle(DefaultThrottling(), func() time.Time { return still })
-	rejected.Ended(Attempt{}, true)
-	bench("AfterARejection", rejected)
 }

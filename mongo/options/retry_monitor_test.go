@@ -19,11 +19,8 @@ func TestRetryMonitor(t *testing.T) {
 		{name: "set", opts: Client().SetRetryMonitor(first), want: first},
 		{name: "the later of two", opts: Client().SetRetryMonitor(first).SetRetryMonitor(second), want: second},
 		{name: "unset", opts: Client().SetRetryMonitor(first).SetRetryMonitor(nil), want: nil},
-		{
-			name: "the later of merged options",
-			opts: MergeClientOptions(Client().SetRetryMonitor(first), Client().SetRetryMonitor(second)),
-			want: second,
-		},
+		{name: "the later of merged options",
+			opts: MergeClientOptions(Client().SetRetryMonitor(first), Client().SetRetryMonitor(second)), want: second},
 		{name: "merged options that lack it", opts: MergeClientOptions(Client().SetRetryMonitor(first), Client()), want: first},
 	}
 	for _, tt := range tests {

@@ -25,9 +25,7 @@ func TestReplyFieldsOfAnotherType(t *testing.T) {
 			assert.Equal(t, isDocument, client.RecoveryToken != nil)
 		})
 		t.Run("atClusterTime", func(t *testing.T) {
-			for _, reply := range []any{
-				bson.M{"atClusterTime": value}, bson.M{"cursor": bson.M{"atClusterTime": value}},
-			} {
+			for _, reply := range []any{bson.M{"atClusterTime": value}, bson.M{"cursor": bson.M{"atClusterTime": value}}} {
 				client := &Client{}
 				client.UpdateSnapshotTime(bsoncore.Document(marshal(t, reply)))
 				assert.Equal(t, isTime, client.SnapshotTimeSet)

@@ -46,11 +46,8 @@ func TestEstablishmentErrorMayBeOverload(t *testing.T) {
 		{name: "dial timeout", err: opError("dial", os.ErrDeadlineExceeded), want: true},
 		{name: "read timeout", err: os.ErrDeadlineExceeded, want: true},
 		{name: "connectTimeoutMS", err: context.DeadlineExceeded, want: true},
-		{
-			name: "wrapped by hello",
-			err:  driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}},
-			want: true,
-		},
+		{name: "wrapped by hello",
+			err: driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}, want: true},
 
 		{name: "cancelled", err: context.Canceled, want: false},
 		{name: "name not found", err: opError("dial", &net.DNSError{IsNotFound: true}), want: false},
@@ -243,23 +240,14 @@ func TestConnectionErrorLabels(t *testing.T) {
 		{name: "wraps nothing", err: ConnectionError{}, want: nil},
 		{name: "overload", err: ConnectionError{Wrapped: io.EOF, overloaded: true}, want: overload},
 		{name: "a command's", err: ConnectionError{Wrapped: network}, want: []string{driver.NetworkError}},
-		{
-			name: "a command's that something wraps",
-			err:  ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)},
-			want: []string{driver.NetworkError},
-		},
+		{name: "a command's that something wraps", err: ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)},
+			want: []string{driver.NetworkError}},
 		{name: "a command's and overload", err: ConnectionError{Wrapped: network, overloaded: true}, want: overload},
 		{name: "a server's", err: ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, want: rejected},
-		{
-			name: "of a write",
-			err:  ConnectionError{Wrapped: network, retryableWrite: true},
-			want: []string{driver.NetworkError, driver.RetryableWriteError},
-		},
-		{
-			name: "of a connection error",
-			err:  ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}},
-			want: overload,
-		},
+		{name: "of a write", err: ConnectionError{Wrapped: network, retryableWrite: true},
+			want: []string{driver.NetworkError, driver.RetryableWriteError}},
+		{name: "of a connection error", err: ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}},
+			want: overload},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -23,18 +23,9 @@ func TestConfiguredPolicy(t *testing.T) {
 		{name: "default", opts: options.Client(), maxRetries: 2, retarget: false},
 		{name: "maxAdaptiveRetries", opts: options.Client().SetMaxAdaptiveRetries(7), maxRetries: 7, retarget: false},
 		{name: "no retries", opts: options.Client().SetMaxAdaptiveRetries(0), maxRetries: retry.Never, retarget: false},
-		{
-			name:       "more than can be counted",
-			opts:       options.Client().SetMaxAdaptiveRetries(math.MaxUint),
-			maxRetries: retry.Unlimited,
-			retarget:   false,
-		},
-		{
-			name:       "URI",
-			opts:       options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3&enableOverloadRetargeting=true"),
-			maxRetries: 3,
-			retarget:   true,
-		},
+		{name: "more than can be counted", opts: options.Client().SetMaxAdaptiveRetries(math.MaxUint), maxRetries: retry.Unlimited},
+		{name: "URI", opts: options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3&enableOverloadRetargeting=true"),
+			maxRetries: 3, retarget: true},
 		{name: "retargeting", opts: options.Client().SetEnableOverloadRetargeting(true), maxRetries: 2, retarget: true},
 		{name: "retargeting off", opts: options.Client().SetEnableOverloadRetargeting(false), maxRetries: 2, retarget: false},
 	}

@@ -264,18 +264,9 @@ func TestRoundTripTimeWaits(t *testing.T) {
 		slept   []time.Duration
 	}{
 		{name: "the server is well", options: options.Client(), closed: false, slept: nil},
-		{
-			name:    "the server turned the monitor away",
-			options: options.Client(),
-			closed:  true,
-			slept:   []time.Duration{10 * time.Second},
-		},
-		{
-			name:    "without adaptiveThrottling",
-			options: options.Client().SetAdaptiveThrottling(false),
-			closed:  true,
-			slept:   nil,
-		},
+		{name: "the server turned the monitor away", options: options.Client(), closed: true,
+			slept: []time.Duration{10 * time.Second}},
+		{name: "without adaptiveThrottling", options: options.Client().SetAdaptiveThrottling(false), closed: true},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -159,11 +159,8 @@ func TestServerCountsRejections(t *testing.T) {
 	}{
 		{name: "no error", err: nil, want: 0},
 		{name: "command error", err: errRejected, want: 1},
-		{
-			name: "a command that the server admitted and then stopped",
-			err:  driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}},
-			want: 0,
-		},
+		{name: "a command that the server admitted and then stopped",
+			err: driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}}},
 		{name: "write error", err: writeError, want: 1},
 		{name: "other label", err: driver.Error{Labels: []string{driver.ErrRetryableError}}, want: 0},
 		{name: "no labels", err: errors.New("other"), want: 0},
@@ -185,10 +182,7 @@ func TestServerCountsRejections(t *testing.T) {
 // TestServerCountsConnections is about connections that were not established: those that the server may have closed because it is
 // overloaded count.
 func TestServerCountsConnections(t *testing.T) {
-	for want, err := range []error{
-		ConnectionError{Wrapped: io.EOF},
-		ConnectionError{Wrapped: io.EOF, overloaded: true},
-	} {
+	for want, err := range []error{ConnectionError{Wrapped: io.EOF}, ConnectionError{Wrapped: io.EOF, overloaded: true}} {
 		s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
 		s.topology.servers["a"].ProcessHandshakeError(err, 0, nil)
 		assert.Equal(t, int64(want), s.topology.servers["a"].load())
@@ -217,14 +211,8 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 	} {
 		opts := opts
 		t.Run(name, func(t *testing.T) {
-			s := newSelectionWith(
-				t,
-				opts,
-				description.TopologyKindReplicaSetNoPrimary,
-				description.ServerKindRSSecondary,
-				"a",
-				"b",
-			)
+			kind, server := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
+			s := newSelectionWith(t, opts, kind, server, "a", "b")
 			s.reject("a", "a", "a")
 			s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
 			s.expect("a rejects everything", "a", "b")
@@ -233,29 +221,13 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 
 			assert.False(t, s.topology.cfg.overload.Rejected())
 			assert.Nil(t, s.topology.ThrottleProbabilities())
-			server := s.topology.servers["a"]
-			_, throttle := backpressure.ThrottleOf(server)
+			a := s.topology.servers["a"]
+			_, throttle := backpressure.ThrottleOf(a)
 			assert.False(t, throttle.Active())
-			assert.Nil(t, server.pace, "heartbeats have a pace of their own")
-			assert.Nil(t, server.rttMonitor.cfg.pace, "so have measurements of the round trip time")
+			assert.Nil(t, a.pace, "heartbeats have a pace of their own")
+			assert.Nil(t, a.rttMonitor.cfg.pace, "so have measurements of the round trip time")
 		})
 	}
-}
-
-func BenchmarkSelectServer(b *testing.B) {
-	s := newSelection(b, description.TopologyKindSharded, description.ServerKindMongos, "a", "b", "c")
-	selector := &serverselector.ReadPref{ReadPref: readpref.Nearest()}
-	bench := func(name string) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; i < b.N; i++ {
-				_, _ = s.topology.SelectServer(context.Background(), selector)
-			}
-		})
-	}
-	bench("no overload")
-	s.reject("a")
-	bench("after a rejection")
 }
 
 // TestSelectionOfServersThatLeft is about a server that leaves between the selection and the draw: SelectServer finds that out.
