@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
@@ -24,42 +23,31 @@ func Compressors(names []string) (supported []string) {
 	return supported
 }
 
-// decodeCompressed reads the message in an OP_COMPRESSED.
-func decodeCompressed(header, content []byte) (*Message, error) {
-	const zlibLevel = -1
-	_, id, responseTo, _, _, _ := wiremessage.ReadHeader(header)
+// decompress reads the message in the content of an OP_COMPRESSED.
+func (m *Message) decompress(content []byte) error {
 	op, content, isOp := wiremessage.ReadCompressedOriginalOpCode(content)
 	size, content, isSize := wiremessage.ReadCompressedUncompressedSize(content)
 	compressor, content, isCompressor := wiremessage.ReadCompressedCompressorID(content)
 	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
-		return nil, fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
+		return fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
 	}
-	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel,
-		UncompressedSize: size})
+	m.Compressor = compressor
+	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, UncompressedSize: size})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v: %w", ErrMalformed, compressor, err)
+		return fmt.Errorf("%w: %v: %w", ErrMalformed, compressor, err)
 	}
-	start, b := wiremessage.AppendHeaderStart(nil, id, responseTo, op)
-	b = append(b, plain...)
-	m, err := Decode(bsoncore.UpdateLength(b, start, int32(len(b))))
-	if err == nil {
-		m.Compressor = compressor
-	}
-	return m, err
+	return m.decode(op, plain)
 }
 
-// compressed returns an encoded message as an OP_COMPRESSED.
-func compressed(b []byte, compressor wiremessage.CompressorID) ([]byte, error) {
+// compress returns the content of an OP_COMPRESSED.
+func compress(op wiremessage.OpCode, content []byte, compressor wiremessage.CompressorID) ([]byte, error) {
 	const zlibLevel = 1
-	_, id, responseTo, op, content, _ := wiremessage.ReadHeader(b)
 	packed, err := driver.CompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel})
 	if err != nil {
 		return nil, err
 	}
-	start, dst := wiremessage.AppendHeaderStart(nil, id, responseTo, wiremessage.OpCompressed)
-	dst = wiremessage.AppendCompressedOriginalOpCode(dst, op)
+	dst := wiremessage.AppendCompressedOriginalOpCode(nil, op)
 	dst = wiremessage.AppendCompressedUncompressedSize(dst, int32(len(content)))
 	dst = wiremessage.AppendCompressedCompressorID(dst, compressor)
-	dst = append(dst, packed...)
-	return bsoncore.UpdateLength(dst, start, int32(len(dst))), nil
+	return append(dst, packed...), nil
 }

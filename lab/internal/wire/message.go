@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -29,9 +29,6 @@ const (
 // ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
 var ErrMalformed = errors.New("malformed message")
 
-// MsgFlags are the flag bits of an OP_MSG.
-type MsgFlags = wiremessage.MsgFlag
-
 // The flags that have a meaning. A checksum is neither verified nor written.
 const (
 	ChecksumPresent = wiremessage.ChecksumPresent
@@ -48,14 +45,14 @@ type Message struct {
 	// Compressor is what it is compressed with; 0 for nothing.
 	Compressor wiremessage.CompressorID
 
-	Flags MsgFlags
+	Flags wiremessage.MsgFlag
 	Body  bson.Raw
 	// Sequences are array fields of the command that were sent beside its body, with their section types.
 	Sequences []byte
 }
 
 // HasFlag reports whether the message has that flag.
-func (m *Message) HasFlag(flag MsgFlags) bool { return m.Flags&flag != 0 }
+func (m *Message) HasFlag(flag wiremessage.MsgFlag) bool { return m.Flags&flag != 0 }
 
 // Whole returns the command with the documents that were sent beside it.
 func (m *Message) Whole() bson.Raw {
@@ -83,45 +80,40 @@ func Read(r io.Reader) (*Message, error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
-	size, _, _, _, _, _ := wiremessage.ReadHeader(head[:])
+	size, id, responseTo, op, _, _ := wiremessage.ReadHeader(head[:])
 	if size < headerSize || size > maxMessageSize {
 		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, maxMessageSize)
 	}
-	b := append(make([]byte, 0, size), head[:]...)[:size]
-	_, err := io.ReadFull(r, b[headerSize:])
-	if err == io.EOF && size > headerSize {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
+	content := make([]byte, size-headerSize)
+	if _, err := io.ReadFull(r, content); errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
 		return nil, err
 	}
-	return Decode(b)
+	m := &Message{RequestID: id, ResponseTo: responseTo}
+	return m, m.decode(op, content)
 }
 
-// Decode reads a whole message.
-func Decode(b []byte) (*Message, error) {
-	size, id, responseTo, op, content, ok := wiremessage.ReadHeader(b)
-	if !ok || int(size) != len(b) {
-		return nil, fmt.Errorf("%w: %d bytes do not have the header's size, %d", ErrMalformed, len(b), size)
-	}
-	m := &Message{RequestID: id, ResponseTo: responseTo}
+// decode reads what follows a header.
+func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
+	ok := false
 	switch op {
 	case wiremessage.OpCompressed:
-		return decodeCompressed(b[:headerSize], content)
+		return m.decompress(content)
 	case wiremessage.OpMsg:
 		ok = m.decodeMsg(content)
 	case opQuery:
 		ok = m.decodeQuery(content)
 	default:
-		return nil, fmt.Errorf("%w: opcode %d is not supported", ErrMalformed, op)
+		return fmt.Errorf("%w: opcode %d is not supported", ErrMalformed, op)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %v", ErrMalformed, op)
+		return fmt.Errorf("%w: %v", ErrMalformed, op)
 	}
 	if err := m.Body.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %v: %w", ErrMalformed, op, err)
+		return fmt.Errorf("%w: %v: %w", ErrMalformed, op, err)
 	}
-	return m, nil
+	return nil
 }
 
 func (m *Message) decodeMsg(content []byte) (ok bool) {
@@ -181,37 +173,33 @@ func readDocument(content []byte) (bson.Raw, []byte, bool) {
 
 // Write encodes the message and writes it in one call.
 func Write(w io.Writer, m *Message) error {
-	b := m.encode()
+	op, content := m.encode()
 	if m.Compressor != 0 {
 		var err error
-		if b, err = compressed(b, m.Compressor); err != nil {
+		if content, err = compress(op, content, m.Compressor); err != nil {
 			return err
 		}
+		op = wiremessage.OpCompressed
 	}
-	if len(b) > maxMessageSize {
-		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, len(b), maxMessageSize)
+	size := headerSize + len(content)
+	if size > maxMessageSize {
+		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, size, maxMessageSize)
 	}
-	_, err := w.Write(b)
+	_, err := w.Write(append(wiremessage.AppendHeader(make([]byte, 0, size), int32(size), m.RequestID, m.ResponseTo, op), content...))
 	return err
 }
 
-func (m *Message) encode() []byte {
-	op := wiremessage.OpMsg
-	if m.Legacy {
-		op = wiremessage.OpReply
-	}
-	start, dst := wiremessage.AppendHeaderStart(make([]byte, 0, len(m.Body)+128), m.RequestID, m.ResponseTo, op)
+// encode returns what follows the header.
+func (m *Message) encode() (op wiremessage.OpCode, content []byte) {
 	if m.Legacy {
 		const awaitCapable = 1 << 3 // set in every OP_REPLY
-		dst = bsoncore.AppendInt32(dst, awaitCapable)
-		dst = wiremessage.AppendReplyCursorID(dst, 0)
-		dst = wiremessage.AppendReplyStartingFrom(dst, 0)
-		dst = wiremessage.AppendReplyNumberReturned(dst, 1)
-		dst = append(dst, m.Body...)
-	} else {
-		dst = wiremessage.AppendMsgFlags(dst, m.Flags)
-		dst = append(wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument), m.Body...)
-		dst = append(dst, m.Sequences...)
+		content = bsoncore.AppendInt32(nil, awaitCapable)
+		content = wiremessage.AppendReplyCursorID(content, 0)
+		content = wiremessage.AppendReplyStartingFrom(content, 0)
+		content = wiremessage.AppendReplyNumberReturned(content, 1)
+		return wiremessage.OpReply, append(content, m.Body...)
 	}
-	return bsoncore.UpdateLength(dst, start, int32(min(len(dst), math.MaxInt32))-start)
+	content = wiremessage.AppendMsgFlags(nil, m.Flags)
+	content = wiremessage.AppendMsgSectionType(content, wiremessage.SingleDocument)
+	return wiremessage.OpMsg, slices.Concat(content, m.Body, m.Sequences)
 }

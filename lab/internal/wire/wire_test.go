@@ -25,6 +25,8 @@ func encoded(op wiremessage.OpCode, parts ...[]byte) []byte {
 	return append(wiremessage.AppendHeader(nil, int32(headerSize+len(content)), 7, 3, op), content...)
 }
 
+func decode(b []byte) (*Message, error) { return Read(bytes.NewReader(b)) }
+
 // sequence returns a section with documents.
 func sequence(name string, documents ...[]byte) []byte {
 	content := append(append([]byte(name), 0), bytes.Join(documents, nil)...)
@@ -56,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 func TestSectionsInAnyOrder(t *testing.T) {
 	body := document(t, bson.D{{Key: "insert", Value: "c"}})
 	sections := [][]byte{{1, 0, 0, 0}, sequence("documents", body, body), {0}, body, make([]byte, 4)}
-	got, err := Decode(encoded(wiremessage.OpMsg, sections...))
+	got, err := decode(encoded(wiremessage.OpMsg, sections...))
 	require.NoError(t, err)
 	assert.Equal(t, body, got.Body)
 	assert.JSONEq(t, `{"insert": "c", "documents": [{"insert": "c"}, {"insert": "c"}]}`, got.Whole().String())
@@ -66,7 +68,7 @@ func TestSectionsInAnyOrder(t *testing.T) {
 // A first hello is read as any command, and answered as it was asked.
 func TestLegacy(t *testing.T) {
 	body, fields := document(t, bson.D{{Key: "ismaster", Value: 1}}), make([]byte, 8)
-	got, err := Decode(encoded(opQuery, fields[:4], []byte("admin.$cmd\x00"), fields, body))
+	got, err := decode(encoded(opQuery, fields[:4], []byte("admin.$cmd\x00"), fields, body))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"ismaster": {"$numberInt": "1"}, "$db": "admin"}`, got.Body.String())
 	var reply bytes.Buffer
@@ -75,7 +77,7 @@ func TestLegacy(t *testing.T) {
 	assert.EqualValues(t, wiremessage.OpReply, op)
 	assert.Equal(t, []byte(body), reply.Bytes()[headerSize+20:])
 
-	_, err = Decode(encoded(opQuery, fields[:4], []byte("d.c\x00"), fields, body))
+	_, err = decode(encoded(opQuery, fields[:4], []byte("d.c\x00"), fields, body))
 	assert.ErrorIs(t, err, ErrMalformed, "not a command")
 }
 
@@ -105,12 +107,12 @@ func TestMalformed(t *testing.T) {
 	// A message that is cut short or has one byte changed is refused or read; it causes no panic.
 	for name, b := range messages(t) {
 		for i := range b {
-			_, err := Decode(b[:i])
+			_, err := decode(b[:i])
 			assert.Error(t, err, name)
 			for _, value := range []byte{0, 1, 0x7f, 0xff} {
 				changed := bytes.Clone(b)
 				changed[i] = value
-				if m, err := Decode(changed); err == nil {
+				if m, err := decode(changed); err == nil {
 					m.Whole()
 				}
 			}
