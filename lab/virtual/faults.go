@@ -8,13 +8,13 @@ import (
 )
 
 // RequestRate is the rejection with code 462, both labels, and NoWritesPerformed.
-const RequestRate = servererror.RequestRate
+var RequestRate = servererror.RequestRate
 
 // Interrupted is the end of a running operation, with code 473 and SystemOverloadedError alone.
-const Interrupted = servererror.Interrupted
+var Interrupted = servererror.Interrupted
 
 // Reject returns the reply of a server that rejects a command.
-func Reject(rejection servererror.Rejection) bson.Raw { return marshal(rejection.Error().Document()) }
+func Reject(rejection *servererror.Error) bson.Raw { return marshal(rejection.Document()) }
 
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {

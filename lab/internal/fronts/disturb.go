@@ -49,7 +49,7 @@ func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
 	f := l.fronts[number]
 	switch what {
 	case Silent, Off:
-		f.silence.set(what == Silent)
+		f.silence.Store(what == Silent)
 		return nil
 	case Reset:
 		f.proxy.Reset()

@@ -2,45 +2,25 @@ package fronts
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
+	"time"
 
+	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
 
-// silence lets a front accept everything and answer nothing while it is on; what came meanwhile then goes on. It is safe for
-// concurrent use.
-type silence struct {
-	mu    sync.Mutex
-	ended chan struct{} // closed at its end; nil while it is off
-}
-
-func (s *silence) set(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case on && s.ended == nil:
-		s.ended = make(chan struct{})
-	case !on && s.ended != nil:
-		close(s.ended)
-		s.ended = nil
-	}
-}
+// silence lets a front accept everything and answer nothing while it is on; what came meanwhile then goes on.
+type silence struct{ atomic.Bool }
 
 // wait returns nil once it is off, or the reason why the context ended.
 func (s *silence) wait(ctx context.Context) error {
-	s.mu.Lock()
-	ended := s.ended
-	s.mu.Unlock()
-	if ended == nil {
-		return nil
+	for s.Load() {
+		if err := clock.Wait(ctx, time.Millisecond); err != nil {
+			return err
+		}
 	}
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return nil
 }
 
 // Handle is a proxy.Handler.

@@ -50,7 +50,7 @@ func (w *Worker) Handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	case err != nil:
 		return err
 	case !admitted:
-		return servererror.RequestRate.Error().Send(req, reply)
+		return servererror.RequestRate.Send(req, reply)
 	}
 	return next(ctx, req, reply)
 }

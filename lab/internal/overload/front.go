@@ -34,7 +34,7 @@ func (f *Front) Accept(ctx context.Context) error {
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if !isExempt(req) {
 		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
-			return servererror.RequestRate.Error().Send(req, reply)
+			return servererror.RequestRate.Send(req, reply)
 		} else if err != nil {
 			return err
 		}

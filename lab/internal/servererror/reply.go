@@ -56,38 +56,25 @@ func send(req *proxy.Request, reply proxy.ReplyFunc, doc bson.D) error {
 	return reply(req.Answer(raw))
 }
 
-// Rejection is the way in which a server sheds load. They differ mainly in their labels, by which clients have to go.
-type Rejection int
-
-// The rejections.
-const (
+// The ways in which a server sheds load. They differ mainly in their labels, by which clients have to go.
+var (
 	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
-	RequestRate Rejection = iota
-	// RequestRateBefore826 is the same as older servers label it, without NoWritesPerformed.
-	RequestRateBefore826
+	RequestRate = &Error{Code: CodeIngressRequestRateLimit, Message: requestRate, Labels: []string{overloaded, retryable, noWrites}}
+	// RequestRateBefore826 is the same as older servers label it.
+	RequestRateBefore826 = &Error{Code: CodeIngressRequestRateLimit, Message: requestRate, Labels: []string{overloaded, retryable}}
 	// OperationRate is 463 of Atlas' adaptive limiter: retryable, no writes.
-	OperationRate
+	OperationRate = &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit",
+		Labels: []string{overloaded, retryable, noWrites}}
 	// Interrupted is 473, with which a server ends a running operation: an overload, but not retryable.
-	Interrupted
+	Interrupted = &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server",
+		Labels: []string{overloaded}}
 )
 
-// Error returns the rejection's error.
-func (r Rejection) Error() *Error {
-	e := &Error{
-		Code: CodeIngressRequestRateLimit, Message: "the rate of requests exceeds the server's limit",
-		Labels: []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"},
-	}
-	switch r {
-	case RequestRateBefore826:
-		e.Labels = e.Labels[:2]
-	case OperationRate:
-		e.Code, e.Message = CodeIngressOperationRateLimit, "the rate of operations exceeds the server's limit"
-	case Interrupted:
-		e.Code, e.Message = CodeInterruptedDueToOverload, "the operation was interrupted by an overloaded server"
-		e.Labels = e.Labels[:1]
-	}
-	return e
-}
+const (
+	requestRate = "the rate of requests exceeds the server's limit"
+
+	overloaded, retryable, noWrites = "SystemOverloadedError", "RetryableError", "NoWritesPerformed"
+)
 
 // Labels returns the labels that a server itself gives a command's error; a code of 0 stands for no error. A router gives no
 // RetryableWriteError, because it has already retried. Not included are labels of change streams, for which a server looks at the

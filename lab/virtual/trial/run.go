@@ -210,7 +210,7 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 	case Concern:
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
-		return virtual.Reject(map[int32]servererror.Rejection{
+		return virtual.Reject(map[int32]*servererror.Error{
 			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate,
 			interrupted: servererror.Interrupted,
 		}[f.Code])
