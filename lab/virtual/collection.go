@@ -101,7 +101,7 @@ func changed(before, update bson.Raw) bson.Raw {
 		for _, field := range fields {
 			all = append(all, bson.E{Key: field.Key(), Value: field.Value()})
 		}
-		return marshal(all)
+		return bsondoc.Marshal(all)
 	}
 	after := before
 	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
@@ -114,7 +114,7 @@ func changed(before, update bson.Raw) bson.Raw {
 				more, _ := bsondoc.Int64(field.Value())
 				value = n + more
 			}
-			after, _ = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})
+			after = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})
 		}
 	}
 	return after
@@ -124,13 +124,13 @@ func changed(before, update bson.Raw) bson.Raw {
 func (s *store) Document(namespace string, id any) bson.Raw {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.collection(namespace).get(marshal(doc("_id", id)).Lookup("_id"))
+	return s.collection(namespace).get(bsondoc.Marshal(doc("_id", id)).Lookup("_id"))
 }
 
 // Put inserts a document, or replaces it.
 func (s *store) Put(namespace string, doc any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	raw := marshal(doc)
+	raw := bsondoc.Marshal(doc)
 	s.collection(namespace).put(raw.Lookup("_id"), raw)
 }

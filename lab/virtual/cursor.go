@@ -133,7 +133,7 @@ func resumeToken(next int) bson.D { return doc("next", int64(next)) }
 // report adds an event. The store is locked.
 func (s *store) report(namespace, kind string, id bson.RawValue) {
 	database, collection, _ := strings.Cut(namespace, ".")
-	s.events = append(s.events, event{namespace, marshal(doc("_id", resumeToken(len(s.events)+1), "operationType", kind,
+	s.events = append(s.events, event{namespace, bsondoc.Marshal(doc("_id", resumeToken(len(s.events)+1), "operationType", kind,
 		"clusterTime", s.now(), "ns", doc("db", database, "coll", collection), "documentKey", doc("_id", id)))})
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -14,13 +14,13 @@ var RequestRate = servererror.RequestRate
 var Interrupted = servererror.Interrupted
 
 // Reject returns the reply of a server that rejects a command.
-func Reject(rejection *servererror.Error) bson.Raw { return marshal(rejection.Document()) }
+func Reject(rejection *servererror.Error) bson.Raw { return rejection.Document() }
 
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {
 	failure := servererror.Errorf(code, "the command fails by plan")
 	failure.Labels = servererror.Labels(command.Body, code, 0, false)
-	return marshal(failure.Document())
+	return failure.Document()
 }
 
 // WithConcern returns a reply with a write concern error, and the labels that a server gives it.
@@ -33,9 +33,5 @@ func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
 	if labels := servererror.Labels(command.Body, 0, code, false); len(labels) > 0 {
 		fields = append(fields, bson.E{Key: "errorLabels", Value: labels})
 	}
-	doc, err := bsondoc.With(reply, fields...)
-	if err != nil {
-		panic(err) // the reply is the store's own
-	}
-	return doc
+	return bsondoc.With(reply, fields...)
 }

@@ -62,15 +62,6 @@ func doc(keysAndValues ...any) (doc bson.D) {
 	return doc
 }
 
-// marshal encodes what always can be encoded.
-func marshal(doc any) bson.Raw {
-	raw, err := bson.Marshal(doc)
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
-
 // run answers a command. The error is the context's.
 func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
 	var reply bson.D
@@ -86,19 +77,18 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 	if err != nil {
 		return nil, err
 	}
+	answer := bsondoc.Marshal(append(reply, bson.E{Key: "ok", Value: 1.0}))
 	if failed != nil {
 		if failed.Labels == nil {
 			failed.Labels = servererror.Labels(q.doc, failed.Code, 0, s.router)
 		}
-		reply = failed.Document()
-	} else {
-		reply = append(reply, bson.E{Key: "ok", Value: 1.0})
+		answer = failed.Document()
 	}
 	if s.logical {
 		now := s.now()
-		reply = append(reply, doc("$clusterTime", doc("clusterTime", now), "operationTime", now)...)
+		answer = bsondoc.With(answer, doc("$clusterTime", doc("clusterTime", now), "operationTime", now)...)
 	}
-	return bson.Marshal(reply)
+	return answer, nil
 }
 
 // now is the logical time.
@@ -145,7 +135,7 @@ func (s *store) listDatabases(*query) (result, *failure) {
 }
 
 func (s *store) list(q *query) (result, *failure) {
-	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{marshal(doc("name", "_id_", "key", doc("_id", 1), "v", 2))}), nil
+	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{bsondoc.Marshal(doc("name", "_id_", "key", doc("_id", 1), "v", 2))}), nil
 }
 
 func (s *store) drop(q *query) (result, *failure) {
@@ -188,7 +178,7 @@ func (s *store) aggregate(q *query) (result, *failure) {
 			found = s.matching(q.namespace(), argument.Document())
 		case "$group":
 			if len(found) > 0 {
-				found = []bson.Raw{marshal(doc("_id", 1, "n", int32(len(found))))}
+				found = []bson.Raw{bsondoc.Marshal(doc("_id", 1, "n", int32(len(found))))}
 			}
 		case "$out":
 			s.collections[q.database+"."+argument.StringValue()] = newCollection(found)

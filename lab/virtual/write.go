@@ -80,7 +80,7 @@ func (s *store) apply(q *query, one statement) (o outcome, failed *failure) {
 	if len(found) == 0 && one.Upsert {
 		doc := one.Filter
 		if !bsondoc.Has(doc, "_id") {
-			doc, _ = bsondoc.With(doc, bson.E{Key: "_id", Value: bson.NewObjectID()})
+			doc = bsondoc.With(doc, bson.E{Key: "_id", Value: bson.NewObjectID()})
 		}
 		doc = changed(doc, one.Change)
 		id := doc.Lookup("_id")
@@ -123,7 +123,7 @@ func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
 		reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
 	}
 	if !errorsOnly {
-		w.results = append(w.results, marshal(reply))
+		w.results = append(w.results, bsondoc.Marshal(reply))
 	}
 }
 
@@ -131,7 +131,7 @@ func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
 func (w *written) fail(i int, failed *failure) {
 	fails := doc("code", failed.Code, "errmsg", failed.Message)
 	w.writeErrors = append(w.writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
-	w.results = append(w.results, marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
+	w.results = append(w.results, bsondoc.Marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
 }
 
 // writes runs a write's statements until one fails, or all of them if they are not ordered.

@@ -46,17 +46,23 @@ func IsTrue(value bson.RawValue) bool {
 // Succeeded reports whether a reply says that the command as a whole succeeded.
 func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
-// With returns the document with these fields, which replace those of the same names, at its end.
-func With(doc bson.Raw, elements ...bson.E) (bson.Raw, error) {
-	added, err := bson.Marshal(bson.D(elements))
+// Marshal encodes what always can be encoded.
+func Marshal(doc any) bson.Raw {
+	raw, err := bson.Marshal(doc)
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
+	return raw
+}
+
+// With returns the document with these fields, which replace those of the same names, at its end.
+func With(doc bson.Raw, elements ...bson.E) bson.Raw {
+	added := Marshal(bson.D(elements))
 	names := make([]string, len(elements))
 	for i, element := range elements {
 		names[i] = element.Key
 	}
-	return Rebuild(doc, names, func(dst []byte) []byte { return append(dst, added[4:len(added)-1]...) }), nil
+	return Rebuild(doc, names, func(dst []byte) []byte { return append(dst, added[4:len(added)-1]...) })
 }
 
 // Rebuild returns the document without the named fields, followed by what add, unless nil, appends. It decodes no values, so it

@@ -149,10 +149,7 @@ func (h *Handler) withWriteConcernError(req *proxy.Request, reply proxy.ReplyFun
 		if labels := h.labels(req, failing, int32(code), int32(writeConcernCode)); len(labels) > 0 {
 			added = append(added, bson.E{Key: "errorLabels", Value: labels})
 		}
-		var err error
-		if m.Body, err = bsondoc.With(m.Body, added...); err != nil {
-			return err
-		}
+		m.Body = bsondoc.With(m.Body, added...)
 		return reply(m)
 	}
 }

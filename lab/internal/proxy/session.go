@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
@@ -128,9 +128,7 @@ func (s *session) stream(ctx context.Context, req *Request, reply ReplyFunc) err
 			if news, err := m.Body.LookupErr(version); err == nil && bsondoc.Succeeded(m.Body) {
 				m.Flags |= wire.MoreToCome
 				more = true
-				req = req.With(bsondoc.Rebuild(req.Document(), []string{version}, func(dst []byte) []byte {
-					return bsoncore.AppendDocumentElement(dst, version, news.Value)
-				}))
+				req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 			}
 			return reply(m)
 		})

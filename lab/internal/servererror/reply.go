@@ -13,7 +13,7 @@ import (
 
 // OK returns the reply of a command that succeeded.
 func OK(req *proxy.Request, reply proxy.ReplyFunc, elements ...bson.E) error {
-	return send(req, reply, append(elements, bson.E{Key: "ok", Value: 1.0}))
+	return reply(req.Answer(bsondoc.Marshal(append(bson.D(elements), bson.E{Key: "ok", Value: 1.0}))))
 }
 
 // Error is a command that failed.
@@ -31,11 +31,11 @@ func Errorf(code int32, format string, args ...any) *Error {
 
 // Send returns the error as the reply.
 func (e *Error) Send(req *proxy.Request, reply proxy.ReplyFunc) error {
-	return send(req, reply, e.Document())
+	return reply(req.Answer(e.Document()))
 }
 
 // Document returns the reply with the error.
-func (e *Error) Document() bson.D {
+func (e *Error) Document() bson.Raw {
 	doc := bson.D{
 		{Key: "ok", Value: 0.0},
 		{Key: "errmsg", Value: e.Message},
@@ -45,15 +45,7 @@ func (e *Error) Document() bson.D {
 	if len(e.Labels) > 0 {
 		doc = append(doc, bson.E{Key: "errorLabels", Value: e.Labels})
 	}
-	return append(doc, e.Extra...)
-}
-
-func send(req *proxy.Request, reply proxy.ReplyFunc, doc bson.D) error {
-	raw, err := bson.Marshal(doc)
-	if err != nil {
-		return fmt.Errorf("the reply to %s: %w", req.Command, err)
-	}
-	return reply(req.Answer(raw))
+	return bsondoc.Marshal(append(doc, e.Extra...))
 }
 
 // The ways in which a server sheds load. They differ mainly in their labels, by which clients have to go.

@@ -40,16 +40,13 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.Rep
 	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
 		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
-	return next(ctx, req, func(got *wire.Message) (err error) {
+	return next(ctx, req, func(got *wire.Message) error {
 		switch {
 		case bsondoc.Has(got.Body, versionField): // it reveals the backend's own deployment
-			got.Body, err = bsondoc.With(got.Body, bson.E{Key: versionField, Value: m.view().version})
+			got.Body = bsondoc.With(got.Body, bson.E{Key: versionField, Value: m.view().version})
 		case inTransaction && bsondoc.Succeeded(got.Body):
 			token := bson.D{{Key: "recoveryShardId", Value: shardName}}
-			got.Body, err = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: token})
-		}
-		if err != nil {
-			return err
+			got.Body = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: token})
 		}
 		return reply(got)
 	})

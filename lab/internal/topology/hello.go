@@ -42,11 +42,9 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.Repl
 	if err := m.await(ctx, req.Document()); err != nil {
 		return err
 	}
-	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) (err error) {
+	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) error {
 		if bsondoc.Succeeded(got.Body) {
-			if got.Body, err = m.rewriteHello(req, got.Body); err != nil {
-				return err
-			}
+			got.Body = m.rewriteHello(req, got.Body)
 		}
 		return reply(got)
 	})
@@ -78,7 +76,7 @@ func (m *member) await(ctx context.Context, hello bson.Raw) error {
 }
 
 // rewriteHello returns the backend's reply as this member's.
-func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) (bson.Raw, error) {
+func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
 	v, c, without := m.view(), m.cluster, helloPlace
 	writable := "isWritablePrimary"
 	if req.Command != "hello" {

@@ -162,7 +162,7 @@ func (m *Message) decodeQuery(content []byte) (ok bool) {
 	if !ok || body.Validate() != nil {
 		return false
 	}
-	m.Body = bsondoc.Rebuild(body, nil, func(dst []byte) []byte { return bsoncore.AppendStringElement(dst, "$db", database) })
+	m.Body = bsondoc.With(body, bson.E{Key: "$db", Value: database})
 	return true
 }
 
