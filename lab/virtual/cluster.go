@@ -71,7 +71,6 @@ type front struct {
 	cluster *Cluster
 	host    *host
 	limits  *overload.Front
-	worker  overload.Worker
 }
 
 // New starts a cluster in the bubble of the test, and ends it with the test.
@@ -100,7 +99,7 @@ func New(t testing.TB, opts Options) *Cluster {
 		served.Go(func() {
 			_ = proxy.New(proxy.Config{
 				Accept:   f.limits.Accept,
-				Handlers: []proxy.Handler{f.receive, f.limits.Handle, f.worker.Handle, c.topology.Handler(i)},
+				Handlers: []proxy.Handler{f.receive, f.limits.Handle, c.topology.Handler(i)},
 				Answer:   f.answer,
 			}).Serve(ctx, f.host)
 		})

@@ -42,7 +42,7 @@ type Capacity = overload.Capacity
 // SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
 func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
 	for _, f := range c.selected(hosts) {
-		f.worker.Set(capacity)
+		f.limits.SetCapacity(capacity)
 	}
 }
 

@@ -21,11 +21,11 @@ const anyPort = "127.0.0.1:0"
 
 // Config configures a lab.
 type Config struct {
-	Topology topology.Spec
-	// Members is a replica set, with a front before each member; nil for any other topology, which is made of one server.
+	// Members is a replica set, with a front before each member.
 	Members *server.Deployment
-	// Backend is the address of that server.
-	Backend string
+	// Backend is the address of the server of which, without members, the fronts make a topology.
+	Backend  string
+	Topology topology.Spec
 	// Logger receives a line for every connection that ends with an error. Nil disables the log.
 	Logger *slog.Logger
 }
@@ -46,6 +46,9 @@ type front struct {
 
 // Open returns a lab whose fronts listen. They serve once Run is called, which is required.
 func Open(config Config) (*Lab, error) {
+	if config.Members != nil {
+		config.Topology = topology.Spec{Kind: topology.ReplicaSet, Members: len(config.Members.Members())}
+	}
 	l := &Lab{config: config}
 	if err := l.open(); err != nil {
 		l.close()
@@ -56,9 +59,6 @@ func Open(config Config) (*Lab, error) {
 
 func (l *Lab) open() error {
 	spec := l.config.Topology
-	if (spec.Kind == topology.ReplicaSet) != (l.config.Members != nil) {
-		return fmt.Errorf("topology %v: a replica set, and nothing else, is made of real members", spec)
-	}
 	for i := range spec.Fronts() {
 		listener, err := net.Listen("tcp", anyPort)
 		if err != nil {
@@ -82,8 +82,8 @@ func (l *Lab) open() error {
 }
 
 // chain builds the handlers of a front's requests. Silence comes before what the server does; a server limits requests
-// before it looks at them; fail points come after the handler of its topology, which splits a stream of hellos into single ones, each
-// of which may fail. Real members have their own.
+// before it looks at them; fail points come after the handler of its topology, which lets a hello wait for news. Real members have their
+// own.
 func (l *Lab) chain(f *front, backend string, member ...proxy.Handler) {
 	f.proxy = proxy.New(proxy.Config{
 		Backend:  backend,

@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-
-	"mongofork/lab/internal/topology"
 )
 
 func collection(c *mongo.Client) *mongo.Collection { return c.Database("db").Collection("c") }
@@ -61,11 +59,6 @@ func TestFailPointsBelongToAFront(t *testing.T) {
 	use(t, first)
 	assert.Len(t, j.named("insert"), 2, "an attempt that failed, and its retry")
 	assert.Len(t, other.named("insert"), 1)
-}
-
-func TestOpenRefuses(t *testing.T) {
-	_, err := Open(Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: 3}})
-	assert.ErrorContains(t, err, "is made of real members")
 }
 
 // disturb lets a client disturb the lab by its second front.

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/servererror"
 )
 
 // Capacity is what a server can do.
@@ -17,47 +15,34 @@ type Capacity struct {
 	RejectionCost float64 // share of a request's work that its rejection takes, from 0 to 1
 }
 
-// Worker serves requests like a server with one worker and a queue before it; without a capacity, as at first,
+// worker serves requests like a server with one worker and a queue before it; without a capacity, as at first,
 // at once. Rejections are work for the same worker, which makes storms harmful: rejected requests take time from served ones.
 //
-// The worker is a record of how long it is busy; requests wait for their end before they are passed on, and nothing is computed
+// It is a record of how long it is busy; requests wait for their end before they are passed on, and nothing is computed
 // meanwhile. So it is exact over time, however coarse the clock's waiting is.
-type Worker struct {
+type worker struct {
 	mu        sync.Mutex
 	capacity  *Capacity
 	busyUntil time.Time
 	present   int // requests that wait or are served
 }
 
-// Set replaces the capacity; nil stands for an unlimited one.
-func (w *Worker) Set(capacity *Capacity) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.capacity = capacity
-}
-
-// Handle is a proxy.Handler.
-func (w *Worker) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if isExempt(req) {
-		return next(ctx, req, reply)
-	}
+// admit returns nil when a request has been served; errRejected; or the reason for the context's end.
+func (w *worker) admit(ctx context.Context) error {
 	wait, admitted := w.enter()
 	err := clock.Wait(ctx, wait)
 	if admitted {
 		w.leave()
 	}
-	switch {
-	case err != nil:
-		return err
-	case !admitted:
-		return servererror.RequestRate.Send(req, reply)
+	if err == nil && !admitted {
+		err = errRejected
 	}
-	return next(ctx, req, reply)
+	return err
 }
 
 // enter returns the time until a request is served or, if there is no room for it, rejected. The work of a client that leaves
 // before is done all the same: the server has begun, or has to find out.
-func (w *Worker) enter() (wait time.Duration, admitted bool) {
+func (w *worker) enter() (wait time.Duration, admitted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.capacity == nil {
@@ -78,7 +63,7 @@ func (w *Worker) enter() (wait time.Duration, admitted bool) {
 	return w.busyUntil.Sub(now), admitted
 }
 
-func (w *Worker) leave() {
+func (w *worker) leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.present--

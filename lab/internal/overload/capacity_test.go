@@ -14,10 +14,10 @@ import (
 	"mongofork/lab/internal/wire"
 )
 
-func newWorker(capacity Capacity) *Worker {
-	w := &Worker{}
-	w.Set(&capacity)
-	return w
+func newServer(capacity Capacity) *Front {
+	f := NewFront()
+	f.SetCapacity(&capacity)
+	return f
 }
 
 // offer sends that many requests per second for that time, whether they are answered or not, and returns how many of
@@ -61,7 +61,7 @@ func TestCapacityUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newWorker(Capacity{PerSecond: capacity, Queue: 20, RejectionCost: tt.share})
+				c := newServer(Capacity{PerSecond: capacity, Queue: 20, RejectionCost: tt.share})
 				offer(t, c.Handle, tt.load, seconds*time.Second/2) // until the queue is full, and the state steady
 				good := offer(t, c.Handle, tt.load, seconds*time.Second)
 				assert.InDelta(t, tt.want, float64(good)/(capacity*seconds), 0.02)
@@ -72,7 +72,7 @@ func TestCapacityUnderLoad(t *testing.T) {
 
 func TestCapacityQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newWorker(Capacity{PerSecond: 10, Queue: 1, RejectionCost: 0.1})
+		c := newServer(Capacity{PerSecond: 10, Queue: 1, RejectionCost: 0.1})
 		start := time.Now()
 		var running sync.WaitGroup
 		ends := make(chan time.Duration, 3)
@@ -100,10 +100,10 @@ func TestCapacityQueues(t *testing.T) {
 
 func TestCapacityEndsWithTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newWorker(Capacity{PerSecond: 1})
+		c := newServer(Capacity{PerSecond: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		assert.ErrorIs(t, c.Handle(ctx, request(t, "d", `{"find": "c"}`), nil, nil), context.DeadlineExceeded)
-		assert.Zero(t, c.present)
+		assert.Zero(t, c.worker.present)
 	})
 }

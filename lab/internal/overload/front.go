@@ -15,11 +15,22 @@ import (
 )
 
 // Front has a server's limiters: it rejects requests beyond a rate before anything else
-// is done about them, and closes connections beyond another before it reads from them.
-type Front struct{ Requests, Connections *Limiter }
+// is done about them, and closes connections beyond another before it reads from them. What it admits takes time if it has a capacity.
+type Front struct {
+	Requests, Connections *Limiter
+
+	worker worker
+}
 
 // NewFront returns a front without limits.
 func NewFront() *Front { return &Front{Requests: newLimiter(), Connections: newLimiter()} }
+
+// SetCapacity replaces the capacity; nil stands for an unlimited one, as at first.
+func (f *Front) SetCapacity(capacity *Capacity) {
+	f.worker.mu.Lock()
+	defer f.worker.mu.Unlock()
+	f.worker.capacity = capacity
+}
 
 // Accept is for proxy.Config.
 func (f *Front) Accept(ctx context.Context) error {
@@ -33,7 +44,11 @@ func (f *Front) Accept(ctx context.Context) error {
 // Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
 	if !isExempt(req) {
-		if err := f.Requests.admit(ctx); errors.Is(err, errRejected) {
+		err := f.Requests.admit(ctx)
+		if err == nil {
+			err = f.worker.admit(ctx)
+		}
+		if errors.Is(err, errRejected) {
 			return servererror.RequestRate.Send(req, reply)
 		} else if err != nil {
 			return err

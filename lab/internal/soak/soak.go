@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
-	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/process"
 )
 
@@ -124,7 +123,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range arms {
-		lab, err := fronts.Open(fronts.Config{Topology: topology.Spec{Kind: topology.ReplicaSet, Members: count}, Members: set})
+		lab, err := fronts.Open(fronts.Config{Members: set})
 		if err != nil {
 			return err
 		}
