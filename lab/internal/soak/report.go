@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
@@ -24,6 +25,8 @@ type Report struct {
 	Violations map[string]Violation `json:"violations"` // by kind
 	// Most is the largest number of commands for one operation.
 	Most int `json:"most"`
+
+	commands map[string]int // of each operation, by the comments that the workers set
 }
 
 // Violation is a broken promise.
@@ -61,6 +64,28 @@ func (r *Report) operation(kind string, err error) {
 	r.Operations++
 	if err != nil && documented(err) {
 		r.Errors++
+	}
+}
+
+// maxCommands is the specification's limit of commands for one operation: one, and five retries.
+const maxCommands = 6
+
+// started counts a command.
+func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
+	comment, ok := e.Command.Lookup("comment").StringValueOK()
+	if !ok || e.CommandName == "getMore" { // a cursor's has the comment of the find, and there is one for each batch
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.commands == nil {
+		r.commands = make(map[string]int)
+	}
+	operation := e.CommandName + " " + comment
+	r.commands[operation]++
+	r.Most = max(r.Most, r.commands[operation])
+	if r.commands[operation] == maxCommands+1 {
+		r.add("operations of more than 6 commands", Violation{1, operation})
 	}
 }
 

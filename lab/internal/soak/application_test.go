@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-func TestAttempts(t *testing.T) {
+func TestCommandsOfAnOperation(t *testing.T) {
 	for name, test := range map[string]struct {
 		command  string
 		comments []string
@@ -23,15 +23,14 @@ func TestAttempts(t *testing.T) {
 		"of several operations":   {"insert", []string{"x", "y"}, 4, map[string]int64{}, 4},
 		"batches are no attempts": {"getMore", []string{"x"}, 7, map[string]int64{}, 0},
 	} {
-		a, report := &attempts{}, &Report{}
+		report := &Report{}
 		for range test.times {
 			for _, comment := range test.comments {
 				command, err := bson.Marshal(bson.D{{Key: test.command, Value: 1}, {Key: "comment", Value: comment}})
 				require.NoError(t, err)
-				a.started(t.Context(), &event.CommandStartedEvent{CommandName: test.command, Command: command})
+				report.started(t.Context(), &event.CommandStartedEvent{CommandName: test.command, Command: command})
 			}
 		}
-		a.check(report)
 		assert.Equal(t, test.want, counted(report), name)
 		assert.Equal(t, test.most, report.Most, name)
 	}
