@@ -17,8 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
-	"mongofork/tools/connstring"
 )
 
 // Parameters of servers since 8.2.
@@ -55,9 +53,8 @@ func TestLimitsOfAServer(t *testing.T) {
 		t.Skip("MONGODB_URI is not set; name a mongod or mongos of 8.2 or later, for tests only: while this runs, all " +
 			"applications are limited")
 	}
-	uri = connstring.With(uri, "maxAdaptiveRetries=5") // as the specification of 2026-03-12
 	// A single connection needs no other while connections are limited.
-	admin, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(administrator).SetMaxPoolSize(1))
+	admin, err := mongo.Connect(options.Client().ApplyURI(uri).SetAppName(administrator).SetMaxPoolSize(1).SetMaxAdaptiveRetries(5))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, admin.Disconnect(context.Background())) })
 	prepare(t, admin)
@@ -149,6 +146,7 @@ type application struct {
 func connect(t *testing.T, uri string) *application {
 	a := &application{}
 	opts := options.Client().ApplyURI(uri).SetDialer(&slowNetwork{}).SetMaxConnecting(connections).SetAdaptiveRetries(true)
+	opts.SetMaxAdaptiveRetries(5) // as the specification of 2026-03-12
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch {
 		case e.Type == event.ConnectionPoolCleared:

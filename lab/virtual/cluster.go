@@ -3,6 +3,7 @@ package virtual
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,6 @@ import (
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
-	"mongofork/tools/connstring"
 )
 
 // Options are the options of a cluster. The zero value is a replica set of three members without limits.
@@ -183,8 +183,16 @@ func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
 // Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
-	uris := c.spec.URIs(c.hosts)
-	uri := connstring.With(uris[len(uris)-1], uriOptions...)
+	uris, separator := c.spec.URIs(c.hosts), "?"
+	uri := uris[len(uris)-1]
+	if strings.Contains(uri, "?") {
+		separator = "&"
+	}
+	for _, option := range uriOptions {
+		if option != "" {
+			uri, separator = uri+separator+option, "&"
+		}
+	}
 	return options.Client().ApplyURI(uri).SetDialer(&c.network)
 }
 
