@@ -47,16 +47,13 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
 	for _, f := range p.Overlay.Files {
 		as.out[f.Path] = f.Data
-		if f.Source == nil {
-			continue
+		if f.Source != nil {
+			as.in(f.Source).edits = directiveCuts(f.Source)
 		}
-		source, err := withoutDirectives(f.Source)
-		if err != nil {
-			return nil, err
-		}
-		as.in(source)
 	}
+	gone := map[string]bool{} // once it has no declaration left
 	for _, t := range p.Touches {
+		gone[t.File.Path] = true
 		if t.How != syntax.Remove {
 			as.moveIn(t)
 			continue
@@ -66,10 +63,6 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 				fe.removed = append(fe.removed, d)
 			}
 		}
-	}
-	gone := map[string]bool{} // once it has no declaration left
-	for _, f := range p.Overlay.Files {
-		gone[f.Path] = len(f.Removals) > 0 || as.files[f.Path] != nil && len(as.files[f.Path].edits) > 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(as.files)) {
 		fe := as.files[name]
@@ -91,13 +84,23 @@ func (as *assembler) in(file *syntax.File) *fileEdits {
 	return fe
 }
 
+// without returns a part of a file without what is cut there.
+func (fe *fileEdits) without(start, end int) []byte {
+	var text []byte
+	for _, e := range fe.edits {
+		if start <= e.Start && e.End <= end {
+			text, start = append(text, fe.source.Src[start:e.Start]...), e.End
+		}
+	}
+	return append(text, fe.source.Src[start:end]...)
+}
+
 // moveIn puts our declaration into upstream's file.
 func (as *assembler) moveIn(t plan.Touch) {
 	from, into := as.in(t.Ours.File), as.in(t.Theirs.File)
-	ours := from.source.Decls[slices.Index(t.Ours.File.Decls, t.Ours)] // without its directive
-	from.edits = append(from.edits, Cut(ours))
-	start, end := ours.Extent()
-	text := slices.Clone(from.source.Src[start:end])
+	start, end := t.Ours.Extent()
+	text := from.without(start, end)
+	from.edits = append(from.edits, Cut(t.Ours))
 	imports := syntax.Imports(from.source)
 	for name := range syntax.PackageUses(from.source, start, end) {
 		if spec := imports[name]; spec != nil {
@@ -107,7 +110,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 	start, end = t.Theirs.Extent()
 	switch {
 	case t.How == syntax.Extend:
-		if edit, mend, err := extension(ours, t.Theirs); err != nil {
+		if edit, mend, err := extension(t.Ours, t.Theirs); err != nil {
 			as.problems.Add(t.File.Path, t.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
 		} else {
 			into.edits = append(into.edits, edit)

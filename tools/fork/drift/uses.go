@@ -1,8 +1,6 @@
 package drift
 
 import (
-	"strings"
-
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/syntax"
 )
@@ -10,42 +8,33 @@ import (
 // usesOf returns what a plan's fork uses of upstream's and does not touch: first, the nearest first, what the overlay's declarations and
 // those of upstream's that are wrapped or extended use, also through others.
 func usesOf(p *plan.Plan, fork *program) (found []Row) {
-	overlay := map[string]bool{}                                     // files
-	ours, kept := map[syntax.Key]bool{}, map[syntax.Key]syntax.Key{} // what takes the place of upstream's; upstream's that stays, with its key there
+	overlay := map[string]bool{} // files
 	for _, f := range p.Overlay.Files {
 		overlay[f.Path] = true
 	}
+	touched := map[syntax.Key]syntax.Key{} // by the key in the fork
 	for _, t := range p.Touches {
-		ours[t.Key] = t.How == syntax.Replace || t.How == syntax.Wrap
-		switch t.How {
-		case syntax.Extend:
-			kept[t.Key] = t.Key
-		case syntax.Wrap:
-			kept[plan.WrappedKey(t)] = t.Key
+		touched[t.Key] = t.Key
+		if t.How == syntax.Wrap {
+			touched[plan.WrappedKey(t)] = t.Key
 		}
 	}
-	ways := map[*syntax.Decl]string{} // from a declaration of the fork
+	ways := map[*syntax.Decl]string{} // to a declaration of the fork and past it
 	var next []*syntax.Decl
 	for _, d := range fork.decls {
-		if _, stays := kept[d.Key]; stays || ours[d.Key] || overlay[d.File.Path] {
-			next, ways[d] = append(next, d), ""
+		theirs, touches := touched[d.Key]
+		if !touches {
+			theirs = d.Key
+		}
+		if touches || overlay[d.File.Path] {
+			next, ways[d] = append(next, d), theirs.String()
 		}
 	}
 	for ; len(next) > 0; next = next[1:] {
-		user, way := next[0].Key, ways[next[0]]
-		if theirs, stays := kept[user]; stays {
-			user = theirs
-		}
-		switch {
-		case strings.Contains(way, ", "):
-			way += ", "
-		case way != "":
-			way += ", through "
-		}
 		for _, used := range fork.uses[next[0]] {
-			if _, known := ways[used]; !known {
-				ways[used] = way + user.String()
-				found, next = append(found, Row{Subject: used.Key, How: Used, Ours: ways[used]}), append(next, used)
+			if ways[used] == "" {
+				found = append(found, Row{Subject: used.Key, How: Used, Ours: ways[next[0]]})
+				next, ways[used] = append(next, used), ways[next[0]]+", through "+used.Key.String()
 			}
 		}
 	}

@@ -120,7 +120,7 @@ type config struct{ limit int }
 		"wire Conn < pool Pool.pause, through pool Pool",
 		"wire flush < pool Pool.wrapped, through wire Conn.Write",
 		"wire size < pool Pool.wrapped, through wire Conn.Write",
-		"wire buffer < pool Pool.pause, through pool Pool, wire Conn",
+		"wire buffer < pool Pool.pause, through pool Pool, through wire Conn",
 	}, usedBy(t, p))
 }
 
@@ -138,7 +138,7 @@ func (p *Pool) replaced() { wire.Flush(nil) }
 	})
 	used := usedBy(t, p)
 	require.Contains(t, used, "wire file.Flush < pool Pool.replaced, through wire Flush")
-	require.Contains(t, used, "wire synced < pool Pool.replaced, through wire Flush, wire file.Flush")
+	require.Contains(t, used, "wire synced < pool Pool.replaced, through wire Flush, through wire file.Flush")
 	require.NotContains(t, strings.Join(used, "\n"), "Close")
 }
 
