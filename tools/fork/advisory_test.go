@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -19,7 +18,7 @@ import (
 // test of that, are in the overlay of every base that is affected. A base with an open one is released only if the list says why.
 func TestEveryBase(t *testing.T) {
 	t.Parallel()
-	list, err := output.ReadAdvisories(repositoryRoot)
+	list, err := (&Project{Root: repositoryRoot}).Advisories()
 	require.NoError(t, err)
 	bases, err := (&Project{Root: repositoryRoot}).Bases()
 	require.NoError(t, err)
@@ -55,7 +54,7 @@ func TestEveryBase(t *testing.T) {
 // The page has the number of advisories, in all and without a fix of upstream's on the newest base, and names those with a CVE.
 func TestSecurityPage(t *testing.T) {
 	t.Parallel()
-	list, err := output.ReadAdvisories(repositoryRoot)
+	list, err := (&Project{Root: repositoryRoot}).Advisories()
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(repositoryRoot, "SECURITY.md"))
 	require.NoError(t, err)

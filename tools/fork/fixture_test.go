@@ -11,7 +11,6 @@ import (
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 )
 
@@ -51,8 +50,8 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 }
 
 // output returns a build folder of the project.
-func (p *Project) output() output.Folder {
-	return output.Below(p.Root, p.Base)
+func (p *Project) output() Folder {
+	return p.Folder(p.Base)
 }
 
 // build builds the project into its output.

@@ -19,6 +19,7 @@ import (
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
@@ -32,8 +33,8 @@ type Project struct {
 	Module, Base string
 	// Source provides upstream's modules.
 	Source upstream.Source
-	// State says what the commit of folders is; without it everything counts as released.
-	State StateFunc
+	// State says what the commit of folders of a working copy is; without it everything counts as released.
+	State func(ctx context.Context, root string, folders []string) (git.State, error)
 }
 
 // LockFile returns the path of the base's lock, relative to the root.

@@ -18,7 +18,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -115,7 +114,7 @@ func TestRealPatch(t *testing.T) {
 	matched, tree, err := p.Assemble(t.Context())
 	require.NoError(t, err)
 	const author = "A Tester <tester@localhost>"
-	patch, err := output.Patch(t.Context(), command.Output, matched, "Label sessions", author)
+	patch, err := p.Patch(t.Context(), command.Output, "Label sessions", author)
 	require.NoError(t, err)
 	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
 	require.Contains(t, string(patch), "\nSubject: [PATCH] Label sessions\n")

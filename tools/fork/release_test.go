@@ -24,7 +24,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
 )
@@ -209,9 +208,9 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 		return p.Publish(r, t.TempDir())
 	}
 	require.NoError(t, release(""))
-	require.NoFileExists(t, filepath.Join(p.Root, output.ReleasedFile), "a trial")
+	require.NoFileExists(t, filepath.Join(p.Root, ReleasedFile), "a trial")
 	require.NoError(t, release("v2.0.0-fork.2"))
-	first := p.read(t, output.ReleasedFile)
+	first := p.read(t, ReleasedFile)
 	require.Regexp(t, "^example.com/driver/v2 v2.0.0-fork.2 h1:.*\nexample.com/driver/v2 v2.0.0-fork.2/go.mod h1:.*\n$", first)
 
 	p.put(t, "pool/overlay.go", changed)
@@ -222,10 +221,10 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	}
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 	require.NoError(t, release("v2.0.0-fork.10"))
-	second := p.read(t, output.ReleasedFile)
+	second := p.read(t, ReleasedFile)
 	require.Contains(t, second, first)
 	require.NoError(t, release("v2.0.0-fork.10"))
-	require.Equal(t, second, p.read(t, output.ReleasedFile), "the same again")
+	require.Equal(t, second, p.read(t, ReleasedFile), "the same again")
 	p.put(t, "version/fork.go", forkFile("fork.2"))
 	require.ErrorContains(t, release("v2.0.0-fork.2"), "v2.0.0-fork.2 was released with different content",
 		"versions are remembered, not only the last")

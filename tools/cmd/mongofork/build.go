@@ -2,7 +2,6 @@ package main
 
 import (
 	"mongofork/tools/adopt"
-	"mongofork/tools/fork/output"
 )
 
 type buildCmd struct {
@@ -15,7 +14,7 @@ func (c *buildCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		out := output.Below(a.project.Root, "pristine", a.project.Base)
+		out := a.project.Folder("pristine", a.project.Base)
 		_, err = out.Write(tree)
 		a.printf("%s %s as it is: %d files\n%s\n", adopt.Driver, a.project.Base, len(tree), out.Dir)
 		return err

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"mongofork/tools/fork/git"
-	"mongofork/tools/fork/output"
 	"mongofork/tools/fork/series"
 	"mongofork/tools/fork/upstream"
 )
@@ -26,11 +25,7 @@ type patchCmd struct {
 }
 
 func (c *patchCmd) Run(a *app) error {
-	plan, err := a.project.Plan(a.ctx)
-	if err != nil {
-		return err
-	}
-	text, err := output.Patch(a.ctx, a.run, plan, c.Subject, a.author())
+	text, err := a.project.Patch(a.ctx, a.run, c.Subject, a.author())
 	a.printf("%s", text)
 	return err
 }
@@ -66,7 +61,7 @@ func (c *seriesCmd) Run(a *app) error {
 			return err
 		}
 	}
-	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", a.project.Base).Dir)
+	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base).Dir)
 	if err := series.Write(out, patches); err != nil {
 		return err
 	}
@@ -95,7 +90,7 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 		}
 		patches = append(patches, p)
 	}
-	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", a.project.Base, "fixes").Dir)
+	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
 	for _, p := range patches {
 		a.printf("%s/%s\n", out, p.Name)
 	}
@@ -108,7 +103,7 @@ func (c *seriesCmd) tests(a *app) error {
 	if err != nil {
 		return err
 	}
-	out := cmp.Or(c.Output, output.Below(a.project.Root, "series", "specifications").Dir)
+	out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
 	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
 		out, opt.Tests.Folder, len(opt.Tests.Files))
 	return opt.Tests.Write(a.project.Root, out)

@@ -1,13 +1,13 @@
-package output
+package fork
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,23 +59,37 @@ func (f Fork) Released() (module.Version, error) {
 	return f.Module(), f.Nameless
 }
 
-// NewFork names what was assembled of the overlay in root, says in it what it is, and in each of upstream's files that it was changed.
-// The state is that of the working copy. What is final has the name that the overlay has for the next release.
-func NewFork(root string, p *plan.Plan, tree filetree.Tree, state git.State, final bool) (f Fork, err error) {
-	f = Fork{Plan: p, Tree: assemble.Noticed(p.Module.Tree, tree), Time: state.Time}
+// Fork returns the fork as it is handed to applications. It has its name in it, as far as the overlay has one, says what it is, and in each
+// of upstream's files that it was changed. What is final has the level that the overlay names, everything else that is not tagged as
+// released the commit in its name.
+func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
+	matched, tree, err := p.Assemble(ctx)
+	if err != nil {
+		return f, err
+	}
+	folders, err := plan.ReadFolders(p.Root)
+	if err != nil {
+		return f, err
+	}
+	f = Fork{Plan: matched, Tree: assemble.Noticed(matched.Module.Tree, tree)}
+	var state git.State
+	if p.State != nil {
+		state, f.Nameless = p.State(ctx, p.Root, append(folders, "etc/overlay", descriptions, "contrib", "tools/fork/assemble"))
+	}
+	f.Time = state.Time
 	file := f.Tree[PatchLevelFile]
 	if found := patchLevel.FindSubmatch(file); found != nil {
 		f.Level = string(found[1])
-		if !final && !slices.Contains(state.Tags, f.Module().Version) {
+		if p.State != nil && !final && !slices.Contains(state.Tags, f.Module().Version) {
 			f.Level = untagged(string(found[2]), string(found[3]), state)
 		}
 		f.Tree[PatchLevelFile] = patchLevel.ReplaceAll(file, fmt.Appendf(nil, "const Fork = %q", f.Level))
 	}
-	texts, err := filetree.Read(filepath.Join(root, filepath.FromSlash(descriptions)))
+	texts, err := filetree.Read(p.file(descriptions))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	names := strings.NewReplacer("UPSTREAM", p.Module.String(), "VERSION", f.Module().Version)
+	names := strings.NewReplacer("UPSTREAM", matched.Module.String(), "VERSION", f.Module().Version)
 	for name, text := range texts {
 		f.Tree[name] = []byte(names.Replace(string(text)))
 	}
@@ -96,18 +110,28 @@ func untagged(name, number string, s git.State) string {
 	return level + "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
 }
 
-// Editable returns the fork's tree for people who work on it in the repository in root: the overlay's files by the path of those that are
-// the same, and in each of the others, which lack directives or what is upstream's place, where it comes from. No line moves.
-func (f Fork) Editable(root string) (tree filetree.Tree, same map[string]string) {
+// Build writes the fork to the folder build/<base>, for applications and for people who work on it.
+func (p *Project) Build(ctx context.Context) (f Fork, out Folder, changed bool, err error) {
+	if f, err = p.Fork(ctx, false); err != nil {
+		return f, out, false, err
+	}
+	out = p.Folder(p.Base)
+	f.Tree, out.Links = p.editable(f)
+	changed, err = out.Write(f.Tree)
+	return f, out, changed, err
+}
+
+// editable returns the fork's tree for people who work on it: the overlay's files by the path of those that are the same, and in each of
+// the others, which lack directives or what is upstream's place, where it comes from. No line moves.
+func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) {
 	tree, same = maps.Clone(f.Tree), map[string]string{}
 	for _, file := range f.Plan.Overlay.Files {
 		data, ok := tree[file.Path]
-		name := filepath.Join(root, filepath.FromSlash(file.From))
-		source, err := os.ReadFile(name)
+		source, err := os.ReadFile(p.file(file.From))
 		switch {
 		case !ok: // all of it is in upstream's files
 		case err == nil && bytes.Equal(data, source):
-			same[file.Path] = name
+			same[file.Path] = p.file(file.From)
 		case file.Source != nil:
 			clause := "\npackage " + file.Source.AST.Name.Name
 			note := clause + " // made from " + file.From + ": edit that file, then run \"make fork\""

@@ -1,4 +1,4 @@
-package output
+package fork
 
 import (
 	"bytes"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,9 +48,9 @@ func (a Advisory) Affects(version string) bool {
 	return slices.ContainsFunc(a.Affected, func(r affected) bool { return r.Holds(version) })
 }
 
-// ReadAdvisories reads a repository's list, in the order of the file; a repository without one knows none.
-func ReadAdvisories(root string) (list []Advisory, err error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(advisoriesFile)))
+// Advisories reads the repository's list, in the order of the file; a repository without one knows none.
+func (p *Project) Advisories() (list []Advisory, err error) {
+	data, err := os.ReadFile(p.file(advisoriesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

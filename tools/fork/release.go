@@ -1,14 +1,14 @@
-package output
+package fork
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,16 +38,25 @@ type Release struct {
 	Record []byte
 }
 
-// NewRelease makes a fork and the adapters of the repository in root a release, with an SBOM and a VEX document, the lines for go.sum,
-// and SHA256SUMS. A version that ReleasedFile has with another hash is a problem.
-func NewRelease(root string, f Fork, final bool) (*Release, error) {
+// Release makes the fork and the adapters modules that a GOPROXY can serve, with an SBOM and a VEX document, the lines for go.sum, and
+// SHA256SUMS. If final is not empty, it is the version that is to be released for good. A version that ReleasedFile has with another hash
+// is a problem.
+func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
+	f, err := p.Fork(ctx, final != "")
+	if err != nil {
+		return nil, err
+	}
 	version, err := f.Released()
 	if err != nil {
 		return nil, err
 	}
+	if final != "" && final != version.Version {
+		return nil, problem.List{{File: PatchLevelFile, Message: fmt.Sprintf("the fork calls itself %s, not %s", version.Version, final),
+			Mend: "change the constant Fork"}}
+	}
 	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
 	for _, name := range adapters {
-		a, err := adapter(root, name, f.Level)
+		a, err := p.adapter(name, f.Level)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // a repository without it
 		case err != nil:
@@ -67,9 +76,9 @@ func NewRelease(root string, f Fork, final bool) (*Release, error) {
 	}
 	at := path.Join(version.Path, "@v", version.Version)
 	bill, err := sbom(f, modules, goSum)
-	advisories, listErr := ReadAdvisories(root)
+	advisories, listErr := p.Advisories()
 	statements, vexErr := vex(advisories, f)
-	record, recordErr := recorded(root, goSum)
+	record, recordErr := p.recorded(goSum)
 	if err := errors.Join(err, listErr, vexErr, recordErr); err != nil {
 		return nil, err
 	}
@@ -80,16 +89,31 @@ func NewRelease(root string, f Fork, final bool) (*Release, error) {
 		sums.WriteString(written(name, files[name]) + "\n")
 	}
 	files["SHA256SUMS"] = []byte(sums.String())
-	if !final {
+	if final == "" {
 		record = nil
 	}
 	return &Release{Fork: f, Files: files, Record: record}, nil
 }
 
+// Publish writes a release to a folder of its own. If it is for good, nothing else is ever released under its name.
+func (p *Project) Publish(r *Release, dir string) error {
+	have, err := filetree.Read(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case len(have) > 0 && len(filetree.Changed(have, r.Files)) > 0:
+		return problem.List{{File: dir, Message: "the folder holds something else", Mend: "choose another folder with -o"}}
+	}
+	if err := r.Files.Write(dir); err != nil || r.Record == nil {
+		return err
+	}
+	return filetree.Replace(p.file(ReleasedFile), r.Record)
+}
+
 // adapter reads an adapter. Its version is only the patch level, since it works with every base. Its replace lines, which serve work in
 // the repository, are left out.
-func adapter(root, name, level string) (a released, err error) {
-	if a.tree, err = filetree.Read(filepath.Join(root, "contrib", name)); err != nil {
+func (p *Project) adapter(name, level string) (a released, err error) {
+	if a.tree, err = filetree.Read(p.file("contrib/" + name)); err != nil {
 		return a, err
 	}
 	parsed, err := modfile.Parse(name, a.tree["go.mod"], nil)
@@ -106,7 +130,7 @@ func adapter(root, name, level string) (a released, err error) {
 	if a.tree["go.mod"], err = parsed.Format(); err != nil {
 		return a, err
 	}
-	a.tree["LICENSE"], err = os.ReadFile(filepath.Join(root, "LICENSE"))
+	a.tree["LICENSE"], err = os.ReadFile(p.file("LICENSE"))
 	return a, err
 }
 
@@ -140,8 +164,8 @@ func (m released) addTo(files filetree.Tree) error {
 const ReleasedFile = "etc/released.sum"
 
 // recorded returns the content of ReleasedFile with a release's lines, too. A version that it has with another hash is a problem.
-func recorded(root, goSum string) ([]byte, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(ReleasedFile)))
+func (p *Project) recorded(goSum string) ([]byte, error) {
+	data, err := os.ReadFile(p.file(ReleasedFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

@@ -1,5 +1,4 @@
-// Package output writes what was assembled: the module tree with its manifest, a patch, or a release.
-package output
+package fork
 
 import (
 	"errors"
@@ -25,9 +24,9 @@ type Folder struct {
 	Links map[string]string
 }
 
-// Below returns a folder below the folder build of a repository.
-func Below(root string, folders ...string) Folder {
-	return Folder{Dir: filepath.Join(root, "build", filepath.Join(folders...))}
+// Folder returns a folder below the repository's folder build.
+func (p *Project) Folder(below ...string) Folder {
+	return Folder{Dir: filepath.Join(p.Root, "build", filepath.Join(below...))}
 }
 
 // written is a line of the manifest, in the format of sha256sum, linked one about a file that is a link.

@@ -1,4 +1,4 @@
-package output
+package fork
 
 import (
 	"bytes"
@@ -11,21 +11,21 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// Patch returns a plan's overlay as one commit on top of the upstream module, in the format of git format-patch. The author has the form
+// Patch returns the fork as one commit on top of the upstream module, in the format of git format-patch. The author has the form
 // "Name <address>".
-func Patch(ctx context.Context, run command.RunFunc, p *plan.Plan, subject, author string) ([]byte, error) {
-	a, err := assemble.Build(p)
+func (p *Project) Patch(ctx context.Context, run command.RunFunc, subject, author string) ([]byte, error) {
+	matched, tree, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
 	}
-	before := assemble.Pristine(p.Module)
+	before := assemble.Pristine(matched.Module)
 	g, done, err := git.New(ctx, run, author)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	g.Commit(before, p.Module.String())
-	g.Commit(assemble.Headed(before, assemble.Noticed(before, a)), subject+"\n\n"+commitMessage(p))
+	g.Commit(before, matched.Module.String())
+	g.Commit(assemble.Headed(before, assemble.Noticed(before, tree)), subject+"\n\n"+commitMessage(matched))
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err
