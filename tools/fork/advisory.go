@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -26,7 +25,7 @@ type Advisory struct {
 	// Aliases are the names of other databases, such as GO-2026-1234, by which scanners report it.
 	Aliases []string
 	// Affected holds the ranges of upstream's versions that have the defect, in the terms of //fork:base.
-	Affected []affected
+	Affected []syntax.BaseRange
 	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of declarations that the overlay
 	// touches or adds, Tests those of test functions that fail without them.
 	Mended *struct{ By, Tests []string }
@@ -34,18 +33,9 @@ type Advisory struct {
 	Accepted map[string]string
 }
 
-// affected is a range of versions.
-type affected struct{ syntax.BaseRange }
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (a *affected) UnmarshalYAML(node *yaml.Node) (err error) {
-	a.BaseRange, err = syntax.ParseBaseRange(strings.Fields(node.Value))
-	return err
-}
-
 // Affects reports whether a version of upstream has the defect.
 func (a Advisory) Affects(version string) bool {
-	return slices.ContainsFunc(a.Affected, func(r affected) bool { return r.Holds(version) })
+	return slices.ContainsFunc(a.Affected, func(r syntax.BaseRange) bool { return r.Holds(version) })
 }
 
 // Advisories reads the repository's list, in the order of the file; a repository without one knows none.

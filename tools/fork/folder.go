@@ -55,8 +55,10 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}
-	differ := filetree.Changed(have, t)
-	known := strings.Split(string(before), "\n")
+	differ, known := filetree.Changed(have, t), map[string]bool{}
+	for line := range strings.Lines(string(before)) {
+		known[strings.TrimSpace(line)] = true
+	}
 	for _, path := range differ {
 		if data, exists := have[path]; exists && o.edited(path, data, known) {
 			return false, problem.List{{File: o.Dir, Message: "the folder has edits that this build lacks, such as " + path,
@@ -68,12 +70,12 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 
 // edited reports whether a file is neither what was written, nor what its source is or was before it became another file, for instance
 // in another branch.
-func (o Folder) edited(path string, data []byte, known []string) bool {
-	if slices.Contains(known, written(path, data)) {
+func (o Folder) edited(path string, data []byte, known map[string]bool) bool {
+	if known[written(path, data)] {
 		return false
 	}
 	file, err := os.Stat(o.file(path))
-	if err != nil || !slices.Contains(known, linked(path)) {
+	if err != nil || !known[linked(path)] {
 		return true
 	}
 	source, err := os.Stat(o.Links[path])
@@ -83,15 +85,13 @@ func (o Folder) edited(path string, data []byte, known []string) bool {
 func (o Folder) file(path string) string { return filepath.Join(o.Dir, filepath.FromSlash(path)) }
 
 // write writes the files that differ. Until it is done the manifest knows both the old and the new ones.
-func (o Folder) write(t filetree.Tree, differ, known []string) error {
-	lines := map[string]bool{}
+func (o Folder) write(t filetree.Tree, differ []string, known map[string]bool) error {
+	now := map[string]bool{}
 	for path, data := range t {
-		lines[written(path, data)] = true
+		now[written(path, data)] = true
 	}
-	for _, line := range known {
-		lines[line] = true
-	}
-	if err := o.record(lines); err != nil {
+	maps.Copy(known, now)
+	if err := o.record(known); err != nil {
 		return err
 	}
 	for _, path := range differ {
@@ -99,19 +99,16 @@ func (o Folder) write(t filetree.Tree, differ, known []string) error {
 			return err
 		}
 	}
-	clear(lines)
-	for path, data := range t {
-		lines[written(path, data)] = true
-		if o.Links[path] != "" && link(o.Links[path], o.file(path)) {
-			lines[linked(path)] = true
+	for path, source := range o.Links {
+		if link(source, o.file(path)) {
+			now[linked(path)] = true
 		}
 	}
-	return o.record(lines)
+	return o.record(now)
 }
 
 // record writes the manifest.
 func (o Folder) record(lines map[string]bool) error {
-	delete(lines, "")
 	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "\n")+"\n"))
 }
 

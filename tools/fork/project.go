@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/mod/semver"
 
@@ -108,26 +107,19 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	return plan, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
 }
 
-// match reads the overlay and matches it with the base.
+// match obtains the base, compares it with the lock, and matches the overlay with it.
 func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, problem.List, error) {
-	m, problems, err := p.upstream(ctx, lock)
+	m, err := p.Source(ctx, p.Module, p.Base)
 	if err != nil {
 		return nil, nil, err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
-	o, more, err := plan.ReadOverlay(p.Root, p.Base, bases...)
+	o, problems, err := plan.ReadOverlay(p.Root, p.Base, bases...)
 	if err != nil {
 		return nil, nil, err
 	}
 	plan, unmatched := plan.Match(m, o)
-	return plan, slices.Concat(problems, more, unmatched), nil
-}
-
-// upstream obtains the base and compares it with the lock.
-func (p *Project) upstream(ctx context.Context, lock *plan.Lock) (m *upstream.Module, problems problem.List, err error) {
-	if m, err = p.Source(ctx, p.Module, p.Base); err != nil {
-		return nil, nil, err
-	}
+	problems = append(problems, unmatched...)
 	sum, err := m.Sum()
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
@@ -135,7 +127,7 @@ func (p *Project) upstream(ctx context.Context, lock *plan.Lock) (m *upstream.Mo
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return m, problems, err
+	return plan, problems, err
 }
 
 // Assemble plans and lays the overlay over the base, in memory.
@@ -146,19 +138,6 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 	}
 	tree, err := assemble.Build(plan)
 	return plan, tree, err
-}
-
-// Pristine returns the base as it is, verified against the lock.
-func (p *Project) Pristine(ctx context.Context) (filetree.Tree, error) {
-	lock, err := p.readLock()
-	if err != nil {
-		return nil, err
-	}
-	m, problems, err := p.upstream(ctx, lock)
-	if err != nil {
-		return nil, err
-	}
-	return assemble.Pristine(m), problems.OrNil()
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.

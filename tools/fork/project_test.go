@@ -21,9 +21,6 @@ func TestEmptyOverlay(t *testing.T) {
 	want := forktest.Versions(t)[forktest.Base]
 	delete(want, "go.work")
 	require.Equal(t, want, a)
-	pristine, err := p.Pristine(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, want, pristine)
 }
 
 func TestOverlayLinkIsRefused(t *testing.T) {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"mongofork/tools/adopt"
+	"mongofork/tools/fork/assemble"
 )
 
 type buildCmd struct {
@@ -10,13 +10,14 @@ type buildCmd struct {
 
 func (c *buildCmd) Run(a *app) error {
 	if c.Pristine {
-		tree, err := a.project.Pristine(a.ctx)
+		plan, err := a.project.Plan(a.ctx)
 		if err != nil {
 			return err
 		}
+		tree := assemble.Pristine(plan.Module)
 		out := a.project.Folder("pristine", a.project.Base)
 		_, err = out.Write(tree)
-		a.printf("%s %s as it is: %d files\n%s\n", adopt.Driver, a.project.Base, len(tree), out.Dir)
+		a.printf("%s as it is: %d files\n%s\n", plan.Module, len(tree), out.Dir)
 		return err
 	}
 	built, out, changed, err := a.project.Build(a.ctx)

@@ -66,7 +66,7 @@ func load(ctx context.Context, m *upstream.Module) (*program, error) {
 		p.references(pkg)
 	}
 	for _, used := range p.uses {
-		slices.SortFunc(used, func(a, b *syntax.Decl) int { return a.Key.Compare(b.Key) })
+		slices.SortFunc(used, func(a, b *syntax.Decl) int { return strings.Compare(a.Key.String(), b.Key.String()) })
 	}
 	return p, nil
 }

@@ -113,15 +113,12 @@ func (mt *matcher) file(f *File) {
 
 // decl matches one declaration with upstream's of the same key.
 func (mt *matcher) decl(d *syntax.Decl) {
-	var found []*syntax.Decl
-	if !d.Unnamed() {
-		found = mt.plan.Module.Lookup(d.Key)
-	}
-	switch {
-	case d.Directive != nil:
+	found := mt.plan.Module.Lookup(d.Key)
+	if d.Directive != nil {
 		mt.touch(d, found)
 		return
-	case len(found) > 0:
+	}
+	if len(found) > 0 {
 		mt.problems.Add(d.File.Path, d.File.Line(d.Pos()), "rename it, or add //fork:replace or //fork:wrap with a reason",
 			"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
 	}

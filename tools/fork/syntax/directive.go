@@ -68,8 +68,7 @@ type BaseRange []baseTerm
 type baseTerm struct{ op, version string }
 
 // ParseBaseRange reads terms such as ">=v2.6.0" and "<v2.9.0".
-func ParseBaseRange(terms []string) (BaseRange, error) {
-	var r BaseRange
+func ParseBaseRange(terms []string) (r BaseRange, err error) {
 	for _, term := range terms {
 		version := strings.TrimLeft(term, "<>=")
 		op := term[:len(term)-len(version)]
@@ -82,6 +81,12 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 		return nil, fmt.Errorf("a base needs at least one term, such as >=v2.6.0")
 	}
 	return r, nil
+}
+
+// UnmarshalText reads the terms in a YAML file.
+func (r *BaseRange) UnmarshalText(text []byte) (err error) {
+	*r, err = ParseBaseRange(strings.Fields(string(text)))
+	return err
 }
 
 // Holds reports whether version satisfies all terms.

@@ -2,7 +2,6 @@ package syntax
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"go/token"
 	"io/fs"
@@ -22,19 +21,13 @@ type Key struct {
 // String returns the key's text form, which ParseKey reads.
 func (k Key) String() string { return k.Package + " " + k.Name }
 
-// Compare orders keys by package, then by name.
-func (k Key) Compare(other Key) int {
-	return cmp.Or(cmp.Compare(k.Package, other.Package), cmp.Compare(k.Name, other.Name))
-}
-
-// ParseKey reads "folder Name" or "folder:Name", where Name may be "Receiver.Method". The colon form needs no quoting in a shell.
+// ParseKey reads the text form of a key.
 func ParseKey(s string) (Key, error) {
-	words := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ':' })
-	if len(words) != 2 || !fs.ValidPath(words[0]) || !isDeclName(words[1]) {
-		return Key{},
-			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
+	folder, name, _ := strings.Cut(s, " ")
+	if !fs.ValidPath(folder) || !isDeclName(name) {
+		return Key{}, fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
 	}
-	return Key{Package: words[0], Name: words[1]}, nil
+	return Key{Package: folder, Name: name}, nil
 }
 
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
