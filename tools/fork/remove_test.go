@@ -24,7 +24,7 @@ func TestRemovedChanges(t *testing.T) {
 	require.NoError(t, err)
 	got := map[string]drift.Class{}
 	for _, row := range report.Rows {
-		got[row.Subject.String()] = row.Class
+		got[row.Subject.String()] = row.Class()
 	}
 	require.Equal(t, map[string]drift.Class{"pool taken": drift.Moved, "pool retryable": drift.Same, "pool upstreamTaken": drift.Gone},
 		got)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/syntax"
 )
 
 type driftCmd struct {
@@ -49,8 +50,8 @@ func (c *driftCmd) Run(a *app) error {
 func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 	moves := map[string]int{}
 	for _, row := range report.Rows {
-		if row.Class == drift.Moved {
-			moves[row.Subject.Package+" to "+row.To]++
+		if row.Class() == drift.Moved {
+			moves[row.Subject.Package+" to "+row.Now[0].Key.Package]++
 		}
 	}
 	for _, move := range slices.Sorted(maps.Keys(moves)) {
@@ -61,17 +62,16 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 			continue
 		}
 		review++
-		a.printf("%-9s %s\n", row.Class, row.Subject)
 		relation := row.How + " of"
 		if row.How == drift.Used {
 			relation = "used by"
 		}
-		a.printf("          %s %s\n          was in %s\n", relation, row.Ours, row.Was)
-		if row.Now != "" {
-			a.printf("          is in %s\n", row.Now)
+		a.printf("%-9s %s\n          %s %s\n          was in %s\n", row.Class(), row.Subject, relation, row.Ours, syntax.Places(row.Was))
+		if len(row.Now) > 0 {
+			a.printf("          is in %s\n", syntax.Places(row.Now))
 		}
 		if c.Diff {
-			a.printf("%s", row.Diff)
+			a.printf("%s", row.Diff())
 		}
 	}
 	for _, misfit := range report.Misfits {

@@ -34,22 +34,40 @@ type Row struct {
 	// Subject is the declaration.
 	Subject syntax.Key
 	// How is the directive's verb, or Used.
-	How   string
-	Class Class
+	How string
 	// Ours is "file:line" in the overlay, or the way from ours to what is used.
 	Ours string
-	// Was and Now are "file:line" in the two versions.
-	Was, Now string
-	// To is the package that what has moved is in.
-	To string
-	// Diff shows upstream's change as a unified diff.
-	Diff string
+	// Was and Now are what is compared of the two versions. What has moved is in another package now.
+	Was, Now []*syntax.Decl
+}
+
+// Class classifies the change.
+func (r Row) Class() Class {
+	switch {
+	case len(r.Now) == 0:
+		return Gone
+	case r.Now[0].Key.Package != r.Subject.Package:
+		return Moved
+	case r.changed():
+		return Changed
+	}
+	return Same
+}
+
+func (r Row) changed() bool { return syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...) }
+
+// Diff shows upstream's change as a unified diff; empty if there is none, or only what has gone.
+func (r Row) Diff() string {
+	if len(r.Now) == 0 || !r.changed() {
+		return ""
+	}
+	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
 }
 
 // NeedsReview reports whether the change has to be reviewed before the overlay can be used with the other version. What is only
 // used and has moved as it was does not compile, which says so once.
 func (r Row) NeedsReview() bool {
-	return r.Class != Same && !(r.Class == Moved && r.Diff == "" && r.How == Used)
+	return r.Class() != Same && (r.Class() != Moved || r.How != Used || r.changed())
 }
 
 // Report is the drift from a plan's version to another one.
@@ -77,10 +95,16 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 		if t.How == syntax.Remove && len(now) > 0 {
 			now = target.Package(path.Dir(t.File.Path)).Whole(t.Key)
 		}
-		r.add(p, target, Row{Subject: t.Key, How: string(t.How), Ours: t.At()}, t.All, now)
+		r.Rows = append(r.Rows, Row{Subject: t.Key, How: string(t.How), Ours: t.At(), Was: t.All, Now: now})
 	}
 	for _, use := range usesOf(p, fork) {
-		r.add(p, target, use, p.Module.Lookup(use.Subject), target.Lookup(use.Subject))
+		use.Was, use.Now = p.Module.Lookup(use.Subject), target.Lookup(use.Subject)
+		r.Rows = append(r.Rows, use)
+	}
+	for i, row := range r.Rows {
+		if len(row.Now) == 0 {
+			r.Rows[i].Now = twin(p.Module, target, row.Subject)
+		}
 	}
 	return r, r.fit(ctx, target, overlay)
 }
@@ -98,35 +122,17 @@ func compile(ctx context.Context, p *plan.Plan) (*program, error) {
 	return load(ctx, fork)
 }
 
-// add classifies a declaration.
-func (r *Report) add(p *plan.Plan, target *upstream.Module, row Row, was, now []*syntax.Decl) {
-	row.Class, row.Was = Same, syntax.Places(was)
-	if len(now) == 0 {
-		row.Class = Gone
-		if now, row.To = twin(p.Module, target, row.Subject); row.To != "" {
-			row.Class = Moved
-		}
-	}
-	row.Now = syntax.Places(now)
-	if len(now) > 0 && syntax.Fingerprint(was...) != syntax.Fingerprint(now...) {
-		if row.Class == Same {
-			row.Class = Changed
-		}
-		row.Diff = filetree.Diff(row.Was, texts(was), row.Now, texts(now))
-	}
-	r.Rows = append(r.Rows, row)
-}
-
 // twin looks for where a declaration has moved: to another package, which had none of the name. Of several it is one in a folder of
 // the same name.
-func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl, in string) {
+func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl) {
 	for _, folder := range to.Folders() {
 		there := syntax.Key{Package: folder, Name: key.Name}
-		if now := to.Lookup(there); len(now) > 0 && len(from.Lookup(there)) == 0 && (in == "" || path.Base(folder) == path.Base(key.Package)) {
-			twins, in = now, folder
+		if now := to.Lookup(there); len(now) > 0 && len(from.Lookup(there)) == 0 &&
+			(twins == nil || path.Base(folder) == path.Base(key.Package)) {
+			twins = now
 		}
 	}
-	return twins, in
+	return twins
 }
 
 // texts returns declarations with their comments, one after the other.

@@ -9,6 +9,7 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -57,8 +58,8 @@ func free() int { return single }
 	type summary struct{ subject, how, class, now string }
 	var got []summary
 	for _, r := range report.Rows {
-		got = append(got, summary{r.Subject.String(), r.How, string(r.Class), r.Now})
-		require.Equal(t, r.Class == Changed, r.Diff != "", r.Subject)
+		got = append(got, summary{r.Subject.String(), r.How, string(r.Class()), syntax.Places(r.Now)})
+		require.Equal(t, r.Class() == Changed, r.Diff() != "", r.Subject)
 	}
 	require.Equal(t, []summary{
 		{"pool Pool.Get", "replace", "changed", "pool/pool.go:19"},
