@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"mongofork/tools/rig/process"
 )
 
@@ -22,19 +20,20 @@ const logTail = 4 << 10
 type child struct {
 	cmd    *exec.Cmd
 	log    string // the file with its output
-	dir    string // is removed with it, unless it is empty
 	killed atomic.Bool
 	exited context.Context // ends when it has
 }
 
-// startChild starts a program with env added to this process's environment. Its output goes to dir/log.
+// startChild starts a program whose files, the temporary ones and its output included, are in a folder, with env added to this process's
+// environment.
 func startChild(dir string, env []string, path string, args ...string) (*child, error) {
 	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close() // the program has its own copy
-	cmd := process.Command(context.Background(), dir, append(os.Environ(), env...), path, args...)
+	env = append(append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir), env...)
+	cmd := process.Command(context.Background(), dir, env, path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", path, err)
@@ -47,42 +46,16 @@ func startChild(dir string, env []string, path string, args ...string) (*child, 
 	return &child{cmd: cmd, log: log.Name(), exited: exited}, nil
 }
 
-// openChild starts a program whose files, temporary ones included, are in a folder of its own.
-func openChild(cfg Config, path string, args []string, env ...string) (*child, error) {
-	dir, err := newRunDir(cfg.folder())
-	if err != nil {
-		return nil, err
-	}
-	c, err := startChild(dir, append([]string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}, env...), path, args...)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	c.dir = dir
-	return c, nil
-}
-
-// answers waits until the program, which is a server at an address, answers, unless it ends.
-func (c *child) answers(ctx context.Context, address string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	context.AfterFunc(c.exited, cancel)
-	return runAdmin(ctx, direct(address), bson.D{{Key: "ping", Value: 1}}, nil)
-}
-
-// Stop ends the program, paused or not, with all that it started, and returns when it has ended.
-func (c *child) Stop() error {
+// stop ends the program, paused or not, with all that it started, and returns when it has ended.
+func (c *child) stop() {
 	c.killed.Store(true)
 	_ = c.cmd.Process.Kill() // fails only if it has ended
 	<-c.exited.Done()
 	process.Reap(c.cmd)
-	return os.RemoveAll(c.dir)
 }
 
-// Failed is closed when the program has ended.
-func (c *child) Failed() <-chan struct{} { return c.exited.Done() }
-
-// Log returns the end of the program's output.
-func (c *child) Log() string {
+// tail returns the end of the program's output.
+func (c *child) tail() string {
 	text, err := os.ReadFile(c.log)
 	if err != nil {
 		return err.Error()

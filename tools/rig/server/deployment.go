@@ -35,9 +35,15 @@ type Options struct {
 	ReplicaSet string
 	// Arguments are appended to each mongod's command line.
 	Arguments []string
+
+	// servers is the number of servers that are no members; the default is 1.
+	servers int
+	// arguments returns the command line of a server that is no mongod, by its address, and env is added to its environment.
+	arguments func(address string) []string
+	env       []string
 }
 
-// Deployment is a running standalone or replica set. Its methods may be called from several goroutines.
+// Deployment is a running replica set, or servers that are none. Its methods may be called from several goroutines.
 type Deployment struct {
 	options Options
 	dir     string
@@ -52,8 +58,8 @@ type Deployment struct {
 // Start starts a deployment and returns when it has a primary and all other members are secondaries. The caller must Stop it.
 // After an error nothing is left of it.
 func Start(ctx context.Context, o Options) (*Deployment, error) {
-	if o.ReplicaSet == "" {
-		o.ReplicaSet = "rig"
+	if o.Members > 0 {
+		o.ReplicaSet = cmp.Or(o.ReplicaSet, "rig")
 	}
 	d := &Deployment{options: o}
 	d.running, d.fail = context.WithCancelCause(context.Background())
@@ -95,7 +101,7 @@ func (d *Deployment) prepare() error {
 			return err
 		}
 	}
-	addresses, err := freeAddresses(max(1, d.options.Members))
+	addresses, err := freeAddresses(max(1, d.options.Members, d.options.servers))
 	if err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ func (d *Deployment) URI() string {
 		hosts = append(hosts, m.address)
 	}
 	query := ""
-	if d.options.Members > 0 {
+	if d.options.ReplicaSet != "" {
 		query = "replicaSet=" + d.options.ReplicaSet
 	}
 	uri := url.URL{Scheme: "mongodb", User: d.user, Host: strings.Join(hosts, ","), Path: "/", RawQuery: query}
@@ -188,7 +194,7 @@ func (d *Deployment) Log() string {
 	for _, m := range d.members {
 		m.mu.Lock()
 		if m.child != nil {
-			fmt.Fprintf(&text, "%v:\n%s\n", m, m.child.Log())
+			fmt.Fprintf(&text, "%v:\n%s\n", m, m.child.tail())
 		}
 		m.mu.Unlock()
 	}

@@ -157,22 +157,20 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := freeAddresses(1)
-	if err != nil {
-		return nil, err
-	}
 	// With an empty configuration it does not search for one.
 	settings := filepath.Join(venv, "secantusd.toml")
 	if err := os.WriteFile(settings, nil, 0o600); err != nil {
 		return nil, err
 	}
-	running, err := openChild(cfg, executable(venv, "secantusd-py"), []string{
-		"--config", settings, "--host", loopback, "--port", strings.TrimPrefix(addresses[0], loopback+":"),
-		"--storage-path", ":memory:", "--enable-test-commands",
-	}, isolatedPython...)
+	d, err := Start(ctx, Options{
+		Binary: executable(venv, "secantusd-py"), Dir: cfg.folder(), ReplicaSet: "secantus", env: isolatedPython,
+		arguments: func(address string) []string {
+			return []string{"--config", settings, "--host", loopback, "--port", port(address), "--storage-path", ":memory:",
+				"--enable-test-commands"}
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{parts: []part{running}}
-	return s.answering(ctx, "mongodb://"+addresses[0]+"/?replicaSet=secantus", running.answers(ctx, addresses[0]))
+	return new(Server).with(d), nil
 }

@@ -15,7 +15,7 @@ import (
 	"mongofork/tools/rig/process"
 )
 
-// Member is one mongod. Its methods may be called from several goroutines.
+// Member is one mongod, or another server. Its methods may be called from several goroutines.
 type Member struct {
 	deployment   *Deployment
 	number       int
@@ -43,7 +43,7 @@ func (m *Member) Kill() {
 
 func (m *Member) kill() {
 	if m.child != nil {
-		_ = m.child.Stop()
+		m.child.stop()
 		m.child = nil
 	}
 }
@@ -53,7 +53,8 @@ func (m *Member) Restart(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.kill()
-	c, err := startChild(m.dir, nil, m.deployment.options.Binary, m.arguments()...)
+	o := m.deployment.options
+	c, err := startChild(m.dir, o.env, o.Binary, m.arguments()...)
 	if err != nil {
 		return fmt.Errorf("%v: %w", m, err)
 	}
@@ -61,11 +62,14 @@ func (m *Member) Restart(ctx context.Context) error {
 	go func() {
 		<-c.exited.Done()
 		if !c.killed.Load() {
-			m.deployment.fail(fmt.Errorf("%v: mongod exited (%v); the end of its log:\n%s", m, c.cmd.ProcessState, c.Log()))
+			m.deployment.fail(fmt.Errorf("%v: it exited (%v); the end of its log:\n%s", m, c.cmd.ProcessState, c.tail()))
 		}
 	}()
-	if err = c.answers(ctx, m.address); err != nil {
-		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.Log())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(c.exited, cancel)
+	if err = runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}, nil); err != nil {
+		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.tail())
 		m.kill()
 	}
 	return err
@@ -114,6 +118,9 @@ func (m *Member) signal(what string, signal func(*os.Process) error) error {
 // arguments returns the member's command line. The sizes keep several members on a small machine.
 func (m *Member) arguments() []string {
 	o := m.deployment.options
+	if o.arguments != nil {
+		return o.arguments(m.address)
+	}
 	args := append([]string{"--dbpath", filepath.Join(m.dir, "data"), "--wiredTigerCacheSizeGB", "0.25",
 		// Nothing uses these figures, and writing them takes time and space.
 		"--setParameter", "diagnosticDataCollectionEnabled=false"}, listen(m.address)...)
@@ -131,10 +138,11 @@ func (m *Member) arguments() []string {
 
 // listen are the arguments of a mongod or mongos that listens on an address alone, with test commands.
 func listen(address string) []string {
-	args := []string{"--bind_ip", loopback, "--port", address[strings.LastIndex(address, ":")+1:], "--setParameter",
-		"enableTestCommands=1"}
+	args := []string{"--bind_ip", loopback, "--port", port(address), "--setParameter", "enableTestCommands=1"}
 	if runtime.GOOS != "windows" {
 		args = append(args, "--nounixsocket") // it would remain in the system's temporary directory
 	}
 	return args
 }
+
+func port(address string) string { return strings.TrimPrefix(address, loopback+":") }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/mod/semver"
@@ -72,7 +71,7 @@ func started(find func(context.Context, Config) (string, error)) func(context.Co
 		if err != nil {
 			return nil, fmt.Errorf("started as %s: %w", path, err)
 		}
-		s := &Server{URI: d.URI(), Version: d.Version(), Env: []string{"MONGODB_URI=" + d.URI()}, parts: []part{d}}
+		s := new(Server).with(d)
 		if o.Users {
 			s.Env = append(s.Env, "AUTH=auth")
 		}
@@ -104,33 +103,29 @@ func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*
 		return nil, absent("no mongos on the PATH")
 	}
 	s := &Server{}
-	uri, err := func() (uri string, err error) {
-		first := map[string]string{}
-		for name, role := range map[string]string{configReplicaSet: "--configsvr", "shard": "--shardsvr"} {
-			o := Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: name, Arguments: []string{role}}
-			d, err := Start(ctx, o)
-			if err != nil {
-				return "", err
-			}
-			s.parts = append(s.parts, d)
-			first[name] = name + "/" + d.Members()[0].Address()
+	start := func(o Options) error {
+		o.Dir = cfg.folder()
+		d, err := Start(ctx, o)
+		if err == nil {
+			s.with(d)
 		}
-		addresses, err := freeAddresses(routers)
-		if err != nil {
-			return "", err
-		}
-		for _, address := range addresses {
-			router, err := openChild(cfg, mongos, append([]string{"--configdb", first[configReplicaSet]}, listen(address)...))
-			if err != nil {
-				return "", err
-			}
-			s.parts = append(s.parts, router)
-			if err := router.answers(ctx, address); err != nil {
-				return "", err
-			}
-		}
-		return "mongodb://" + strings.Join(addresses, ",") + "/",
-			runAdmin(ctx, direct(addresses[0]), bson.D{{Key: "addShard", Value: first["shard"]}}, nil)
-	}()
-	return s.answering(ctx, uri, err)
+		return err
+	}
+	name := func(d *Deployment) string { return d.options.ReplicaSet + "/" + d.members[0].address }
+	err = start(Options{Binary: mongod, Members: 1, ReplicaSet: configReplicaSet, Arguments: []string{"--configsvr"}})
+	if err == nil {
+		err = start(Options{Binary: mongod, Members: 1, ReplicaSet: "shard", Arguments: []string{"--shardsvr"}})
+	}
+	if err == nil {
+		err = start(Options{Binary: mongos, servers: routers, arguments: func(address string) []string {
+			return append([]string{"--configdb", name(s.parts[0])}, listen(address)...)
+		}})
+	}
+	if err == nil {
+		err = runAdmin(ctx, optionsFor(s.URI), bson.D{{Key: "addShard", Value: name(s.parts[1])}}, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }

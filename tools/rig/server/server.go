@@ -87,15 +87,14 @@ type Server struct {
 	// Env is the environment in which upstream's tests find the server.
 	Env []string
 
-	parts []part
+	parts []*Deployment // in the order of their start
 }
 
-// part is something that was started and has to be stopped.
-type part interface {
-	Stop() error
-	// Failed is closed when it has ended by itself.
-	Failed() <-chan struct{}
-	Log() string
+// with adds what was started, which is what clients see then.
+func (s *Server) with(d *Deployment) *Server {
+	s.parts = append(s.parts, d)
+	s.URI, s.Version, s.Env = d.URI(), d.Version(), []string{"MONGODB_URI=" + d.URI()}
+	return s
 }
 
 // String names the server with its version.
@@ -132,18 +131,6 @@ func (s *Server) Close() error {
 	}
 	s.parts = nil
 	return errors.Join(errs...)
-}
-
-// answering returns the server at an address, once it answers, or the error of starting it, after which nothing is left of it.
-func (s *Server) answering(ctx context.Context, uri string, err error) (*Server, error) {
-	if err == nil {
-		s.URI, s.Env = uri, append(s.Env, "MONGODB_URI="+uri)
-		s.Version, err = awaitPrimary(ctx, uri)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w; the end of a log:\n%s", err, s.Log()), s.Close())
-	}
-	return s, nil
 }
 
 // absence says why a server is not available here, where others may be.
