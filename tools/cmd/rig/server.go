@@ -36,12 +36,7 @@ func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (
 	if _, err := fmt.Fprintln(stdout, s.URI); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return nil // that is how it is stopped
-	case <-s.Failed():
-		return fmt.Errorf("the server exited; the end of its log:\n%s", s.Log())
-	}
+	return s.Wait(ctx) // an interrupt is how it is stopped
 }
 
 type mongodCmd struct{}

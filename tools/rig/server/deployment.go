@@ -88,7 +88,10 @@ func (d *Deployment) start(ctx context.Context) error {
 		return err
 	}
 	if err := d.assemble(ctx); err != nil {
-		return fmt.Errorf("%w\n%s", err, d.Log())
+		for _, m := range d.members {
+			err = fmt.Errorf("%w\n%v:\n%s", err, m, m.child.tail())
+		}
+		return err
 	}
 	return nil
 }
@@ -187,19 +190,6 @@ func (d *Deployment) Failed() <-chan struct{} { return d.running.Done() }
 
 // Err says which member ended first without being killed, and why; nil if none has.
 func (d *Deployment) Err() error { return context.Cause(d.running) }
-
-// Log returns the ends of the members' logs, for an error message.
-func (d *Deployment) Log() string {
-	var text strings.Builder
-	for _, m := range d.members {
-		m.mu.Lock()
-		if m.child != nil {
-			fmt.Fprintf(&text, "%v:\n%s\n", m, m.child.tail())
-		}
-		m.mu.Unlock()
-	}
-	return text.String()
-}
 
 // Stop kills the members, paused or not, and removes their files.
 func (d *Deployment) Stop() error {

@@ -106,20 +106,19 @@ func (s *Server) String() string {
 	return product + " " + s.Version
 }
 
-// Failed is closed when what was started last has ended by itself. For a server that was given it is nil, which blocks forever.
-func (s *Server) Failed() <-chan struct{} {
+// Wait waits until the context ends, or returns why what clients see has ended by itself before, if it was started here.
+func (s *Server) Wait(ctx context.Context) error {
 	if len(s.parts) == 0 {
+		<-ctx.Done()
 		return nil
 	}
-	return s.parts[len(s.parts)-1].Failed()
-}
-
-// Log returns the end of what a started server wrote, for an error message.
-func (s *Server) Log() string {
-	if len(s.parts) == 0 {
-		return ""
+	last := s.parts[len(s.parts)-1]
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-last.Failed():
+		return last.Err()
 	}
-	return s.parts[len(s.parts)-1].Log()
 }
 
 // Close stops the server and removes its files if it was started here, and leaves it alone otherwise. What was started last ends
