@@ -225,6 +225,3 @@ func (c *Cluster) Connections() []Connection {
 	defer c.network.mu.Unlock()
 	return slices.Clone(c.network.opened)
 }
-
-// Primary returns the number of the replica set's primary, or -1.
-func (c *Cluster) Primary() int { return c.topology.Primary() }

@@ -26,7 +26,6 @@ type Handler struct {
 	skip  int64 // how often it is not taken before that
 	times int64 // how often it still is taken
 	data  data
-	count int64 // how often it has been taken
 }
 
 // data is what the fail point does.
@@ -50,11 +49,10 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Re
 		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {
 			return next(ctx, req, reply)
 		}
-		count, failure := h.configure(req.Document())
-		if failure != nil {
+		if failure := h.configure(req.Document()); failure != nil {
 			return failure.Send(req, reply)
 		}
-		return servererror.OK(req, reply, bson.E{Key: "count", Value: count})
+		return servererror.OK(req, reply)
 	}
 	failing := h.take(req)
 	if failing == nil {
@@ -78,23 +76,23 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.Re
 	return next(ctx, req, reply)
 }
 
-// configure sets the mode and the data, and returns how often the fail point had been taken until then. What is refused changes nothing.
-func (h *Handler) configure(command bson.Raw) (int64, *servererror.Error) {
+// configure sets the mode and the data. What is refused changes nothing.
+func (h *Handler) configure(command bson.Raw) *servererror.Error {
 	var given struct {
 		Mode bson.RawValue `bson:"mode"`
 		Data data          `bson:"data"`
 	}
 	if err := bson.Unmarshal(command, &given); err != nil {
-		return 0, servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err)
+		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err)
 	}
 	skip, times, ok := parseMode(given.Mode)
 	if !ok {
-		return 0, servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, given.Mode)
+		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, given.Mode)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.skip, h.times, h.data = skip, times, given.Data
-	return h.count, nil
+	return nil
 }
 
 // parseMode reads "off", "alwaysOn", {times: n} or {skip: n}. Some clients send a skip of 0 beside times; like the server, this uses
@@ -127,7 +125,6 @@ func (h *Handler) take(req *proxy.Request) *data {
 		return nil
 	}
 	h.times--
-	h.count++
 	d := h.data
 	return &d
 }

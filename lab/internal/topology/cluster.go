@@ -58,16 +58,6 @@ func New(spec Spec, hosts []string) *Cluster {
 	return c
 }
 
-// Primary returns the number of a replica set's primary, or -1.
-func (c *Cluster) Primary() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.primary == nil {
-		return -1
-	}
-	return c.primary.index
-}
-
 // view is what a member knows at a moment.
 type view struct {
 	term    int64

@@ -12,11 +12,11 @@ import (
 // roles returns the members' roles, by their first letters.
 func roles(c *Cluster) string {
 	got := ""
-	for i, m := range c.members {
+	for _, m := range c.members {
 		switch {
 		case m.down:
 			got += "D"
-		case c.Primary() == i:
+		case m.view().primary == m:
 			got += "P"
 		default:
 			got += "S"

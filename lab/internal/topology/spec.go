@@ -30,7 +30,7 @@ type Spec struct {
 // byDefault are the kinds and how many members they have without a number.
 var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2}
 
-// ParseSpec reads a Spec in the form of String; the number of members is optional.
+// ParseSpec reads a kind and a number of members, such as "sharded:2"; the number is optional.
 func ParseSpec(text string) (Spec, error) {
 	const most = 50 // as in a replica set
 	kind, number, given := strings.Cut(text, ":")
@@ -49,14 +49,6 @@ func ParseSpec(text string) (Spec, error) {
 	}
 	spec.Members = members
 	return spec, nil
-}
-
-// String returns the kind and the number of members, such as "replicaset:3".
-func (s Spec) String() string {
-	if s.Kind == Standalone || s.Members == 0 {
-		return string(s.Kind)
-	}
-	return fmt.Sprintf("%s:%d", s.Kind, s.Members)
 }
 
 // Fronts returns the number of addresses that clients may connect to.
