@@ -1,10 +1,12 @@
 package fronts
 
 import (
+	"cmp"
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 	"mongofork/lab/internal/wire"
@@ -25,32 +27,28 @@ func (h memberHandler) Handle(ctx context.Context, req *proxy.Request, reply pro
 	if !proxy.IsHello(req.Command) {
 		return next(ctx, req, reply)
 	}
-	return next(ctx, req, func(got *wire.Message) (err error) {
-		if got.Body, err = h.rename(got.Body); err != nil {
+	return next(ctx, req, func(got *wire.Message) error {
+		var fields bson.D
+		if err := bson.Unmarshal(got.Body, &fields); err != nil {
 			return err
 		}
+		for i := range fields {
+			fields[i].Value = h.rename(fields[i].Value)
+		}
+		got.Body = bsondoc.Marshal(fields)
 		return reply(got)
 	})
 }
 
-// rename returns the hello with every string that is a name replaced, at its top and in lists.
-func (h memberHandler) rename(hello bson.Raw) (bson.Raw, error) {
-	var fields bson.D
-	if err := bson.Unmarshal(hello, &fields); err != nil {
-		return nil, err
-	}
-	renamed := func(value any) any {
-		if text, ok := value.(string); ok && h[text] != "" {
-			return h[text]
-		}
-		return value
-	}
-	for i := range fields {
-		fields[i].Value = renamed(fields[i].Value)
-		list, _ := fields[i].Value.(bson.A)
-		for j := range list {
-			list[j] = renamed(list[j])
+// rename returns what replaces the name of a member, or a list of them, and any other value.
+func (h memberHandler) rename(value any) any {
+	switch value := value.(type) {
+	case string:
+		return cmp.Or(h[value], value)
+	case bson.A:
+		for i := range value {
+			value[i] = h.rename(value[i])
 		}
 	}
-	return bson.Marshal(fields)
+	return value
 }
