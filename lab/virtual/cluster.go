@@ -15,7 +15,6 @@ import (
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
-	"mongofork/lab/internal/wire"
 )
 
 // Options are the options of a cluster. The zero value is a replica set of three members without limits.
@@ -112,52 +111,45 @@ func New(t testing.TB, opts Options) *Cluster {
 }
 
 // receive records a command and lets the hook see it. A hello is answered several times, so answer does it for each.
-func (f *front) receive(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (f *front) receive(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	f.cluster.record(f.command(req))
 	if proxy.IsHello(req.Command) {
-		return next(ctx, req, reply)
+		return next(ctx, req)
 	}
-	return f.hooked(ctx, req, reply, next)
+	return f.hooked(ctx, req, next)
 }
 
 // answer is the server itself.
-func (f *front) answer(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+func (f *front) answer(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
 	if proxy.IsHello(req.Command) {
-		return f.hooked(ctx, req, reply, f.run)
+		return f.hooked(ctx, req, f.run)
 	}
-	return f.run(ctx, req, reply)
+	return f.run(ctx, req)
 }
 
-func (f *front) run(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
-	doc, err := f.cluster.store.run(ctx, f.host.address.String(), req)
-	if err != nil {
-		return err
-	}
-	return reply(req.Answer(doc))
+func (f *front) run(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
+	return f.cluster.store.run(ctx, f.host.address.String(), req)
 }
 
-func (f *front) hooked(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (f *front) hooked(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	hook := *f.cluster.hook.Load()
 	if hook == nil {
-		return next(ctx, req, reply)
+		return next(ctx, req)
 	}
 	var failed error
-	doc := hook(f.command(req), func() (answered bson.Raw) {
-		failed = next(ctx, req, func(m *wire.Message) error {
-			answered = m.Body
-			return nil
-		})
+	reply := hook(f.command(req), func() (answered bson.Raw) {
+		answered, failed = next(ctx, req)
 		return answered
 	})
 	switch {
 	case failed != nil:
-		return failed
+		return nil, failed
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case doc == nil:
-		return proxy.ErrClose
+		return nil, context.Cause(ctx)
+	case reply == nil:
+		return nil, proxy.ErrClose
 	}
-	return reply(req.Answer(doc))
+	return reply, nil
 }
 
 func (f *front) command(req *proxy.Request) Command {

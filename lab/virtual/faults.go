@@ -14,13 +14,13 @@ var RequestRate = servererror.RequestRate
 var Interrupted = servererror.Interrupted
 
 // Reject returns the reply of a server that rejects a command.
-func Reject(rejection *servererror.Error) bson.Raw { return rejection.Document() }
+func Reject(rejection *servererror.Error) bson.Raw { return rejection.Reply() }
 
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {
 	failure := servererror.Errorf(code, "the command fails by plan")
 	failure.Labels = servererror.Labels(command.Body, code, 0, false)
-	return failure.Document()
+	return failure.Reply()
 }
 
 // WithConcern returns a reply with a write concern error, and the labels that a server gives it.

@@ -82,7 +82,7 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.
 		if failed.Labels == nil {
 			failed.Labels = servererror.Labels(q.doc, failed.Code, 0, s.router)
 		}
-		answer = failed.Document()
+		answer = failed.Reply()
 	}
 	if s.logical {
 		now := s.now()

@@ -15,7 +15,6 @@ import (
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
-	"mongofork/lab/internal/wire"
 )
 
 // Handler has the fail point of one front. The next handler does not see the commands that fail.
@@ -44,36 +43,38 @@ type data struct {
 func New(router bool) *Handler { return &Handler{router: router} }
 
 // Handle is a proxy.Handler. A fail point that the lab does not have is the backend's, and holds for all fronts.
-func (h *Handler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if req.Command == "configureFailPoint" && req.Database == "admin" {
 		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {
-			return next(ctx, req, reply)
+			return next(ctx, req)
 		}
 		if failure := h.configure(req.Document()); failure != nil {
-			return failure.Send(req, reply)
+			return failure.Reply(), nil
 		}
-		return servererror.OK(req, reply)
+		return servererror.OK(), nil
 	}
 	failing := h.take(req)
 	if failing == nil {
-		return next(ctx, req, reply)
+		return next(ctx, req)
 	}
 	if failing.BlockConnection {
 		if err := clock.Wait(ctx, time.Duration(failing.BlockTimeMS)*time.Millisecond); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	switch {
 	case failing.CloseConnection:
-		return proxy.ErrClose
+		return nil, proxy.ErrClose
 	case failing.ErrorCode != nil:
 		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
 		failure.Labels = h.labels(req, failing, *failing.ErrorCode, 0)
-		return failure.Send(req, reply)
-	case failing.WriteConcernError != nil:
+		return failure.Reply(), nil
+	}
+	reply, err := next(ctx, req)
+	if reply != nil && failing.WriteConcernError != nil {
 		reply = h.withWriteConcernError(req, reply, failing)
 	}
-	return next(ctx, req, reply)
+	return reply, err
 }
 
 // configure sets the mode and the data. What is refused changes nothing.
@@ -137,16 +138,13 @@ func (h *Handler) labels(req *proxy.Request, failing *data, code, writeConcernCo
 	return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
 }
 
-// withWriteConcernError adds the fail point's error to the reply. The labels are beside it, not within.
-func (h *Handler) withWriteConcernError(req *proxy.Request, reply proxy.ReplyFunc, failing *data) proxy.ReplyFunc {
-	return func(m *wire.Message) error {
-		code, _ := bsondoc.Int64(m.Body.Lookup("code"))
-		writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
-		added := []bson.E{{Key: "writeConcernError", Value: failing.WriteConcernError}}
-		if labels := h.labels(req, failing, int32(code), int32(writeConcernCode)); len(labels) > 0 {
-			added = append(added, bson.E{Key: "errorLabels", Value: labels})
-		}
-		m.Body = bsondoc.With(m.Body, added...)
-		return reply(m)
+// withWriteConcernError returns the reply with the fail point's error. The labels are beside it, not within.
+func (h *Handler) withWriteConcernError(req *proxy.Request, reply bson.Raw, failing *data) bson.Raw {
+	code, _ := bsondoc.Int64(reply.Lookup("code"))
+	writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
+	added := []bson.E{{Key: "writeConcernError", Value: failing.WriteConcernError}}
+	if labels := h.labels(req, failing, int32(code), int32(writeConcernCode)); len(labels) > 0 {
+		added = append(added, bson.E{Key: "errorLabels", Value: labels})
 	}
+	return bsondoc.With(reply, added...)
 }

@@ -40,12 +40,12 @@ func startBackend(t testing.TB) string {
 			{Key: "ns", Value: "db.c"},
 		}}},
 	}
-	server := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+	server := proxy.New(proxy.Config{Answer: func(_ context.Context, req *proxy.Request) (bson.Raw, error) {
 		command := req.Command
 		if proxy.IsHello(command) {
 			command = "hello"
 		}
-		return servererror.OK(req, reply, slices.Clone(answers[command])...)
+		return servererror.OK(slices.Clone(answers[command])...), nil
 	}})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -7,11 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
+
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
-	"mongofork/lab/internal/wire"
 )
 
 // What can happen to a front or to the real member behind it.
@@ -33,16 +34,16 @@ const (
 const disturbCommand = "labFault"
 
 // Handle is a proxy.Handler. It comes before a front's silence, which can be ended by a connection to that front, too.
-func (l *Lab) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (l *Lab) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if req.Command != disturbCommand {
-		return next(ctx, req, reply)
+		return next(ctx, req)
 	}
 	what, _ := req.Document().Lookup(disturbCommand).StringValueOK()
 	member, _ := req.Document().Lookup("member").AsInt64OK()
 	if err := l.Disturb(ctx, what, int(member)); err != nil {
-		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
+		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Reply(), nil
 	}
-	return servererror.OK(req, reply)
+	return servererror.OK(), nil
 }
 
 // Disturb lets something happen to a front, or to its member.
@@ -112,15 +113,13 @@ func (s *silence) wait(ctx context.Context) error {
 }
 
 // Handle is a proxy.Handler.
-func (s *silence) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (s *silence) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if err := s.wait(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	// A reply that the server gives meanwhile, such as to a hello that waits for news, has to be held back, too.
-	return next(ctx, req, func(m *wire.Message) error {
-		if err := s.wait(ctx); err != nil {
-			return err
-		}
-		return reply(m)
-	})
+	reply, err := next(ctx, req)
+	if err == nil {
+		err = s.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
+	}
+	return reply, err
 }

@@ -9,7 +9,6 @@ import (
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
-	"mongofork/lab/internal/wire"
 	"mongofork/tools/rig/server"
 )
 
@@ -23,21 +22,19 @@ func StartMembers(ctx context.Context, mongod, dir string, count int) (*server.D
 type memberHandler map[string]string
 
 // Handle is a proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
-func (h memberHandler) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
-	if !proxy.IsHello(req.Command) {
-		return next(ctx, req, reply)
+func (h memberHandler) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+	reply, err := next(ctx, req)
+	if err != nil || !proxy.IsHello(req.Command) {
+		return reply, err
 	}
-	return next(ctx, req, func(got *wire.Message) error {
-		var fields bson.D
-		if err := bson.Unmarshal(got.Body, &fields); err != nil {
-			return err
-		}
-		for i := range fields {
-			fields[i].Value = h.rename(fields[i].Value)
-		}
-		got.Body = bsondoc.Marshal(fields)
-		return reply(got)
-	})
+	var fields bson.D
+	if err := bson.Unmarshal(reply, &fields); err != nil {
+		return nil, err
+	}
+	for i := range fields {
+		fields[i].Value = h.rename(fields[i].Value)
+	}
+	return bsondoc.Marshal(fields), nil
 }
 
 // rename returns what replaces the name of a member, or a list of them, and any other value.

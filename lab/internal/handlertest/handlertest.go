@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/wire"
 )
@@ -26,15 +27,14 @@ func Request(t testing.TB, database, command string) *proxy.Request {
 // Extended JSON what the client did; neither may be.
 func Handle(t testing.TB, h proxy.Handler, req *proxy.Request, backend any) (passed *proxy.Request, reply string, err error) {
 	t.Helper()
-	answer, marshalErr := bson.Marshal(backend)
-	require.NoError(t, marshalErr)
-	err = h(t.Context(), req, func(m *wire.Message) error {
-		text, err := bson.MarshalExtJSON(m.Body, false, false)
-		reply = string(text)
-		return err
-	}, func(_ context.Context, req *proxy.Request, reply proxy.ReplyFunc) error {
+	got, err := h(t.Context(), req, func(_ context.Context, req *proxy.Request) (bson.Raw, error) {
 		passed = req
-		return reply(req.Answer(answer))
+		return bsondoc.Marshal(backend), nil
 	})
+	if got != nil {
+		text, err := bson.MarshalExtJSON(got, false, false)
+		require.NoError(t, err)
+		reply = string(text)
+	}
 	return passed, reply, err
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 func newServer(capacity Capacity) *Front {
@@ -31,11 +31,10 @@ func offer(t testing.TB, handler proxy.Handler, perSec int, d time.Duration) int
 	var running sync.WaitGroup
 	for range int(d.Seconds() * float64(perSec)) {
 		running.Go(func() {
-			_ = handler(ctx, req, func(*wire.Message) error { return nil },
-				func(context.Context, *proxy.Request, proxy.ReplyFunc) error {
-					good.Add(1)
-					return nil
-				})
+			_, _ = handler(ctx, req, func(context.Context, *proxy.Request) (bson.Raw, error) {
+				good.Add(1)
+				return nil, nil
+			})
 		})
 		time.Sleep(time.Second / time.Duration(perSec))
 	}
@@ -103,7 +102,8 @@ func TestCapacityEndsWithTheClient(t *testing.T) {
 		c := newServer(Capacity{PerSecond: 1})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		assert.ErrorIs(t, c.Handle(ctx, request(t, "d", `{"find": "c"}`), nil, nil), context.DeadlineExceeded)
+		_, err := c.Handle(ctx, request(t, "d", `{"find": "c"}`), nil)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Zero(t, c.worker.present)
 	})
 }

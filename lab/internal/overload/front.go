@@ -42,24 +42,23 @@ func (f *Front) Accept(ctx context.Context) error {
 }
 
 // Handle is a proxy.Handler.
-func (f *Front) Handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if !isExempt(req) {
 		err := f.Requests.admit(ctx)
 		if err == nil {
 			err = f.worker.admit(ctx)
 		}
 		if errors.Is(err, errRejected) {
-			return servererror.RequestRate.Send(req, reply)
+			return servererror.RequestRate.Reply(), nil
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if req.Command == "setParameter" && req.Database == "admin" {
-		if answered, err := f.answerParameter(req, reply); answered {
-			return err
-		}
+	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
+	if req.Command == "setParameter" && req.Database == "admin" && slices.ContainsFunc(parameters, concerned) {
+		return f.setParameter(req.Document()), nil
 	}
-	return next(ctx, req, reply)
+	return next(ctx, req)
 }
 
 // exemptions are commands that no limiter rejects. They approximate, by command, the server's rule that clients are limited once
@@ -73,22 +72,20 @@ var exemptions = [...]string{
 
 func isExempt(req *proxy.Request) bool { return slices.Contains(exemptions[:], req.Command) }
 
-// parameters are those of the front.
+// parameters are those of the front; all others are the backend's.
 var parameters = []string{
 	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
 }
 
-// answerParameter answers a setParameter, if it concerns the front: all other parameters are the backend's.
-func (f *Front) answerParameter(req *proxy.Request, reply proxy.ReplyFunc) (answered bool, err error) {
-	if !slices.ContainsFunc(parameters, func(name string) bool { return bsondoc.Has(req.Document(), name) }) {
-		return false, nil
-	}
+// setParameter sets the front's parameters, and returns the reply.
+func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	limit := f.Requests.Limit() // what a command lacks stays as it is
-	if err = bson.Unmarshal(req.Document(), &limit); err == nil {
+	err := bson.Unmarshal(command, &limit)
+	if err == nil {
 		err = f.Requests.SetLimit(limit)
 	}
 	if err != nil {
-		return true, servererror.Errorf(servererror.CodeBadValue, "%v", err).Send(req, reply)
+		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Reply()
 	}
-	return true, servererror.OK(req, reply)
+	return servererror.OK()
 }

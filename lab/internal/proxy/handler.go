@@ -19,29 +19,23 @@ var (
 	ErrReset = errors.New("the connection is reset on purpose")
 )
 
-// Handler sees every request on its way to the backend, and every reply on its way back.
+// Handler sees every request on its way to the backend, and the reply on its way back.
 //
-// It may pass the request on with next, changed or not, at once or later; hand next another ReplyFunc to see or change
-// the replies; call reply itself, instead of next or besides; or do neither, and so leave the client without an answer.
-// An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
+// It may pass the request on with next, changed or not, at once or later, and return the reply that this returns, changed or not; or
+// return a reply of its own. An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
 //
 // A handler serves many connections concurrently, but handles one request of each at a time.
-type Handler func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error
+type Handler func(ctx context.Context, req *Request, next Next) (bson.Raw, error)
 
-// Next passes a request on, and returns after the last reply to it.
-type Next func(ctx context.Context, req *Request, reply ReplyFunc) error
-
-// ReplyFunc accepts a reply and sets its ids. Replies to unacknowledged requests are dropped.
-type ReplyFunc func(*wire.Message) error
+// Next passes a request on, and returns the reply to it: nil if the request is not acknowledged.
+type Next func(ctx context.Context, req *Request) (bson.Raw, error)
 
 // Chain returns a Next that passes requests through the handlers in order, and then to last.
 func Chain(handlers []Handler, last Next) Next {
 	next := last
 	for i := len(handlers) - 1; i >= 0; i-- {
 		handler, after := handlers[i], next
-		next = func(ctx context.Context, req *Request, reply ReplyFunc) error {
-			return handler(ctx, req, reply, after)
-		}
+		next = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, after) }
 	}
 	return next
 }
@@ -78,18 +72,12 @@ func (r *Request) Document() bson.Raw { return r.Message.Body }
 // Acknowledged reports whether the client waits for a reply.
 func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
 
-// Answer returns a reply with that document, in the format of the request.
-func (r *Request) Answer(doc bson.Raw) *wire.Message {
-	return &wire.Message{Legacy: r.Message.Legacy, Compressor: r.Message.Compressor, Body: doc}
-}
-
-// With returns a copy of the request with another document, and without exhaustAllowed: it has one reply.
+// With returns a copy of the request with another document.
 func (r *Request) With(doc bson.Raw) *Request {
-	single, message := *r, *r.Message
+	copied, message := *r, *r.Message
 	message.Body = doc
-	message.Flags &^= wire.ExhaustAllowed
-	single.Message = &message
-	return &single
+	copied.Message = &message
+	return &copied
 }
 
 // IsHello reports whether a command is a hello.

@@ -146,11 +146,11 @@ func TestEnds(t *testing.T) {
 		})
 		t.Run("handler, "+name, func(t *testing.T) {
 			front := startFront(t, Config{Handlers: []Handler{
-				func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+				func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
 					if req.Command == "end" {
-						return tt.err
+						return nil, tt.err
 					}
-					return next(ctx, req, reply)
+					return next(ctx, req)
 				}}}, answering(nil))
 			client := front.dial(t)
 			client.send(t, ping(t, 1)) // so that there is a connection to the backend, too
@@ -175,14 +175,14 @@ func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		},
-		Handlers: []Handler{func(ctx context.Context, req *Request, reply ReplyFunc, next Next) error {
+		Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
 			if req.Command != "wait" {
-				return next(ctx, req, reply)
+				return next(ctx, req)
 			}
 			handled <- struct{}{}
 			<-ctx.Done()
 			handled <- struct{}{}
-			return ctx.Err()
+			return nil, ctx.Err()
 		}},
 	}, answering(nil))
 	slow := front.dial(t)

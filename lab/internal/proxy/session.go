@@ -105,50 +105,37 @@ func (s *session) handleRequests(ctx, front context.Context, requests <-chan *wi
 	}
 }
 
+// handleRequest answers a request. A hello to which there is to be a reply at each change is handled as a series of requests, each of
+// which knows the state of the last reply, so that each may fail. An error ends it.
 func (s *session) handleRequest(ctx, front context.Context, req *Request) error {
-	req.readHello()
-	switch {
-	case !req.Acknowledged():
-		// A client may send this and close, which must not end it.
-		return s.handle(front, req, func(*wire.Message) error { return nil })
-	case IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS"):
-		return s.stream(ctx, req, s.replyTo(req))
-	default:
-		return s.handle(ctx, req, s.replyTo(req))
-	}
-}
-
-// stream handles a hello to which there is a reply at each change as a series of requests, each of which knows the state of the last
-// reply, so that each may fail. An error ends it.
-func (s *session) stream(ctx context.Context, req *Request, reply ReplyFunc) error {
 	const version = "topologyVersion"
-	for more := true; more; {
-		more = false
-		err := s.handle(ctx, req.With(req.Document()), func(m *wire.Message) error {
-			if news, err := m.Body.LookupErr(version); err == nil && bsondoc.Succeeded(m.Body) {
-				m.Flags |= wire.MoreToCome
-				more = true
-				req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
-			}
-			return reply(m)
-		})
-		if err != nil {
+	req.readHello()
+	if !req.Acknowledged() {
+		// A client may send this and close, which must not end it.
+		_, err := s.handle(front, req)
+		return err
+	}
+	more := IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
+	req.Message.Flags &^= wire.ExhaustAllowed // it has one reply
+	reply := wire.Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
+	for {
+		var err error
+		if reply.Body, err = s.handle(ctx, req.With(req.Document())); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// replyTo returns a function that sends replies to the client. Each further reply of an exhaust stream answers the previous one.
-func (s *session) replyTo(req *Request) ReplyFunc {
-	responseTo := req.Message.RequestID
-	return func(m *wire.Message) error {
-		m.RequestID, m.ResponseTo = s.nextID(), responseTo
-		responseTo = m.RequestID
-		if err := wire.Write(s.conn, m); err != nil {
+		if news, err := reply.Body.LookupErr(version); more && err == nil && bsondoc.Succeeded(reply.Body) {
+			reply.Flags = wire.MoreToCome
+			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
+		} else {
+			more, reply.Flags = false, 0
+		}
+		reply.RequestID, reply.ResponseTo = s.nextID(), reply.RequestID // each further one answers the previous one
+		if err := wire.Write(s.conn, &reply); err != nil {
 			return clientError("reply", err)
 		}
-		return nil
+		if !more {
+			return nil
+		}
 	}
 }
 
@@ -158,29 +145,28 @@ func (s *session) nextID() int32 {
 	return s.lastID
 }
 
-// forward sends the request to the backend and passes on its reply. It is the end of the chain of handlers.
-func (s *session) forward(ctx context.Context, req *Request, reply ReplyFunc) error {
+// forward sends the request to the backend and returns its reply. It is the end of the chain of handlers.
+func (s *session) forward(ctx context.Context, req *Request) (bson.Raw, error) {
 	if s.backend == nil {
 		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", s.front.config.Backend)
 		if err != nil {
-			return fmt.Errorf("backend: %w", err)
+			return nil, fmt.Errorf("backend: %w", err)
 		}
 		s.backend = conn
 	}
 	stop := context.AfterFunc(ctx, func() { s.backend.Close() })
 	defer stop()
-	request := req.With(req.Document()).Message
+	request := *req.Message
 	request.RequestID, request.ResponseTo, request.Legacy = s.nextID(), 0, false
-	if err := wire.Write(s.backend, request); err != nil {
-		return fmt.Errorf("backend: %w", err)
+	if err := wire.Write(s.backend, &request); err != nil {
+		return nil, fmt.Errorf("backend: %w", err)
 	}
 	if !req.Acknowledged() {
-		return nil
+		return nil, nil
 	}
 	m, err := wire.Read(s.backend)
 	if err != nil {
-		return fmt.Errorf("backend: %w", err)
+		return nil, fmt.Errorf("backend: %w", err)
 	}
-	m.Legacy = req.Message.Legacy
-	return reply(m)
+	return m.Body, nil
 }

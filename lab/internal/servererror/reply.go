@@ -8,12 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/proxy"
 )
 
 // OK returns the reply of a command that succeeded.
-func OK(req *proxy.Request, reply proxy.ReplyFunc, elements ...bson.E) error {
-	return reply(req.Answer(bsondoc.Marshal(append(bson.D(elements), bson.E{Key: "ok", Value: 1.0}))))
+func OK(elements ...bson.E) bson.Raw {
+	return bsondoc.Marshal(append(bson.D(elements), bson.E{Key: "ok", Value: 1.0}))
 }
 
 // Error is a command that failed.
@@ -29,13 +28,8 @@ func Errorf(code int32, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Send returns the error as the reply.
-func (e *Error) Send(req *proxy.Request, reply proxy.ReplyFunc) error {
-	return reply(req.Answer(e.Document()))
-}
-
-// Document returns the reply with the error.
-func (e *Error) Document() bson.Raw {
+// Reply returns the reply with the error.
+func (e *Error) Reply() bson.Raw {
 	doc := bson.D{
 		{Key: "ok", Value: 0.0},
 		{Key: "errmsg", Value: e.Message},

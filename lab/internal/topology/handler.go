@@ -9,7 +9,6 @@ import (
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
-	"mongofork/lab/internal/wire"
 )
 
 const (
@@ -25,57 +24,52 @@ const (
 func (c *Cluster) Handler(front int) proxy.Handler { return c.members[front].handle }
 
 // handle is a proxy.Handler.
-func (m *member) handle(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if proxy.IsHello(req.Command) {
-		return m.hello(ctx, req, reply, next)
+		return m.hello(ctx, req, next)
 	}
-	result, refused := m.answer(req)
-	switch {
-	case refused != nil:
-		return refused.Send(req, reply)
-	case result != nil:
-		return servererror.OK(req, reply, result...)
+	if answer := m.answer(req); answer != nil {
+		return answer, nil
 	}
 	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
 	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
 		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
-	return next(ctx, req, func(got *wire.Message) error {
-		switch {
-		case bsondoc.Has(got.Body, versionField): // it reveals the backend's own deployment
-			got.Body = bsondoc.With(got.Body, bson.E{Key: versionField, Value: m.view().version})
-		case inTransaction && bsondoc.Succeeded(got.Body):
-			token := bson.D{{Key: "recoveryShardId", Value: shardName}}
-			got.Body = bsondoc.With(got.Body, bson.E{Key: recoveryToken, Value: token})
-		}
-		return reply(got)
-	})
+	reply, err := next(ctx, req)
+	switch {
+	case bsondoc.Has(reply, versionField): // it reveals the backend's own deployment
+		reply = bsondoc.With(reply, bson.E{Key: versionField, Value: m.view().version})
+	case inTransaction && bsondoc.Succeeded(reply):
+		reply = bsondoc.With(reply, bson.E{Key: recoveryToken, Value: bson.D{{Key: "recoveryShardId", Value: shardName}}})
+	}
+	return reply, err
 }
 
-// answer returns the result of a command that does not concern the backend, or the error with which it is refused, or neither.
-func (m *member) answer(req *proxy.Request) (bson.D, *servererror.Error) {
+// answer returns the reply to a command that does not concern the backend, or is refused, and otherwise nil.
+func (m *member) answer(req *proxy.Request) bson.Raw {
 	doc, kind := req.Document(), m.cluster.spec.Kind
 	collection, _ := doc.Lookup("find").StringValueOK()
 	switch {
 	case strings.HasPrefix(req.Command, "replSet"):
-		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command)
+		return servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command).Reply()
 	case kind == ReplicaSet:
-		return nil, m.refuse(req.Command, doc)
+		if refused := m.refuse(req.Command, doc); refused != nil {
+			return refused.Reply()
+		}
 	case m.cluster.spec.Routes() && req.Database == "config" && collection == "shards":
-		return m.shards(), nil
-	default:
-		return nil, nil
+		return m.shards()
 	}
+	return nil
 }
 
 // shards returns the content of config.shards: clients tell from the form of the host what the shards are.
-func (m *member) shards() bson.D {
-	return bson.D{{Key: "cursor", Value: bson.D{
+func (m *member) shards() bson.Raw {
+	return servererror.OK(bson.E{Key: "cursor", Value: bson.D{
 		{Key: "firstBatch", Value: bson.A{bson.D{
 			{Key: "_id", Value: shardName}, {Key: "host", Value: shardName + "/" + m.host}, {Key: "state", Value: 1},
 		}}},
 		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
-	}}}
+	}})
 }
 
 // inTransaction reports whether a command belongs to a transaction of several commands.

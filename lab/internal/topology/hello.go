@@ -11,7 +11,6 @@ import (
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 const (
@@ -38,16 +37,15 @@ type topologyVersion struct {
 
 // hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
 // there is news: the waiting is done here, because only the cluster knows of news.
-func (m *member) hello(ctx context.Context, req *proxy.Request, reply proxy.ReplyFunc, next proxy.Next) error {
+func (m *member) hello(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if err := m.await(ctx, req.Document()); err != nil {
-		return err
+		return nil, err
 	}
-	return next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)), func(got *wire.Message) error {
-		if bsondoc.Succeeded(got.Body) {
-			got.Body = m.rewriteHello(req, got.Body)
-		}
-		return reply(got)
-	})
+	reply, err := next(ctx, req.With(bsondoc.Rebuild(req.Document(), helloOptions, nil)))
+	if err != nil || !bsondoc.Succeeded(reply) {
+		return reply, err
+	}
+	return m.rewriteHello(req, reply), nil
 }
 
 // await returns at once unless a hello says what its client knows and for how long it waits for news: then when there is news, or when
