@@ -115,28 +115,26 @@ func (s *session) handleRequest(ctx, front context.Context, req *Request) error 
 		_, err := s.handle(front, req)
 		return err
 	}
-	more := IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
+	streams := IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
 	req.Message.Flags &^= wire.ExhaustAllowed // it has one reply
 	reply := wire.Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
-	for {
+	for more := true; more; {
 		var err error
 		if reply.Body, err = s.handle(ctx, req.With(req.Document())); err != nil {
 			return err
 		}
-		if news, err := reply.Body.LookupErr(version); more && err == nil && bsondoc.Succeeded(reply.Body) {
+		news, lacking := reply.Body.LookupErr(version)
+		reply.Flags = 0
+		if more = streams && lacking == nil && bsondoc.Succeeded(reply.Body); more {
 			reply.Flags = wire.MoreToCome
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
-		} else {
-			more, reply.Flags = false, 0
 		}
 		reply.RequestID, reply.ResponseTo = s.nextID(), reply.RequestID // each further one answers the previous one
 		if err := wire.Write(s.conn, &reply); err != nil {
 			return clientError("reply", err)
 		}
-		if !more {
-			return nil
-		}
 	}
+	return nil
 }
 
 // nextID numbers messages from 1, and starts again after the largest number.
