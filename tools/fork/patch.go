@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
@@ -13,13 +12,13 @@ import (
 
 // Patch returns the fork as one commit on top of the upstream module, in the format of git format-patch. The author has the form
 // "Name <address>".
-func (p *Project) Patch(ctx context.Context, run command.RunFunc, subject, author string) ([]byte, error) {
+func (p *Project) Patch(ctx context.Context, subject, author string) ([]byte, error) {
 	matched, tree, err := p.Assemble(ctx)
 	if err != nil {
 		return nil, err
 	}
 	before := assemble.Pristine(matched.Module)
-	g, done, err := git.New(ctx, run, author)
+	g, done, err := git.New(ctx, author)
 	if err != nil {
 		return nil, err
 	}

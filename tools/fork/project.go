@@ -142,7 +142,7 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
 func (p *Project) Accept(ctx context.Context) (entries int, err error) {
-	if p.Base == "" || semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
+	if semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
 		return 0, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 	}
 	former := &plan.Lock{Module: p.Module + " " + p.Base}

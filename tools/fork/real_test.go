@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -114,13 +113,13 @@ func TestRealPatch(t *testing.T) {
 	matched, tree, err := p.Assemble(t.Context())
 	require.NoError(t, err)
 	const author = "A Tester <tester@localhost>"
-	patch, err := p.Patch(t.Context(), command.Output, "Label sessions", author)
+	patch, err := p.Patch(t.Context(), "Label sessions", author)
 	require.NoError(t, err)
 	require.Contains(t, string(patch), "\nFrom: A Tester <tester@localhost>\n")
 	require.Contains(t, string(patch), "\nSubject: [PATCH] Label sessions\n")
 	require.NotRegexp(t, `(?m)^\+.*//fork:`, string(patch), "a directive")
 
-	g, done, err := git.New(t.Context(), command.Output, author)
+	g, done, err := git.New(t.Context(), author)
 	require.NoError(t, err)
 	t.Cleanup(done)
 	pristine := assemble.Pristine(matched.Module)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/git"
 )
@@ -17,7 +16,7 @@ func TestAuthor(t *testing.T) {
 	}
 	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}, run: command.Output}
+	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}}
 	assert.Equal(t, git.Builder, a.author(), "not configured")
 	t.Setenv("GIT_AUTHOR_NAME", "C")
 	t.Setenv("GIT_AUTHOR_EMAIL", "c@d")

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/series"
 	"mongofork/tools/fork/upstream"
@@ -12,7 +13,7 @@ import (
 
 // author is who git is configured for, or else the builder.
 func (a *app) author() string {
-	out, err := a.run(a.ctx, a.project.Root, nil, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+	out, err := command.Output(a.ctx, a.project.Root, nil, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
 	name, _, found := strings.Cut(string(out), ">")
 	if err != nil || !found {
 		return git.Builder
@@ -25,7 +26,7 @@ type patchCmd struct {
 }
 
 func (c *patchCmd) Run(a *app) error {
-	text, err := a.project.Patch(a.ctx, a.run, c.Subject, a.author())
+	text, err := a.project.Patch(a.ctx, c.Subject, a.author())
 	a.printf("%s", text)
 	return err
 }
@@ -52,7 +53,7 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	patches, tree, err := steps.Patches(a.ctx, a.run, a.author())
+	patches, tree, err := steps.Patches(a.ctx, a.author())
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 	}
 	var patches []series.Patch
 	for _, fix := range fixes {
-		p, err := fix.Patch(a.ctx, a.run, a.author(), opt.Ticket, m)
+		p, err := fix.Patch(a.ctx, a.author(), opt.Ticket, m)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"os"
 
 	"github.com/alecthomas/kong"
 
@@ -24,7 +25,7 @@ const defaultBase = "v2.5.0"
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
-	Base string `env:"BASE" default:"${base}" help:"Version of upstream to build on."`
+	Base string `help:"Version of upstream to build on. Default: BASE in the environment, or else ${base}."`
 
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
@@ -40,10 +41,9 @@ type cli struct {
 type app struct {
 	ctx     context.Context
 	project *fork.Project
-	// baseGiven is whether the command line names the base.
-	baseGiven bool
-	out       io.Writer
-	run       command.RunFunc
+	// base is the project's if the command line names it.
+	base string
+	out  io.Writer
 }
 
 // printf prints for the user.
@@ -63,11 +63,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			return parsed.Run(&app{ctx: ctx, out: stdout, run: command.Output,
-				project: &fork.Project{Root: root, Module: adopt.Driver, Base: c.Base, Source: upstream.Download, State: git.StateOf},
-				baseGiven: slices.ContainsFunc(parsed.Path, func(p *kong.Path) bool {
-					return p.Flag != nil && p.Flag.Name == "base"
-				})})
+			return parsed.Run(&app{ctx: ctx, out: stdout, base: c.Base, project: &fork.Project{Root: root, Module: adopt.Driver,
+				Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase), Source: upstream.Download, State: git.StateOf}})
 		},
 	}.Run(args, stdout, stderr)
 }

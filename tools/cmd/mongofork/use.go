@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/module"
 
 	"mongofork/tools/adopt"
+	"mongofork/tools/command"
 )
 
 type useCmd struct {
@@ -37,7 +38,7 @@ func (c *useCmd) Run(a *app) error {
 		return err
 	}
 	application := adopt.Application{
-		Dir: c.Application, Bases: bases, Run: a.run, Records: filepath.Join(a.project.Root, "build", "use"),
+		Dir: c.Application, Bases: bases, Run: command.Output, Records: filepath.Join(a.project.Root, "build", "use"),
 		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
 	}
 	switch {
@@ -66,14 +67,10 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, change.Close()) }()
-	wanted := ""
-	if a.baseGiven {
-		wanted = a.project.Base
-	}
 	if c.Undo {
 		err = change.Undo(a.ctx)
 	} else {
-		err = change.Use(a.ctx, wanted, func(base string) (module.Version, error) { return c.fork(a, base) })
+		err = change.Use(a.ctx, a.base, func(base string) (module.Version, error) { return c.fork(a, base) })
 	}
 	if err == nil && !c.SkipBuild {
 		err = change.Build(a.ctx)

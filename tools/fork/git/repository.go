@@ -27,12 +27,11 @@ type Repository struct {
 	// Err is the first error; after it no command runs.
 	Err error
 
-	ctx     context.Context
-	command command.RunFunc
+	ctx context.Context
 }
 
 // New makes an empty repository in a temporary folder, which done removes. The author has the form "Name <address>".
-func New(ctx context.Context, run command.RunFunc, author string) (g *Repository, done func(), err error) {
+func New(ctx context.Context, author string) (g *Repository, done func(), err error) {
 	name, address, ok := strings.Cut(strings.TrimSuffix(author, ">"), " <")
 	if !ok {
 		return nil, nil, fmt.Errorf("author %q: want 'Name <address>'", author)
@@ -41,7 +40,7 @@ func New(ctx context.Context, run command.RunFunc, author string) (g *Repository
 	if err != nil {
 		return nil, nil, err
 	}
-	g = &Repository{ctx: ctx, Dir: dir, command: run, Name: name, Address: address}
+	g = &Repository{ctx: ctx, Dir: dir, Name: name, Address: address}
 	done = func() { os.RemoveAll(dir) }
 	if g.Run("init", "--quiet"); g.Err != nil {
 		done()
@@ -63,7 +62,7 @@ func (g *Repository) Run(args ...string) []byte {
 		"LC_ALL=C", "TZ=UTC",
 	}
 	args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
-	out, err := g.command(g.ctx, g.Dir, env, "git", args...)
+	out, err := command.Output(g.ctx, g.Dir, env, "git", args...)
 	g.Err = err
 	return out
 }

@@ -1,9 +1,8 @@
 package git
 
 import (
-	"context"
-	"errors"
 	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,11 +13,9 @@ func TestNewWithoutGit(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir) // os.TempDir on Unix
 	t.Setenv("TMP", dir)    // on Windows
-	noGit := func(context.Context, string, []string, string, ...string) ([]byte, error) {
-		return nil, errors.New("no git command")
-	}
-	_, _, err := New(t.Context(), noGit, "A Tester <tester@localhost>")
-	require.EqualError(t, err, "no git command")
+	t.Setenv("PATH", dir)
+	_, _, err := New(t.Context(), "A Tester <tester@localhost>")
+	require.ErrorIs(t, err, exec.ErrNotFound)
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

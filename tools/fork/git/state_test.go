@@ -6,13 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 )
 
 func TestStateOf(t *testing.T) {
 	t.Parallel()
-	g, done, err := New(t.Context(), command.Output, Builder)
+	g, done, err := New(t.Context(), Builder)
 	require.NoError(t, err)
 	t.Cleanup(done)
 	state := func(dir string) State {

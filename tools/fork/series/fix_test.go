@@ -82,7 +82,7 @@ func TestFixes(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, fixes)
 		for _, fix := range fixes {
-			patch, err := fix.Patch(t.Context(), command.Output, "A Tester <tester@localhost>", "T-1", p.Module)
+			patch, err := fix.Patch(t.Context(), "A Tester <tester@localhost>", "T-1", p.Module)
 			require.NoError(t, err)
 			code, tests := lines(t, patch)
 			require.NotContains(t, tests, "+0", fix.Name)
@@ -123,7 +123,7 @@ func TestFixPatch(t *testing.T) {
 	fixes, err := ReadFixes(root, p.Module.Version)
 	require.NoError(t, err)
 	require.Len(t, fixes, 1)
-	patch, err := fixes[0].Patch(t.Context(), command.Output, "A Tester <tester@localhost>", "T-1", p.Module)
+	patch, err := fixes[0].Patch(t.Context(), "A Tester <tester@localhost>", "T-1", p.Module)
 	require.NoError(t, err)
 	text := string(patch.Data)
 	for _, want := range []string{"Subject: [PATCH] T-1 Count\n", "+\treturned int\n", "+\tp.returned++\n"} {

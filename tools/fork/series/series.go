@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
@@ -29,7 +28,7 @@ var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "-
 
 // Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
 // lead to.
-func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string) ([]Patch, filetree.Tree, error) {
+func (s *Series) Patches(ctx context.Context, author string) ([]Patch, filetree.Tree, error) {
 	trees, messages := []filetree.Tree{assemble.Pristine(s.plan.Module)}, []string{s.plan.Module.String()}
 	for i, step := range s.Steps {
 		next, err := s.Tree(i)
@@ -40,7 +39,7 @@ func (s *Series) Patches(ctx context.Context, run command.RunFunc, author string
 			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.plan.Module.Version))
 		}
 	}
-	g, done, err := git.New(ctx, run, author)
+	g, done, err := git.New(ctx, author)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,12 +90,12 @@ func (s *Series) letter(g *git.Repository, n string) Patch {
 }
 
 // Patch returns a fix alone, as git format-patch writes it.
-func (s Step) Patch(ctx context.Context, run command.RunFunc, author, ticket string, m *upstream.Module) (Patch, error) {
+func (s Step) Patch(ctx context.Context, author, ticket string, m *upstream.Module) (Patch, error) {
 	_, after, err := lay(m, &plan.Overlay{}, s)
 	if err != nil {
 		return Patch{}, err
 	}
-	g, done, err := git.New(ctx, run, author)
+	g, done, err := git.New(ctx, author)
 	if err != nil {
 		return Patch{}, err
 	}

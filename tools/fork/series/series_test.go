@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -30,7 +29,7 @@ func planSeries(t *testing.T, files filetree.Tree) *Series {
 // patchesOf returns the patches of a series, and the tree that they lead to.
 func patchesOf(t *testing.T, s *Series) ([]Patch, filetree.Tree) {
 	t.Helper()
-	patches, tree, err := s.Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
+	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
 	require.NoError(t, err)
 	return patches, tree
 }
@@ -110,7 +109,7 @@ func TestSeriesRefused(t *testing.T) {
 			files[tt.file] = []byte(tt.text)
 			s, err := New(forktest.Plan(t, files))
 			if err == nil {
-				_, _, err = s.Patches(t.Context(), command.Output, "A Tester <tester@localhost>")
+				_, _, err = s.Patches(t.Context(), "A Tester <tester@localhost>")
 			}
 			require.ErrorContains(t, err, tt.want)
 		})
