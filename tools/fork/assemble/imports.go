@@ -37,15 +37,9 @@ func WithImports(name string, text []byte, needed map[string]*ast.ImportSpec) ([
 			return nil, fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
 		}
 	}
-	for _, spec := range slices.Clone(file.Imports) {
-		path := syntax.ImportPath(spec)
-		if as := written(spec); as == "_" || as == "." || path == "C" {
-			continue
-		}
-		for as, other := range have {
-			if other == spec && !uses[as] {
-				changed = astutil.DeleteNamedImport(fset, file, written(spec), path) || changed
-			}
+	for as, spec := range have {
+		if path := syntax.ImportPath(spec); as != "_" && as != "." && path != "C" && !uses[as] {
+			changed = astutil.DeleteNamedImport(fset, file, written(spec), path) || changed
 		}
 	}
 	if !changed {
