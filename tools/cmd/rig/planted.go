@@ -28,24 +28,13 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
-	// make runs the comparison of a tree.
-	compare := func(ctx context.Context, tree string, seeds uint, more ...string) ([]byte, error) {
-		args := append([]string{"compare", "FORK=" + tree, "FIRST=1", fmt.Sprintf("SEEDS=%d", seeds)}, more...)
+	judges := planted.Judges{Root: rig.Root, By: c.By, Compare: func(ctx context.Context, args ...string) ([]byte, error) {
+		args = append([]string{"compare", "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds)}, args...)
 		cmd := process.Command(ctx, rig.Root, append(os.Environ(), "MAKEFLAGS=", "BASE="+rig.Base), "make", args...)
 		defer process.Reap(cmd)
 		cmd.Stderr = os.Stderr
 		return cmd.Output()
-	}
-	judges := planted.Judges{Root: rig.Root, Build: func(ctx context.Context, tree string) error {
-		output, err := compare(ctx, tree, 0)
-		if err != nil {
-			_, _ = stdout.Write(output)
-		}
-		return err
 	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
-		if !slices.Contains(c.By, "tests") {
-			return nil, nil
-		}
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
 		result, err := with.Ours(ctx, tree)
@@ -56,11 +45,6 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 		}
 		slices.Sort(failed)
 		return slices.Compact(failed), err
-	}, Compare: func(ctx context.Context, tree, defect string) (string, error) {
-		if !slices.Contains(c.By, "compare") {
-			return "", nil
-		}
-		return planted.Seed(compare(ctx, tree, c.Seeds, "BUILT=1", planted.Switch+"="+defect))
 	}}
 	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
 	if err == nil && !enough {

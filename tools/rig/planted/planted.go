@@ -50,11 +50,11 @@ func Read(file string) ([]Defect, error) {
 // Judges find defects in a tree, a folder below the root of the repository.
 type Judges struct {
 	Root string
-	// Build builds what Compare needs of a tree.
-	Build func(ctx context.Context, tree string) error
-	// Compare returns the first seed of which the comparison has a finding in the tree with a defect, or nothing.
-	Compare func(ctx context.Context, tree, defect string) (seed string, err error)
-	// Test returns the names of the overlay's tests that fail in it.
+	// By says who of them looks: "compare", "tests" or both.
+	By []string
+	// Compare runs "make compare" with these arguments besides others, and returns what it printed.
+	Compare func(ctx context.Context, args ...string) ([]byte, error)
+	// Test returns the names of the overlay's tests that fail in a tree with a defect.
 	Test func(ctx context.Context, tree, defect string) ([]string, error)
 }
 
@@ -81,8 +81,8 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
 			strings.Join(only, " "))
 	}
-	if err := j.Build(ctx, plot); err != nil { // if it does not compile, no test has found it
-		return false, err
+	if said, err := j.Compare(ctx, "FORK="+plot, "SEEDS=0"); err != nil { // if it does not compile, no test has found it
+		return false, fmt.Errorf("%w\n%s", err, said)
 	}
 	switch seed, failed, err := j.judge(ctx, plot, ""); { // or what is found says nothing about the defects
 	case err != nil:
@@ -130,20 +130,24 @@ func tell(failed []string) string {
 	return "tests " + strings.Join(failed, ", ")
 }
 
-// judge asks both judges side by side.
+// judge asks the judges side by side for the first seed of which the comparison has a finding, or nothing, and for the tests that fail.
 func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, failed []string, err error) {
 	var compareErr, testErr error
 	var judges sync.WaitGroup
-	judges.Go(func() { seed, compareErr = j.Compare(ctx, tree, defect) })
-	judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })
+	if slices.Contains(j.By, "compare") {
+		judges.Go(func() { seed, compareErr = firstSeed(j.Compare(ctx, "FORK="+tree, "BUILT=1", Switch+"="+defect)) })
+	}
+	if slices.Contains(j.By, "tests") {
+		judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })
+	}
 	judges.Wait()
 	return seed, failed, errors.Join(compareErr, testErr)
 }
 
 var finding = regexp.MustCompile(`(?m)^seed (\d+): `)
 
-// Seed returns the seed of the first finding in the output of a comparison that has failed.
-func Seed(output []byte, err error) (string, error) {
+// firstSeed returns the seed of the first finding in the output of a comparison that has failed.
+func firstSeed(output []byte, err error) (string, error) {
 	if err == nil {
 		return "", nil
 	}

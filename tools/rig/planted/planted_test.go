@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,13 +120,11 @@ func TestRun(t *testing.T) {
 		{"hidden", "p", `">"`, "4", "why"},
 	}
 	broken := false
-	j := Judges{Root: newTree(t), Build: func(context.Context, string) error {
-		if broken {
-			return errors.New("does not compile")
+	j := Judges{Root: newTree(t), By: []string{"compare", "tests"}, Compare: func(_ context.Context, args ...string) ([]byte, error) {
+		if broken || !slices.Contains(args, "SEEDS=0") && strings.Contains(args[2], "compared") {
+			return []byte("does not compile\nseed 7: the traces differ\n"), errors.New("failed")
 		}
-		return nil
-	}, Compare: func(_ context.Context, _, defect string) (string, error) {
-		return map[bool]string{true: "7"}[strings.Contains(defect, "compared")], nil
+		return nil, nil
 	}, Test: func(_ context.Context, tree, defect string) ([]string, error) {
 		if strings.Contains(defect, "tested") {
 			return []string{"TestA", "TestB", "TestC"}, nil
@@ -159,7 +158,9 @@ func TestRun(t *testing.T) {
 	for name, want := range map[string]string{"compared": "without a defect, compare has a finding at seed 7",
 		"tested": "without a defect, these fail: tests TestA, TestB and 1 more"} {
 		found := j
-		found.Compare = func(ctx context.Context, tree, _ string) (string, error) { return j.Compare(ctx, tree, name) }
+		found.Compare = func(ctx context.Context, args ...string) ([]byte, error) {
+			return j.Compare(ctx, append(args[:2:2], name)...)
+		}
 		found.Test = func(ctx context.Context, tree, _ string) ([]string, error) { return j.Test(ctx, tree, name) }
 		_, err = found.Run(t.Context(), "fork", defects, nil, &out)
 		assert.EqualError(t, err, want)
@@ -183,7 +184,7 @@ func TestSeed(t *testing.T) {
 		{"build/with/v2.5.0/compare\nseed 12: the traces differ\nplan {Seed: 12}\n", failed, "12", nil},
 		{"does not compile\n", failed, "", failed},
 	} {
-		seed, err := Seed([]byte(tt.output), tt.err)
+		seed, err := firstSeed([]byte(tt.output), tt.err)
 		assert.Equal(t, tt.seed, seed)
 		assert.Equal(t, tt.want, err)
 	}
