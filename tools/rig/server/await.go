@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -60,6 +61,9 @@ const (
 	portAttempts = 1000
 )
 
+// drawn are the ports that this process was given, so that deployments that start side by side get different ones.
+var drawn sync.Map
+
 // freeAddresses returns addresses on which nobody listens right now.
 func freeAddresses(count int) ([]string, error) {
 	var addresses []string
@@ -68,9 +72,12 @@ func freeAddresses(count int) ([]string, error) {
 			return addresses, nil
 		}
 		port := firstPort + rand.IntN(lastPort-firstPort)
+		if _, taken := drawn.LoadOrStore(port, true); taken {
+			continue
+		}
 		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 		if err != nil {
-			continue // in use, or already drawn
+			continue // in use
 		}
 		defer listener.Close()
 		addresses = append(addresses, listener.Addr().String())
