@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driverevent "go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -195,5 +196,27 @@ func (p paced) expect(t *testing.T, topology, deadline string, fail Hook) {
 		if p.command == "commitTransaction" && sent > 3 {
 			assert.True(t, mongo.IsTimeout(err), what) // and nothing ended its retries before
 		}
+	}
+}
+
+// TestTimeoutOfTheEnd is about a server that never answers a commit or an abort: the client's Timeout ends it, anew for each.
+func TestTimeoutOfTheEnd(t *testing.T) {
+	const timeout = 5 * time.Second
+	for end, returned := range map[string]error{"commitTransaction": nil, "abortTransaction": errNotCommitted} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{})
+				client := connect(t, cluster.Client().SetTimeout(timeout))
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if c.Name == end {
+						time.Sleep(30 * time.Minute)
+					}
+					return run()
+				})
+				start := time.Now()
+				require.Error(t, within(returned)(t.Context(), client, client.Database("db").Collection("c")))
+				assert.LessOrEqual(t, time.Since(start), 2*timeout)
+			})
+		})
 	}
 }
