@@ -3,7 +3,6 @@ package virtual
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
 )
 
@@ -28,10 +27,6 @@ func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
 	if reply == nil {
 		return nil
 	}
-	fields := doc("writeConcernError",
-		doc("code", code, "codeName", servererror.CodeName(code), "errmsg", "the write concern fails by plan"))
-	if labels := servererror.Labels(command.Body, 0, code, false); len(labels) > 0 {
-		fields = append(fields, bson.E{Key: "errorLabels", Value: labels})
-	}
-	return bsondoc.With(reply, fields...)
+	concern := doc("code", code, "codeName", servererror.CodeName(code), "errmsg", "the write concern fails by plan")
+	return servererror.WithConcern(reply, concern, servererror.Labels(command.Body, 0, code, false))
 }

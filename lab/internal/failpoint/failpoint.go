@@ -72,7 +72,10 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 	}
 	reply, err := next(ctx, req)
 	if reply != nil && failing.WriteConcernError != nil {
-		reply = h.withWriteConcernError(req, reply, failing)
+		code, _ := bsondoc.Int64(reply.Lookup("code"))
+		writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
+		labels := h.labels(req, failing, int32(code), int32(writeConcernCode))
+		reply = servererror.WithConcern(reply, failing.WriteConcernError, labels)
 	}
 	return reply, err
 }
@@ -136,15 +139,4 @@ func (h *Handler) labels(req *proxy.Request, failing *data, code, writeConcernCo
 		return *failing.ErrorLabels
 	}
 	return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
-}
-
-// withWriteConcernError returns the reply with the fail point's error. The labels are beside it, not within.
-func (h *Handler) withWriteConcernError(req *proxy.Request, reply bson.Raw, failing *data) bson.Raw {
-	code, _ := bsondoc.Int64(reply.Lookup("code"))
-	writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
-	added := []bson.E{{Key: "writeConcernError", Value: failing.WriteConcernError}}
-	if labels := h.labels(req, failing, int32(code), int32(writeConcernCode)); len(labels) > 0 {
-		added = append(added, bson.E{Key: "errorLabels", Value: labels})
-	}
-	return bsondoc.With(reply, added...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -30,11 +31,11 @@ type Handler func(ctx context.Context, req *Request, next Next) (bson.Raw, error
 // Next passes a request on, and returns the reply to it: nil if the request is not acknowledged.
 type Next func(ctx context.Context, req *Request) (bson.Raw, error)
 
-// Chain returns a Next that passes requests through the handlers in order, and then to last.
-func Chain(handlers []Handler, last Next) Next {
+// chain returns a Next that passes requests through the handlers in order, and then to last.
+func chain(handlers []Handler, last Next) Next {
 	next := last
-	for i := len(handlers) - 1; i >= 0; i-- {
-		handler, after := handlers[i], next
+	for _, handler := range slices.Backward(handlers) {
+		after := next
 		next = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, after) }
 	}
 	return next

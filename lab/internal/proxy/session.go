@@ -38,7 +38,7 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 	if last == nil {
 		last = s.forward
 	}
-	s.handle = Chain(f.config.Handlers, last)
+	s.handle = chain(f.config.Handlers, last)
 	return s
 }
 

@@ -42,6 +42,15 @@ func (e *Error) Reply() bson.Raw {
 	return bsondoc.Marshal(append(doc, e.Extra...))
 }
 
+// WithConcern returns the reply with a write concern error, and with labels, if there are any: they are beside it, not within.
+func WithConcern(reply bson.Raw, concern any, labels []string) bson.Raw {
+	added := []bson.E{{Key: "writeConcernError", Value: concern}}
+	if len(labels) > 0 {
+		added = append(added, bson.E{Key: "errorLabels", Value: labels})
+	}
+	return bsondoc.With(reply, added...)
+}
+
 // The ways in which a server sheds load. They differ mainly in their labels, by which clients have to go.
 var (
 	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
