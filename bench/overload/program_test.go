@@ -54,9 +54,7 @@ func runJob(t *testing.T, job Job) (result Result) {
 func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
 	if s.Storm != nil {
-		if err := cluster.LimitConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue)); err != nil {
-			return nil, err
-		}
+		cluster.LimitConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue))
 		return storm(ctx, job, cluster)
 	}
 	if s.Herd > 0 {
@@ -79,9 +77,7 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		}
 		cluster.Intercept(nil)
 	}
-	if err := limit(s, cluster); err != nil {
-		return nil, err
-	}
+	limit(s, cluster)
 	random := rand.New(rand.NewPCG(job.Seed, job.Seed))
 	cluster.Intercept(rejects(s.Classes, random))
 	if s.Unlabelled > 0 {
@@ -95,17 +91,17 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 const limitBurst = 0.1
 
 // limit gives the servers their capacity or limits.
-func limit(s Scenario, cluster *virtual.Cluster) error {
+func limit(s Scenario, cluster *virtual.Cluster) {
 	if s.Limit > 0 {
-		return cluster.LimitRequests(s.Limit, limitBurst)
+		cluster.LimitRequests(s.Limit, limitBurst)
+		return
 	}
 	// What may wait is the work of a tenth of a second.
 	each := s.Capacity / float64(len(cluster.Hosts()))
 	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: s.RejectionCost})
 	if s.MemberLoad > 0 {
-		return cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
+		cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
 	}
-	return nil
 }
 
 // rejects returns what rejects the commands of the classes that are rejected, which the documents or filters name; nil if there are

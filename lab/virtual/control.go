@@ -47,25 +47,18 @@ func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
 }
 
 // LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second.
-func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) error {
-	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst}
+func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) {
 	for _, f := range c.selected(hosts) {
-		if err := f.limits.Requests.SetLimit(limit); err != nil {
-			return err
-		}
+		f.limits.Requests.SetLimit(overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst})
 	}
-	return nil
 }
 
 // LimitConnections limits the connections that all hosts accept per second. So many may wait; the others are closed at once.
-func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) error {
+func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) {
 	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
 	for _, f := range c.fronts {
-		if err := f.limits.Connections.SetLimit(limit); err != nil {
-			return err
-		}
+		f.limits.Connections.SetLimit(limit)
 	}
-	return nil
 }
 
 func (c *Cluster) selected(hosts []int) []*front {

@@ -2,7 +2,6 @@ package fronts
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -90,13 +89,11 @@ func (l *Lab) Primary(ctx context.Context) (member int, found bool) {
 }
 
 // Limit sets the limits of all fronts.
-func (l *Lab) Limit(requests, connections overload.Limit) error {
+func (l *Lab) Limit(requests, connections overload.Limit) {
 	for _, f := range l.fronts {
-		if err := errors.Join(f.limits.Requests.SetLimit(requests), f.limits.Connections.SetLimit(connections)); err != nil {
-			return err
-		}
+		f.limits.Requests.SetLimit(requests)
+		f.limits.Connections.SetLimit(connections)
 	}
-	return nil
 }
 
 // silence lets a front accept everything and answer nothing while it is on; what came meanwhile then goes on.

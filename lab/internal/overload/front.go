@@ -82,10 +82,11 @@ func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	limit := f.Requests.Limit() // what a command lacks stays as it is
 	err := bson.Unmarshal(command, &limit)
 	if err == nil {
-		err = f.Requests.SetLimit(limit)
+		err = limit.check()
 	}
 	if err != nil {
 		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Reply()
 	}
+	f.Requests.SetLimit(limit)
 	return servererror.OK()
 }

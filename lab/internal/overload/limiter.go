@@ -62,18 +62,14 @@ func newLimiter() *Limiter {
 	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
 }
 
-// SetLimit changes the limit, or returns an error if it makes no sense. As in the server, the bucket keeps its tokens, if there is
-// room for them; waiting requests wait until their original time.
-func (l *Limiter) SetLimit(limit Limit) error {
-	if err := limit.check(); err != nil {
-		return err
-	}
+// SetLimit changes the limit. As in the server, the bucket keeps its tokens, if there is room for them; waiting requests wait until
+// their original time.
+func (l *Limiter) SetLimit(limit Limit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limit = limit
 	l.bucket.SetLimit(rate.Limit(limit.RatePerSec))
 	l.bucket.SetBurst(limit.burst())
-	return nil
 }
 
 // Limit returns the limit.

@@ -19,7 +19,7 @@ func limiterOf(t testing.TB, limit Limit) *Limiter {
 	t.Helper()
 	limit.Enabled = true
 	l := newLimiter()
-	require.NoError(t, l.SetLimit(limit))
+	l.SetLimit(limit)
 	return l
 }
 
@@ -108,11 +108,11 @@ func TestSetLimitKeepsWhatTheBucketHolds(t *testing.T) {
 		l := limiterOf(t, limit)
 		assert.Equal(t, 10, admitted(t, l, 20))
 		limit.RatePerSec = 20
-		require.NoError(t, l.SetLimit(limit))
+		l.SetLimit(limit)
 		assert.Zero(t, admitted(t, l, 1), "it was empty")
 		time.Sleep(time.Hour)
 		limit.BurstCapacitySecs = 0.5
-		require.NoError(t, l.SetLimit(limit))
+		l.SetLimit(limit)
 		assert.Equal(t, 10, admitted(t, l, 30), "there is no room for more")
 
 		for want, bad := range map[string]Limit{
@@ -120,8 +120,7 @@ func TestSetLimitKeepsWhatTheBucketHolds(t *testing.T) {
 			"a burst capacity of NaN seconds": {RatePerSec: 1, BurstCapacitySecs: math.NaN()},
 			"a burst capacity of 0 seconds":   {RatePerSec: 1},
 		} {
-			assert.ErrorContains(t, l.SetLimit(bad), want)
+			assert.ErrorContains(t, bad.check(), want)
 		}
-		assert.Equal(t, limit, l.Limit())
 	})
 }

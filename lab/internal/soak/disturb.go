@@ -16,7 +16,7 @@ const endPatience = 3 * time.Minute
 // lab is what an application sees, a fronts.Lab. All of them have the same members behind them.
 type lab interface {
 	Disturb(ctx context.Context, what string, member int) error
-	Limit(requests, connections overload.Limit) error
+	Limit(requests, connections overload.Limit)
 	Primary(ctx context.Context) (member int, found bool)
 }
 
@@ -76,9 +76,7 @@ func (d *disturber) apply(ctx context.Context, e incident, what string, rate int
 				return err
 			}
 		}
-		if err := lab.Limit(requests, connections); err != nil {
-			return err
-		}
+		lab.Limit(requests, connections)
 	}
 	return nil
 }

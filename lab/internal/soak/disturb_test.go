@@ -32,9 +32,8 @@ func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
 	return s.note("%s %d", what, member)
 }
 func (s *fakeSet) Primary(context.Context) (int, bool) { return s.first, s.first >= 0 }
-func (s *fakeSet) Limit(requests, connections overload.Limit) error {
+func (s *fakeSet) Limit(requests, connections overload.Limit) {
 	s.limits = [2]overload.Limit{requests, connections}
-	return nil
 }
 
 // disturb carries out incidents until the context ends.
