@@ -134,7 +134,8 @@ func (d *Deployment) assemble(ctx context.Context) (err error) {
 	if d.user != nil {
 		opts.Auth = nil // a server without users allows this to any connection from its own machine
 		password, _ := d.user.Password()
-		last = bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password}, {Key: "roles", Value: bson.A{"root"}}}
+		last = bson.D{{Key: "createUser", Value: d.user.Username()}, {Key: "pwd", Value: password},
+			{Key: "roles", Value: bson.A{"root"}}}
 	}
 	if d.options.Members > 0 {
 		last = append(last, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})

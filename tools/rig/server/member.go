@@ -92,7 +92,8 @@ func (m *Member) IsPrimary(ctx context.Context) bool {
 func (m *Member) StepDown(ctx context.Context) error {
 	const seconds = 3
 	return runAdmin(ctx, direct(m.address), bson.D{
-		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true}, {Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
+		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
+		{Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
 	}, nil)
 }
 

@@ -65,7 +65,8 @@ func TestUsers(t *testing.T) {
 	uri, err := url.Parse(d.URI())
 	require.NoError(t, err)
 	for _, m := range d.Members() {
-		require.NoError(t, connect(t, "mongodb://"+uri.User.String()+"@"+m.Address()+"/?directConnection=true").Ping(t.Context(), nil))
+		direct := "mongodb://" + uri.User.String() + "@" + m.Address() + "/?directConnection=true"
+		require.NoError(t, connect(t, direct).Ping(t.Context(), nil))
 	}
 	assert.Equal(t, "other", uri.Query().Get("replicaSet"))
 	uri.User = nil

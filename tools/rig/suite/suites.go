@@ -96,7 +96,7 @@ func (r *Rig) topologies(t trees) (parts []*suite) {
 	if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
 		cfg.Name = server.SecantusDB // which knows all commands
 	}
-	ours, theirs := t.own.in(isUnified), append(proseTests, unifiedTest)
+	ours, theirs := t.own.in(isUnified), append(slices.Clip(proseTests), unifiedTest)
 	parts = append(parts, r.unified(t, "topologies without the lab", cfg, ours, theirs...))
 	if cfg.Name == server.Path || cfg.Name == server.Pinned {
 		cfg.Topology = "replicaset:1" // the lab stands before one server
