@@ -56,6 +56,12 @@ const (
 	CriticalityKey = attribute.Key("mongodb.retry.criticality")
 )
 
+var (
+	// verdicts are by whether there is a retry, outcomes by whether the operation failed.
+	verdicts = map[bool]attribute.KeyValue{true: VerdictKey.String("retry"), false: VerdictKey.String("refused")}
+	outcomes = map[bool]attribute.KeyValue{true: OutcomeKey.String("failed"), false: OutcomeKey.String("succeeded")}
+)
+
 // backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller boundaries because a
 // backoff is a random part of these. 10 s is the longest possible.
 var backoffBoundaries = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
@@ -117,16 +123,16 @@ func (r *Retries) startAtZero() {
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
 		} {
-			r.add(ctx, r.decisions, 0, verdict(true), ReasonKey.String(string(reason)), CriticalityKey.String(class))
+			r.add(ctx, r.decisions, 0, verdicts[true], ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			r.add(ctx, r.decisions, 0, verdict(false), ReasonKey.String(string(reason)), CriticalityKey.String(class))
+			r.add(ctx, r.decisions, 0, verdicts[false], ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}
 		for _, failed := range []bool{false, true} {
-			r.add(ctx, r.operations, 0, outcome(failed), CriticalityKey.String(class))
+			r.add(ctx, r.operations, 0, outcomes[failed], CriticalityKey.String(class))
 		}
 	}
 }
@@ -164,14 +170,14 @@ func (r *Retries) Monitor() *event.RetryMonitor {
 // success, and what found no server or no connection is not counted.
 func (r *Retries) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
 	r.counting.Store(true)
-	r.add(context.Background(), r.outcomes, 0, outcome(false))
-	r.add(context.Background(), r.outcomes, 0, outcome(true))
+	r.add(context.Background(), r.outcomes, 0, outcomes[false])
+	r.add(context.Background(), r.outcomes, 0, outcomes[true])
 	monitor := &event.CommandMonitor{}
 	if next != nil {
 		*monitor = *next
 	}
 	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
-		r.add(ctx, r.outcomes, 1, outcome(false))
+		r.add(ctx, r.outcomes, 1, outcomes[false])
 		if next != nil && next.Succeeded != nil {
 			next.Succeeded(ctx, e)
 		}
@@ -204,18 +210,18 @@ func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Regi
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {
 	if !decision.WillRetry && r.counting.Load() {
-		r.add(ctx, r.outcomes, 1, outcome(true))
+		r.add(ctx, r.outcomes, 1, outcomes[true])
 	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
 	reason, class := ReasonKey.String(string(decision.Reason)), CriticalityKey.String(decision.Criticality.String())
-	r.add(ctx, r.decisions, 1, verdict(decision.WillRetry), reason, class)
+	r.add(ctx, r.decisions, 1, verdicts[decision.WillRetry], reason, class)
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
 	attributes := []attribute.KeyValue{
-		AttemptKey.Int(decision.Attempt), verdict(decision.WillRetry), reason,
+		AttemptKey.Int(decision.Attempt), verdicts[decision.WillRetry], reason,
 		BackoffKey.Float64(decision.Backoff.Seconds()), class,
 	}
 	attributes = append(attributes, server(decision.ServerAddress)...)
@@ -227,26 +233,13 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
 	class := CriticalityKey.String(finished.Criticality.String())
-	r.add(ctx, r.operations, 1, outcome(finished.Failure != nil), class)
+	r.add(ctx, r.operations, 1, outcomes[finished.Failure != nil], class)
 	attributes := []attribute.KeyValue{
-		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcome(finished.Failure != nil), class,
+		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcomes[finished.Failure != nil],
+		class,
 	}
 	if finished.Reason != "" {
 		attributes = append(attributes, ReasonKey.String(string(finished.Reason)))
 	}
 	addEvent(ctx, "mongodb.retry.finished", finished.CommandName, finished.DatabaseName, finished.Tokens, attributes)
-}
-
-func verdict(willRetry bool) attribute.KeyValue {
-	if willRetry {
-		return VerdictKey.String("retry")
-	}
-	return VerdictKey.String("refused")
-}
-
-func outcome(failed bool) attribute.KeyValue {
-	if failed {
-		return OutcomeKey.String("failed")
-	}
-	return OutcomeKey.String("succeeded")
 }

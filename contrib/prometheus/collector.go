@@ -28,6 +28,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
+var (
+	// verdicts are by whether there is a retry, outcomes by whether the operation failed.
+	verdicts = map[bool]string{true: "retry", false: "refused"}
+	outcomes = map[bool]string{true: "failed", false: "succeeded"}
+)
+
 // backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller buckets because a backoff
 // is a random part of these. 10 s is the longest possible.
 var backoffBuckets = []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10}
@@ -71,32 +77,18 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
 		} {
-			c.decisions.WithLabelValues(verdict(true), string(reason), class)
+			c.decisions.WithLabelValues(verdicts[true], string(reason), class)
 		}
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
 		} {
-			c.decisions.WithLabelValues(verdict(false), string(reason), class)
+			c.decisions.WithLabelValues(verdicts[false], string(reason), class)
 		}
-		c.operations.WithLabelValues(outcome(nil), class)
-		c.operations.WithLabelValues("failed", class)
+		c.operations.WithLabelValues(outcomes[false], class)
+		c.operations.WithLabelValues(outcomes[true], class)
 	}
 	return c
-}
-
-func verdict(willRetry bool) string {
-	if willRetry {
-		return "retry"
-	}
-	return "refused"
-}
-
-func outcome(failure error) string {
-	if failure == nil {
-		return "succeeded"
-	}
-	return "failed"
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.
@@ -110,8 +102,8 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 // count as success, and what found no server or no connection is not counted.
 func (c *Collector) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
 	c.counting.Store(true)
-	succeeded := c.outcomes.WithLabelValues(outcome(nil))
-	c.outcomes.WithLabelValues("failed")
+	succeeded := c.outcomes.WithLabelValues(outcomes[false])
+	c.outcomes.WithLabelValues(outcomes[true])
 	monitor := &event.CommandMonitor{}
 	if next != nil {
 		*monitor = *next
@@ -139,19 +131,19 @@ func (c *Collector) ObserveThrottling(read func() map[string]float64) {
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
 	if !decision.WillRetry && c.counting.Load() {
-		c.outcomes.WithLabelValues("failed").Inc()
+		c.outcomes.WithLabelValues(outcomes[true]).Inc()
 	}
 	if decision.Reason == event.RetryReasonNotRetryable {
 		return // an ordinary error: nobody refused a retry
 	}
-	c.decisions.WithLabelValues(verdict(decision.WillRetry), string(decision.Reason), decision.Criticality.String()).Inc()
+	c.decisions.WithLabelValues(verdicts[decision.WillRetry], string(decision.Reason), decision.Criticality.String()).Inc()
 	if decision.Backoff > 0 {
 		c.backoff.Observe(decision.Backoff.Seconds())
 	}
 }
 
 func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEvent) {
-	c.operations.WithLabelValues(outcome(finished.Failure), finished.Criticality.String()).Inc()
+	c.operations.WithLabelValues(outcomes[finished.Failure != nil], finished.Criticality.String()).Inc()
 }
 
 // counted are the metrics that are there from the start.
