@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -75,10 +76,7 @@ type front struct {
 // New starts a cluster in the bubble of the test, and ends it with the test.
 func New(t testing.TB, opts Options) *Cluster {
 	t.Helper()
-	if opts.Topology == "" {
-		opts.Topology = string(topology.ReplicaSet)
-	}
-	spec, err := topology.ParseSpec(opts.Topology)
+	spec, err := topology.ParseSpec(cmp.Or(opts.Topology, "replicaset:3"))
 	if err != nil {
 		t.Fatal(err)
 	}

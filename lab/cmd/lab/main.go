@@ -62,11 +62,11 @@ func (c *serveCmd) Run(env *environment) (err error) {
 
 // behind finds the server or starts the members behind the lab.
 func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error) {
-	kind := topology.Standalone
+	usual := "standalone"
 	if c.Mongod != "" {
-		kind = topology.ReplicaSet
+		usual = "replicaset:3"
 	}
-	if config.Topology, err = topology.ParseSpec(cmp.Or(c.Topology, string(kind))); err != nil {
+	if config.Topology, err = topology.ParseSpec(cmp.Or(c.Topology, usual)); err != nil {
 		return err
 	}
 	switch set := config.Topology.Kind == topology.ReplicaSet; {

@@ -25,9 +25,9 @@ func use(t testing.TB, c *mongo.Client) {
 
 func TestClientsSeeTheTopology(t *testing.T) {
 	for text, want := range map[string][]string{
-		"standalone":   {"Standalone"},
-		"sharded:2":    {"Mongos", "Mongos"},
-		"loadbalanced": {"LoadBalancer"},
+		"standalone":     {"Standalone"},
+		"sharded:2":      {"Mongos", "Mongos"},
+		"loadbalanced:2": {"LoadBalancer"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			l := startLab(t, text, Config{})

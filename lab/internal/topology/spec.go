@@ -27,28 +27,23 @@ type Spec struct {
 	Members int
 }
 
-// byDefault are the kinds and how many members they have without a number.
-var byDefault = map[Kind]int{Standalone: 1, ReplicaSet: 3, Sharded: 2, LoadBalanced: 2}
-
-// ParseSpec reads a kind and a number of members, such as "sharded:2"; the number is optional.
+// ParseSpec reads a kind and, for all but a standalone, a number of members, such as "sharded:2".
 func ParseSpec(text string) (Spec, error) {
 	const most = 50 // as in a replica set
-	kind, number, given := strings.Cut(text, ":")
-	spec := Spec{Kind: Kind(kind)}
-	members, known := byDefault[spec.Kind]
-	if given && known && spec.Kind != Standalone {
-		var err error
-		members, err = strconv.Atoi(number)
-		known = err == nil && members >= 1 && members <= most
-	} else if given {
-		known = false
+	kind, number, numbered := strings.Cut(text, ":")
+	members, err := strconv.Atoi(number)
+	switch kind := Kind(kind); kind {
+	case Standalone:
+		if !numbered {
+			return Spec{kind, 1}, nil
+		}
+	case ReplicaSet, Sharded, LoadBalanced:
+		if err == nil && members >= 1 && members <= most {
+			return Spec{kind, members}, nil
+		}
 	}
-	if !known {
-		return Spec{}, fmt.Errorf(`topology %q: give "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2", `+
-			`with 1 to %d members`, text, most)
-	}
-	spec.Members = members
-	return spec, nil
+	return Spec{}, fmt.Errorf(`topology %q: give "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2", with 1 to %d members`,
+		text, most)
 }
 
 // Fronts returns the number of addresses that clients may connect to.

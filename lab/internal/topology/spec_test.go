@@ -10,17 +10,15 @@ import (
 func TestParseSpec(t *testing.T) {
 	for text, want := range map[string]Spec{
 		"standalone":     {Standalone, 1},
-		"replicaset":     {ReplicaSet, 3},
 		"replicaset:1":   {ReplicaSet, 1},
 		"sharded:50":     {Sharded, 50},
-		"loadbalanced":   {LoadBalanced, 2},
 		"loadbalanced:3": {LoadBalanced, 3},
 	} {
 		got, err := ParseSpec(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "mongos:2", "replicaset:", "replicaset:x", "replicaset:0", "sharded:51", "members:3",
+	for _, text := range []string{"", "mongos:2", "replicaset", "replicaset:", "replicaset:x", "replicaset:0", "sharded:51", "members:3",
 		"standalone:1"} {
 		_, err := ParseSpec(text)
 		assert.ErrorContains(t, err, `give "standalone", "replicaset:3"`, text)
