@@ -175,7 +175,7 @@ server: rig ## Start a MongoDB server for tests; it runs until it is interrupted
 	$(HELD) $(RIG) server
 
 # FRONTED is a lab before members that it starts, or before one server.
-FRONTED = $(if $(filter-out replicaset%,$(TOPOLOGY)),$(RIG) server --topology replicaset:1 -- $(LAB) serve,$(LAB) serve \
+FRONTED = $(if $(filter-out replicaset:%,$(TOPOLOGY)),$(RIG) server --topology replicaset:1 -- $(LAB) serve,$(LAB) serve \
 	--mongod "$$($(RIG) mongod)" --dir build/server)
 
 .PHONY: lab
