@@ -75,6 +75,7 @@ func TestLimits(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(t, want, set.limits, fault.name)
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			assert.Equal(t, [2]overload.Limit{none, none}, set.limits, fault.name)
 		})
 	}
