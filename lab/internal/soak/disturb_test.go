@@ -20,7 +20,7 @@ type fakeSet struct {
 	first  int // the primary, none below 0
 	log    []string
 	err    error
-	limits [2]overload.Limit // of requests and connections
+	limits [][2]overload.Limit // of requests and connections, one after the other
 }
 
 func (s *fakeSet) note(what string, args ...any) error {
@@ -33,7 +33,7 @@ func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
 }
 func (s *fakeSet) Primary(context.Context) (int, bool) { return s.first, s.first >= 0 }
 func (s *fakeSet) Limit(requests, connections overload.Limit) {
-	s.limits = [2]overload.Limit{requests, connections}
+	s.limits = append(s.limits, [2]overload.Limit{requests, connections})
 }
 
 // disturb carries out incidents until the context ends.
@@ -70,13 +70,10 @@ func TestLimits(t *testing.T) {
 	limit, none := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, overload.Unlimited()
 	for fault, want := range map[*fault][2]overload.Limit{&overloaded: {limit, none}, &refusing: {none, limit}} {
 		synctest.Test(t, func(t *testing.T) {
-			set := &fakeSet{}
-			go func() { assert.NoError(t, set.disturb(t.Context(), incident{Fault: fault, Rate: 7, For: time.Minute})) }()
-			synctest.Wait()
-			assert.Equal(t, want, set.limits, fault.name)
-			time.Sleep(time.Hour)
-			synctest.Wait()
-			assert.Equal(t, [2]overload.Limit{none, none}, set.limits, fault.name)
+			set, none := &fakeSet{}, [2]overload.Limit{none, none}
+			assert.NoError(t, set.disturb(t.Context(), incident{Fault: fault, Rate: 7, For: time.Minute}))
+			assert.Equal(t, [][2]overload.Limit{want, want, none, none}, set.limits, fault.name)
+			assert.Equal(t, time.Minute, time.Since(set.start))
 		})
 	}
 }
