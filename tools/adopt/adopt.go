@@ -25,13 +25,10 @@ const Driver = "go.mongodb.org/mongo-driver/v2"
 type Application struct {
 	// Dir is the folder of its go.mod.
 	Dir string
-	// Bases are the versions of upstream that have a fork, in ascending order.
+	// Root is the folder of the fork's repository, Bases are the versions of upstream that it has forks of, in ascending order.
+	Root  string
 	Bases []string
-	// Command is the command line, without arguments, that puts the fork in.
-	Command []string
-	// Records is the folder where Use leaves for Undo what it replaced.
-	Records string
-	Run     command.RunFunc
+	Run   command.RunFunc
 }
 
 // Change is a change of an application. Before Commit nothing changes in its folder: the go command reads and writes copies of go.mod and

@@ -179,9 +179,10 @@ func (g goCommand) run(_ context.Context, dir string, _ []string, _ string, args
 // application writes an application that has the files, and stands in for the go command.
 func application(t *testing.T, fail string, files filetree.Tree) Application {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
 	require.NoError(t, files.Write(dir))
-	return Application{Dir: dir, Bases: []string{"v2.5.0"}, Records: t.TempDir(), Run: goCommand{t, fail}.run}
+	return Application{Dir: dir, Bases: []string{"v2.5.0"}, Root: t.TempDir(), Run: goCommand{t, fail}.run}
 }
 
 // prepared opens an application and prepares it for a release of the fork, or if that is empty for upstream's driver.
@@ -226,7 +227,7 @@ func TestAllOrNothing(t *testing.T) {
 			if fail != "" {
 				require.ErrorContains(t, err, "the test fails "+fail)
 				requireFiles(t, app, withVendor)
-				require.Empty(t, records(t, app))
+				require.NoFileExists(t, app.recordFile())
 				return
 			}
 			require.NoError(t, err)
@@ -239,7 +240,7 @@ func TestAllOrNothing(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrNotExist, "no empty folder stays")
 			undo(t, app)
 			requireFiles(t, app, withVendor)
-			require.Empty(t, records(t, app))
+			require.NoFileExists(t, app.recordFile())
 		})
 	}
 }
@@ -249,13 +250,6 @@ func requireFiles(t *testing.T, app Application, want filetree.Tree) {
 	now, err := filetree.Read(app.Dir)
 	require.NoError(t, err)
 	require.Equal(t, want, now)
-}
-
-func records(t *testing.T, app Application) []os.DirEntry {
-	t.Helper()
-	entries, err := os.ReadDir(app.Records)
-	require.NoError(t, err)
-	return entries
 }
 
 func use(t *testing.T, app Application, version string) *Change {
@@ -279,7 +273,7 @@ func TestFailedWrite(t *testing.T) {
 	_, err = change.Commit(t.Context())
 	require.Error(t, err)
 	requireFiles(t, app, withVendor)
-	require.Empty(t, records(t, app))
+	require.NoFileExists(t, app.recordFile())
 }
 
 // Line ends, modes and links are kept by Use; Undo gives the bytes back, also after several uses and an interrupted one.

@@ -83,7 +83,7 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 		err = fmt.Errorf("%w: %s", err, a.advice(s))
 	case err == nil && least != "" && !reaches(a.level(s), least):
 		err = fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect,
-			cmp.Or(a.level(s), "nothing"), least, a.commandLine(a.Dir))
+			cmp.Or(a.level(s), "nothing"), least, a.CommandLine(a.Dir))
 	}
 	return effect, err
 }
@@ -96,7 +96,7 @@ func (a Application) advice(s *selected) string {
 	if _, tooNew := choose(a.Bases, "", s.Version); tooNew != nil {
 		return tooNew.Error()
 	}
-	return a.commandLine(a.Dir) + " puts the fork in its place"
+	return a.CommandLine(a.Dir) + " puts the fork in its place"
 }
 
 // level returns how the fork calls itself that the application is built with; empty if that is not known.
@@ -117,12 +117,13 @@ func reaches(level, least string) bool {
 	return strings.HasPrefix(level, name+".") && semver.Compare("v0.0.0-"+level, "v0.0.0-"+least) >= 0
 }
 
-// commandLine returns the command line that puts the fork into a folder.
-func (a Application) commandLine(dir string) string {
+// CommandLine returns the command line that puts the fork into a folder, or does with it what flags say.
+func (a Application) CommandLine(dir string, flags ...string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return shellescape.QuoteCommand(append(slices.Clone(a.Command), dir))
+	command := []string{"go", "-C", a.Root, "run", "./tools/cmd/mongofork", "use"}
+	return shellescape.QuoteCommand(append(append(command, flags...), dir))
 }
 
 // check says which driver is in effect. If it is none of ours, that is an error.

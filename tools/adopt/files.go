@@ -57,7 +57,7 @@ func (f Files) holds(dir string) bool {
 
 // recordFile is the place where Use leaves for Undo what it changed in the application.
 func (a Application) recordFile() string {
-	return filepath.Join(a.Records, filetree.Digest([]byte(a.Dir))[:16]+".json")
+	return filepath.Join(a.Root, "build", "use", filetree.Digest([]byte(a.Dir))[:16]+".json")
 }
 
 // record reads the record; nil if there is none.

@@ -67,7 +67,7 @@ func (c *Change) left() (notes []string) {
 		if slices.ContainsFunc(member.Require, func(r *modfile.Require) bool { return r.Mod.Path == Driver }) {
 			notes = append(notes, member.Module.Mod.Path+
 				" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
-				c.app.commandLine(dir)+" puts the fork there, too")
+				c.app.CommandLine(dir)+" puts the fork there, too")
 		}
 	}
 	return notes

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strings"
 
-	"al.essio.dev/pkg/shellescape"
 	"golang.org/x/mod/module"
 
 	"mongofork/tools/adopt"
@@ -37,10 +35,7 @@ func (c *useCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	application := adopt.Application{
-		Dir: c.Application, Bases: bases, Run: command.Output, Records: filepath.Join(a.project.Root, "build", "use"),
-		Command: []string{"go", "-C", a.project.Root, "run", "./tools/cmd/mongofork", "use"},
-	}
+	application := adopt.Application{Dir: c.Application, Root: a.project.Root, Bases: bases, Run: command.Output}
 	switch {
 	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
@@ -88,7 +83,7 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 	}
 	c.describe(a, change, "changed")
 	if !c.Undo {
-		a.printf("%s\nTo undo: %s\n", effect, shellescape.QuoteCommand(append(application.Command, "--undo", change.Dir)))
+		a.printf("%s\nTo undo: %s\n", effect, application.CommandLine(change.Dir, "--undo"))
 	}
 	return nil
 }
