@@ -141,7 +141,7 @@ test-cse: fork rig ## Get libmongocrypt from packages of Debian, on x86-64, and 
 	$(CSE)
 
 .PHONY: limits
-limits: fork rig ## Let an application meet the limits of a server that has them, from 8.2 on: one on the PATH, or MONGODB_URI
+limits: fork rig ## Let an application meet the limit on requests of a server that has one, from 8.2 on: one on the PATH, or MONGODB_URI
 	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
