@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/problem"
 )
 
@@ -65,19 +64,4 @@ func TestLockMistakes(t *testing.T) {
 		require.ErrorContains(t, err, "fix: restore the file from version control, then make lock")
 		require.ErrorAs(t, err, &problem.List{})
 	}
-}
-
-func TestNewLock(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, filetree.Tree{"pool/ours.go": []byte("package pool\n\n" +
-		"//fork:replace it lies\nfunc retryable(err error) bool { return true }\n")})
-	next := p.On("v2.1.0")
-	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err, "etc/bases/v2.1.0/fork.lock: there is no lock for v2.1.0\n  fix: name a base below etc/bases, "+
-		"or go run ./tools/cmd/mongofork accept --base v2.1.0")
-	entries, err := next.Accept(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 1, entries)
-	_, err = p.On("v9.0.0").Accept(t.Context())
-	require.ErrorContains(t, err, "no version v9.0.0")
 }

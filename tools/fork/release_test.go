@@ -293,18 +293,10 @@ import (
 )
 
 func main() {
-	retries, err := mongootel.New()
-	if err != nil {
-		panic(err)
-	}
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true").
-		SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
-	if err != nil {
-		panic(err)
-	}
-	if _, err := retries.ObserveTokens(client.RetryTokens); err != nil {
-		panic(err)
-	}
+	opts := options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true")
+	client, _ := mongo.Connect(opts.SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
+	retries, _ := mongootel.New()
+	_, _ = retries.ObserveTokens(client.RetryTokens)
 	fmt.Println(client.RetryTokens())
 	fmt.Println(version.Driver)
 	fmt.Println(version.Required())
