@@ -61,26 +61,19 @@ func counted(t *testing.T, m metricdata.Metrics) (counts map[string]int64, point
 
 // publish publishes the events of a critical operation that is retried twice and then fails, and of one with an ordinary error.
 func publish(ctx context.Context, monitor *event.RetryMonitor) {
-	left := 999.0
-	overloaded := errors.New("overloaded")
-	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 1, ServerAddress: "a:27017",
-		Failure:   overloaded,
-		WillRetry: true, Backoff: 30 * time.Millisecond, Reason: event.RetryReasonOverloaded, Tokens: &left,
-	})
-	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 2, WillRetry: true,
-		Reason: event.RetryReasonRetryable,
-	})
-	monitor.Decided(ctx, &event.RetryDecidedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempt: 3,
-		ServerAddress: "/tmp/mongodb.sock",
-		Reason:        event.RetryReasonLimit,
-	})
+	left, overloaded := 999.0, errors.New("overloaded")
+	find := event.RetryDecidedEvent{CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical}
+	first, second, third := find, find, find
+	first.Attempt, first.ServerAddress, first.Failure, first.Tokens = 1, "a:27017", overloaded, &left
+	first.WillRetry, first.Backoff, first.Reason = true, 30*time.Millisecond, event.RetryReasonOverloaded
+	second.Attempt, second.WillRetry, second.Reason = 2, true, event.RetryReasonRetryable
+	third.Attempt, third.ServerAddress, third.Reason = 3, "/tmp/mongodb.sock", event.RetryReasonLimit
+	for _, decision := range []event.RetryDecidedEvent{first, second, third} {
+		monitor.Decided(ctx, &decision)
+	}
 	monitor.Finished(ctx, &event.RetryFinishedEvent{
 		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2,
-		Backoff: 30 * time.Millisecond,
-		Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
+		Backoff: 30 * time.Millisecond, Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
 	})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
