@@ -7,7 +7,6 @@ import (
 	"io"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -145,9 +144,3 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 	})
 }
-
-// What tests write.
-var (
-	anything  = bson.D{}
-	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
-)

@@ -9,6 +9,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
+// What tests write.
+var (
+	anything  = bson.D{}
+	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
+)
+
 // connectScript returns a client whose deployment is the script.
 func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Client {
 	t.Helper()

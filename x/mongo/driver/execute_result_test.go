@@ -150,12 +150,6 @@ func TestExecuteOverloadCancelled(t *testing.T) {
 		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
 		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
 	})
-	t.Run("while a connection is established", func(t *testing.T) {
-		err := cancelled(t, establishmentError{server: "a:27017", cause: io.EOF})
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr))
-		assert.True(t, serverErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-	})
 }
 
 // TestExecuteNoTimeToBuildRetry is about a deadline that passes while the command of a retry is encrypted.

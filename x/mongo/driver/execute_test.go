@@ -95,54 +95,6 @@ func TestExecuteOverload(t *testing.T) {
 	}
 }
 
-// establishmentError is a connection that an overloaded server closes before it is established.
-type establishmentError struct {
-	server address.Address
-	cause  error
-}
-
-func (establishmentError) Error() string                    { return "closed" }
-func (e establishmentError) Unwrap() error                  { return e.cause }
-func (e establishmentError) ServerAddress() address.Address { return e.server }
-func (establishmentError) HasErrorLabel(label string) bool {
-	return label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError
-}
-
-func TestExecuteOverloadDuringEstablishment(t *testing.T) {
-	closed := establishmentError{server: "a:27017", cause: io.EOF}
-
-	t.Run("is retried on another server", func(t *testing.T) {
-		s := scripted.New(t, closed, scripted.OK())
-		s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
-		require.NoError(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, []time.Duration{50 * ms}, s.Slept)
-		assert.Equal(t, []address.Address{"a:27017", "b:27017"}, s.Selected)
-	})
-	t.Run("is retried for commands of every kind", func(t *testing.T) {
-		s := scripted.New(t, closed, closed, scripted.OK())
-		require.NoError(t, s.Execute(context.Background(), s.Command()))
-		assert.Equal(t, []time.Duration{50 * ms, 100 * ms}, s.Slept)
-	})
-	t.Run("is retried after connectTimeoutMS", func(t *testing.T) {
-		s := scripted.New(t, establishmentError{server: "a:27017", cause: context.DeadlineExceeded}, scripted.OK())
-		require.NoError(t, s.Execute(context.Background(), s.Write()))
-	})
-	t.Run("is returned in the end", func(t *testing.T) {
-		s := scripted.New(t, scripted.Repeat(6, closed)...)
-		err := s.Execute(context.Background(), s.Write())
-		assert.Equal(t, error(closed), err)
-		assert.Len(t, s.Slept, 5)
-	})
-	t.Run("leaves the earlier error to be returned", func(t *testing.T) {
-		for _, op := range anyKind {
-			replies := []any{scripted.Overloaded()}
-			s := scripted.New(t, then(replies, scripted.Repeat(5, closed)...)...)
-			err := s.Execute(context.Background(), op(s))
-			hasCode(462)(t, err)
-		}
-	})
-}
-
 func TestExecuteOverloadExempt(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded())
 	s.Policy = nil

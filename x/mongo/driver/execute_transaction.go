@@ -18,20 +18,6 @@ func (ex *operationRun) strengthenCommit() {
 	}
 }
 
-// labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
-// occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
-// commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
-func (ex *operationRun) labelTransaction(err error) error {
-	switch {
-	case ex.committing():
-		return withLabel(withoutLabel(err, TransientTransactionError), UnknownTransactionCommitResult)
-	case ex.inTransaction():
-		return withLabel(err, TransientTransactionError)
-	default:
-		return err
-	}
-}
-
 // unpin releases the server or connection to which the session's transaction is pinned, once the transaction's state there is
 // lost (transactions.md, "When to unpin"). A rejected command that is sent again does not lose it.
 func (ex *operationRun) unpin(a *attempt) error {

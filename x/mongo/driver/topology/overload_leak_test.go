@@ -12,9 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // impatientClock is the clock of the machine, but for backoffs, which take no time.
@@ -35,16 +33,6 @@ func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOpt
 	require.NoError(t, err)
 	require.NoError(t, topology.Connect())
 	return topology
-}
-
-func ping(ctx context.Context, d driver.Deployment) error {
-	return driver.Operation{
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
-			return bsoncore.AppendInt32Element(dst, "ping", 1), nil
-		},
-		Database:   "admin",
-		Deployment: d,
-	}.Execute(ctx)
 }
 
 func TestOverloadLeavesNothingBehind(t *testing.T) {
@@ -93,14 +81,4 @@ func assertGoroutines(t *testing.T, want int) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines are left, want at most %d", left, want)
-}
-
-func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
-	t.Helper()
-
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	topology, err := New(cfg)
-	require.NoError(t, err)
-	return topology
 }

@@ -2,17 +2,17 @@ package topology
 
 import (
 	"context"
-	"net"
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
@@ -23,6 +23,26 @@ func poolEvents(monitor *eventtest.TestPoolMonitor) []string {
 		types = append(types, e.Type)
 	}
 	return types
+}
+
+func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
+	t.Helper()
+
+	cfg, err := NewConfig(opts, nil)
+	require.NoError(t, err)
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	return topology
+}
+
+func ping(ctx context.Context, d driver.Deployment) error {
+	return driver.Operation{
+		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			return bsoncore.AppendInt32Element(dst, "ping", 1), nil
+		},
+		Database:   "admin",
+		Deployment: d,
+	}.Execute(ctx)
 }
 
 // TestPoolIsPausedUntilItsServerIsKnown is about servers whose first heartbeats fail: there is no pool to clear, and none to fill.
@@ -93,22 +113,6 @@ func TestKnownServerMakesItsPoolReady(t *testing.T) {
 		assert.Equal(t, want, server.pool.getState(), kind.String())
 		server.pool.close(context.Background())
 	}
-}
-
-// TestConnectionBeforeTheServerIsKnown is about who uses a server without a topology, which would wait for a check.
-func TestConnectionBeforeTheServerIsKnown(t *testing.T) {
-	dial := DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	server, err := ConnectServer("a:27017", nil, bson.NewObjectID(), time.Minute,
-		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dial })}
-		}))
-	require.NoError(t, err)
-	_, err = server.Connection(context.Background())
-	require.ErrorContains(t, err, "connection pool for a:27017 is not ready: no check of the server has succeeded yet")
-	require.NoError(t, server.Disconnect(context.Background()))
 }
 
 func TestConnectTwice(t *testing.T) {
