@@ -33,7 +33,7 @@ const (
 type assignment struct {
 	Duration time.Duration `json:"duration"`
 	Start    time.Time     `json:"start"`
-	// URI is the connection string of the application's fronts, Direct that of the members. The database is dropped.
+	// URI is the connection string of the application's fronts, Direct that of the members.
 	URI      string `json:"uri"`
 	Direct   string `json:"direct"`
 	Database string `json:"database"`
@@ -45,34 +45,14 @@ func Work(ctx context.Context, from io.Reader, to io.Writer) error {
 	if err := json.NewDecoder(from).Decode(&work); err != nil {
 		return fmt.Errorf("what to do: %w", err)
 	}
-	err := work.direct(ctx, func(db *mongo.Database) error {
-		err := db.Drop(ctx)
-		for _, name := range collections {
-			err = errors.Join(err, db.CreateCollection(ctx, name))
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("prepare the members: %w", err)
-	}
 	w := &workers{report: &Report{}, lists: history{ordered: true}, pairs: history{ordered: true}}
 	if err := work.run(ctx, w); err != nil {
 		return err
 	}
-	if err := work.direct(ctx, func(db *mongo.Database) error { return w.verify(ctx, db) }); err != nil {
+	if err := work.verify(ctx, w); err != nil {
 		return err
 	}
 	return json.NewEncoder(to).Encode(w.report)
-}
-
-// direct calls a function with the database at the members themselves, by a client that is there for no longer.
-func (work assignment) direct(ctx context.Context, do func(*mongo.Database) error) error {
-	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
-	if err != nil {
-		return err
-	}
-	err = do(client.Database(work.Database))
-	return errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 }
 
 // run lets a client work, and checks that nothing of the client is left.
@@ -111,6 +91,11 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 		return err
 	}
 	defer w.session.EndSession(context.WithoutCancel(ctx))
+	for _, name := range collections {
+		if err := w.db.CreateCollection(ctx, name); err != nil {
+			return err
+		}
+	}
 	if err := w.watch(ctx); err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
 	}
@@ -133,28 +118,18 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	return w.finish(ctx)
 }
 
-// verify compares the data on the members with what the workers were told.
-func (w *workers) verify(ctx context.Context, db *mongo.Database) error {
+// verify compares the data on the members themselves with what the workers were told.
+func (work assignment) verify(ctx context.Context, w *workers) (err error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx))) }()
 	there := make(map[string]map[int][]int64)
 	for _, name := range collections {
-		cursor, err := db.Collection(name).Aggregate(ctx, mongo.Pipeline{
-			{{Key: "$unwind", Value: "$n"}},
-			{{Key: "$project", Value: bson.D{{Key: "n", Value: 1}, {Key: "list", Value: bson.D{
-				{Key: "$ifNull", Value: bson.A{"$list", "$_id"}},
-			}}}}},
-		})
-		if err != nil {
+		if there[name], err = numbers(ctx, client.Database(work.Database).Collection(name)); err != nil {
 			return err
 		}
-		var documents []document
-		if err := cursor.All(ctx, &documents); err != nil {
-			return err
-		}
-		lists := make(map[int][]int64)
-		for _, d := range documents {
-			lists[d.List] = append(lists[d.List], d.N)
-		}
-		there[name] = lists
 	}
 	w.lists.check(there["lists"], w.report)
 	w.pairs.check(there["left"], w.report)
@@ -166,6 +141,28 @@ func (w *workers) verify(ctx context.Context, db *mongo.Database) error {
 		}
 	}
 	return nil
+}
+
+// numbers returns those in a collection, by list, in their order.
+func numbers(ctx context.Context, in *mongo.Collection) (map[int][]int64, error) {
+	cursor, err := in.Aggregate(ctx, mongo.Pipeline{
+		{{Key: "$unwind", Value: "$n"}},
+		{{Key: "$project", Value: bson.D{{Key: "n", Value: 1}, {Key: "list", Value: bson.D{
+			{Key: "$ifNull", Value: bson.A{"$list", "$_id"}},
+		}}}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var documents []document
+	if err := cursor.All(ctx, &documents); err != nil {
+		return nil, err
+	}
+	lists := make(map[int][]int64)
+	for _, d := range documents {
+		lists[d.List] = append(lists[d.List], d.N)
+	}
+	return lists, nil
 }
 
 // openFiles returns how many files and connections this process has open.
