@@ -62,25 +62,21 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 	return d, true, err
 }
 
-// BaseRange is a conjunction of comparisons with a version. Without any term it holds every version.
-type BaseRange []baseTerm
+// BaseRange is a conjunction of comparisons with a version, such as ">=v2.6.0" and "<v2.9.0". Without any it holds every version.
+type BaseRange []string
 
-type baseTerm struct{ op, version string }
-
-// ParseBaseRange reads terms such as ">=v2.6.0" and "<v2.9.0".
-func ParseBaseRange(terms []string) (r BaseRange, err error) {
+// ParseBaseRange takes at least one such comparison.
+func ParseBaseRange(terms []string) (BaseRange, error) {
 	for _, term := range terms {
 		version := strings.TrimLeft(term, "<>=")
-		op := term[:len(term)-len(version)]
-		if op != "<" && op != ">=" || !semver.IsValid(version) {
+		if op := strings.TrimSuffix(term, version); op != "<" && op != ">=" || !semver.IsValid(version) {
 			return nil, fmt.Errorf("base term %q: want < or >= before a version such as v2.6.0", term)
 		}
-		r = append(r, baseTerm{op, version})
 	}
-	if len(r) == 0 {
+	if len(terms) == 0 {
 		return nil, fmt.Errorf("a base needs at least one term, such as >=v2.6.0")
 	}
-	return r, nil
+	return terms, nil
 }
 
 // UnmarshalText reads the terms in a YAML file.
@@ -91,8 +87,8 @@ func (r *BaseRange) UnmarshalText(text []byte) (err error) {
 
 // Holds reports whether version satisfies all terms.
 func (r BaseRange) Holds(version string) bool {
-	for _, t := range r {
-		if (semver.Compare(version, t.version) < 0) != (t.op == "<") {
+	for _, term := range r {
+		if (semver.Compare(version, strings.TrimLeft(term, "<>=")) < 0) != strings.HasPrefix(term, "<") {
 			return false
 		}
 	}

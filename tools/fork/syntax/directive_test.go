@@ -13,7 +13,7 @@ func TestParseDirective(t *testing.T) {
 		"//fork:wrap\tcounts   calls  ":  {Verb: Wrap, Reason: "counts calls"},
 		"//fork:extend limits\r":         {Verb: Extend, Reason: "limits"},
 		"//fork:remove x.Y not used now": {Verb: Remove, Target: "x.Y", Reason: "not used now"},
-		"//fork:base  >=v2.6.0 <v2.9.0":  {Verb: Base, Range: BaseRange{{">=", "v2.6.0"}, {"<", "v2.9.0"}}},
+		"//fork:base  >=v2.6.0 <v2.9.0":  {Verb: Base, Range: BaseRange{">=v2.6.0", "<v2.9.0"}},
 	} {
 		d, ok, err := ParseDirective(line)
 		require.True(t, ok, line)
