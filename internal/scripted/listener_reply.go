@@ -27,11 +27,16 @@ func (l *Listener) answer(request int32, opcode wiremessage.OpCode, body []byte)
 			return nil, err
 		}
 	}
+	return message(request, reply), nil
+}
+
+// message returns a message with the reply to a request.
+func message(request int32, reply []byte) []byte {
 	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), request, wiremessage.OpMsg)
 	wm = wiremessage.AppendMsgFlags(wm, 0)
 	wm = wiremessage.AppendMsgSectionType(wm, wiremessage.SingleDocument)
 	wm = append(wm, reply...)
-	return bsoncore.UpdateLength(wm, idx, int32(len(wm))), nil
+	return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
 }
 
 // replyTo returns the reply to a command, or an error to close the connection.

@@ -154,10 +154,5 @@ func (c *connection) Read(context.Context) ([]byte, error) {
 	}
 	doc, err := bson.Marshal(reply)
 	require.NoError(c.t, err)
-
-	idx, wm := wiremessage.AppendHeaderStart(nil, wiremessage.NextRequestID(), 0, wiremessage.OpMsg)
-	wm = wiremessage.AppendMsgFlags(wm, 0)
-	wm = wiremessage.AppendMsgSectionType(wm, wiremessage.SingleDocument)
-	wm = append(wm, doc...)
-	return bsoncore.UpdateLength(wm, idx, int32(len(wm))), nil
+	return message(0, doc), nil
 }
