@@ -119,7 +119,8 @@ func TestClientBulkWriteResultOfAModel(t *testing.T) {
 			require.NoError(t, err, "%T", index)
 			assert.Equal(t, 1, len(res.InsertResults)+len(res.UpdateResults)+len(res.DeleteResults))
 			if update, ok := res.UpdateResults[1]; ok {
-				assert.Equal(t, ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}, update)
+				want := ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}
+				assert.Equal(t, want, update)
 			}
 
 			_, err = run(resultOf(index, 0))

@@ -265,7 +265,8 @@ var onClients = []sendingMethod{
 	{name: "Client.Watch",
 		run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
 
-	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction), silent: true, alone: true},
+	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction),
+		silent: true, alone: true},
 	{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: ending((*Session).CommitTransaction), alone: true},
 	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: ending(endSession), silent: true, alone: true},
 	{name: "Session.WithTransaction", run: insertWithTransaction, alone: true},

@@ -78,7 +78,8 @@ func TestGridFSDownloadOfAnything(t *testing.T) {
 						if err == nil && !skip && key != "length" {
 							assert.Equal(t, "abcdef", data)
 						}
-						if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+						if name == "chunk" &&
+							((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
 							assert.Error(t, err)
 						}
 					})

@@ -42,7 +42,8 @@ func TestRetryErrorOfOperations(t *testing.T) {
 			commandErr, ok := err.(CommandError)
 			require.True(t, ok, "got %T, want a CommandError", err)
 			assert.Equal(t, int32(462), commandErr.Code)
-			assert.Equal(t, "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)", strings.TrimSpace(err.Error()))
+			const text = "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)"
+			assert.Equal(t, text, strings.TrimSpace(err.Error()))
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))

@@ -15,8 +15,8 @@ func TestExecutionPace(t *testing.T) {
 	twice := &Policy{RetryReads: true, RetryWrites: true, MaxRetries: 2, FirstBackoff: 2 * BaseBackoff, Jitter: fixedJitter}
 	none := &Policy{RetryReads: true, RetryWrites: true, MaxRetries: Never, FirstBackoff: 2 * BaseBackoff, Jitter: fixedJitter}
 	for _, tt := range []verdictTest{
-		{name: "without a connection not without end until a timeout, nor without a pause", policy: twice, kind: Read, limit: Unlimited,
-			steps: []step{
+		{name: "without a connection not without end until a timeout, nor without a pause", policy: twice, kind: Read,
+			limit: Unlimited, steps: []step{
 				{readWrite, again},
 				{unestablished, pause(200 * time.Millisecond)},
 				{unestablished, pause(400 * time.Millisecond)},

@@ -25,8 +25,8 @@ func TestExecutionThrottled(t *testing.T) {
 	both := newPolicy(true, true)
 	tests := []verdictTest{
 		{name: "an attempt that was not sent backs off like one that was rejected", policy: both, kind: Write, limit: Once,
-			steps: []step{{throttled, heldBack(50)}, {overloaded, backoff(100)}, {throttled, heldBack(200)}, {throttled, heldBack(400)},
-				{throttled, heldBack(800)}, {throttled, refused(LimitReached)}}},
+			steps: []step{{throttled, heldBack(50)}, {overloaded, backoff(100)}, {throttled, heldBack(200)},
+				{throttled, heldBack(400)}, {throttled, heldBack(800)}, {throttled, refused(LimitReached)}}},
 		{name: "the reason against its retry is the true one", policy: newPolicy(false, false), kind: Write, limit: Once,
 			steps: []step{{throttled, refused(OptionOff)}}},
 		{name: "also if it is the deadline", policy: both, kind: Write, limit: Once,
@@ -67,8 +67,8 @@ func TestExecutionSpared(t *testing.T) {
 	spared := throttled
 	spared.Spared = true
 	for i, s := range []step{
-		{spared, heldBack(50)}, {overloaded, backoff(100)}, {spared, heldBack(100)}, {spared, heldBack(200)}, {spared, heldBack(400)},
-		{spared, heldBack(800)}, {spared, heldBack(200)}, {spared, refused(LimitReached)},
+		{spared, heldBack(50)}, {overloaded, backoff(100)}, {spared, heldBack(100)}, {spared, heldBack(200)},
+		{spared, heldBack(400)}, {spared, heldBack(800)}, {spared, heldBack(200)}, {spared, refused(LimitReached)},
 	} {
 		if got := execution.Failed(s.fails); got != s.want {
 			t.Errorf("step %d: %+v, want %+v", i+1, got, s.want)

@@ -29,8 +29,8 @@ const (
 const (
 	database      = "limits" // is dropped before and after
 	administrator = "limits-administrator"
-	// A rate of 50 a second with 5 saved up rejects most of a wave at first, and all of it is admitted long before an operation has used
-	// up its retries, whose backoffs add up to 1.5 seconds on average.
+	// A rate of 50 a second with 5 saved up rejects most of a wave at first, and all of it is admitted long before an operation has
+	// used up its retries, whose backoffs add up to 1.5 seconds on average.
 	perSecond, saved, wave = 50, 0.1, 10
 )
 
@@ -43,7 +43,8 @@ func TestLimitOfAServer(t *testing.T) {
 	admin := connect(t, options.Client().ApplyURI(uri).SetAppName(administrator))
 	prepare(t, admin)
 
-	var rejected, lost atomic.Int64                                                          // attempts; connections that failed, pools that were cleared, times that the server was not known
+	// Attempts that were rejected; connections that failed, pools that were cleared, and times that the server was not known.
+	var rejected, lost atomic.Int64
 	opts := options.Client().ApplyURI(uri).SetAdaptiveRetries(true).SetMaxAdaptiveRetries(5) // as the specification of 2026-03-12
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		if e.Type == event.ConnectionPoolCleared || e.Type == event.ConnectionClosed && e.Reason == event.ReasonError {
@@ -58,7 +59,8 @@ func TestLimitOfAServer(t *testing.T) {
 	opts.SetRetryMonitor(&event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
 		var failure mongo.LabeledError
 		if assert.ErrorAs(t, e.Failure, &failure) {
-			assert.True(t, failure.HasErrorLabel("SystemOverloadedError") && failure.HasErrorLabel("RetryableError"), "%v", failure)
+			assert.True(t, failure.HasErrorLabel("SystemOverloadedError"), "%v", failure)
+			assert.True(t, failure.HasErrorLabel("RetryableError"), "%v", failure)
 		}
 		rejected.Add(1)
 	}})

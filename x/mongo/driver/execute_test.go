@@ -36,6 +36,7 @@ func TestExecuteOverload(t *testing.T) {
 	read, write, command, transaction := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command,
 		(*scripted.Script).Transaction
 	overloaded, rejected, shuttingDown, ok := scripted.Overloaded(), scripted.Rejected(), scripted.ShuttingDown(), scripted.OK()
+	twice := []any{overloaded, overloaded, ok}
 
 	tests := []struct {
 		name              string
@@ -45,37 +46,41 @@ func TestExecuteOverload(t *testing.T) {
 		code              int32 // of the error returned; zero for none
 		slept             []time.Duration
 	}{
-		{name: "a read is retried until it succeeds", op: read, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
-		{name: "a write is retried until it succeeds", op: write, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
-		{name: "a command of unknown kind is retried", op: command, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
-		{name: "a command in a transaction is retried", op: transaction, replies: []any{overloaded, overloaded, ok}, slept: backoffs[:2]},
+		{name: "a read is retried until it succeeds", op: read, replies: twice, slept: backoffs[:2]},
+		{name: "a write is retried until it succeeds", op: write, replies: twice, slept: backoffs[:2]},
+		{name: "a command of unknown kind is retried", op: command, replies: twice, slept: backoffs[:2]},
+		{name: "a command in a transaction is retried", op: transaction, replies: twice, slept: backoffs[:2]},
 		{name: "five times at most", op: write, replies: scripted.Repeat(6, overloaded), code: 462, slept: backoffs},
 		{name: "retryReads off", op: read, noReads: true, replies: []any{overloaded}, code: 462},
 		{name: "retryWrites off", op: write, noWrites: true, replies: []any{overloaded}, code: 462},
 		{name: "a command of unknown kind needs retryReads", op: command, noReads: true, replies: []any{overloaded}, code: 462},
 		{name: "a command of unknown kind needs retryWrites", op: command, noWrites: true, replies: []any{overloaded}, code: 462},
-		{name: "the labels of a write concern error count", op: write, replies: []any{overloadedWriteConcern, ok}, slept: backoffs[:1]},
-		{name: "one label is not enough", op: write, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, code: 473},
+		{name: "the labels of a write concern error count", op: write, replies: []any{overloadedWriteConcern, ok},
+			slept: backoffs[:1]},
+		{name: "one label is not enough", op: write,
+			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, code: 473},
 		{name: "nor is the other", op: write, replies: []any{scripted.Failure(1, driver.ErrRetryableError)}, code: 1},
 		{name: "the limit of five holds for what follows an overload error", op: write,
 			replies: then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), code: 91, slept: backoffs[:1]},
 		{name: "other errors have no backoff but count for the next", op: write,
 			replies: []any{shuttingDown, overloaded, ok}, slept: backoffs[1:2]},
-		{name: "a broken connection counts too", op: read, replies: []any{io.ErrUnexpectedEOF, overloaded, ok}, slept: backoffs[1:2]},
+		{name: "a broken connection counts too", op: read, replies: []any{io.ErrUnexpectedEOF, overloaded, ok},
+			slept: backoffs[1:2]},
 
 		{name: "a rejected write whose retry is refused by the options is an error", op: write, noWrites: true,
 			replies: []any{rejected}, code: 462},
-		{name: "a rejected write without retries is an error", op: transaction, noWrites: true, replies: []any{rejected}, code: 462},
-		{name: "a rejected write whose retries are used up is an error", op: write, replies: scripted.Repeat(6, rejected), code: 462,
-			slept: backoffs},
+		{name: "a rejected write without retries is an error", op: transaction, noWrites: true,
+			replies: []any{rejected}, code: 462},
+		{name: "a rejected write whose retries are used up is an error", op: write,
+			replies: scripted.Repeat(6, rejected), code: 462, slept: backoffs},
 		{name: "a rejected command is an error", op: command, noReads: true, replies: []any{rejected}, code: 462},
 		{name: "the error that may have written is returned", op: write,
 			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 91, slept: backoffs[1:]},
 		{name: "of a read it is the latest, whatever it says of writes", op: read,
 			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 462, slept: backoffs[1:]},
 		{name: "also if a later one says that it has not", op: write, replies: []any{shuttingDown, rejected,
-			scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected}, code: 91,
-			slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
+			scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected},
+			code: 91, slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt

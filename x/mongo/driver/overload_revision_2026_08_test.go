@@ -63,7 +63,8 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 		{name: "no positive base backoff", maxRetries: 2,
 			replies: []any{overloadedFor(0), overloadedFor(-1), overloaded}, slept: []time.Duration{100 * ms, 200 * ms}},
 		{name: "a base backoff beyond the longest", maxRetries: 1,
-			replies: []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloaded}, slept: []time.Duration{5000 * ms}},
+			replies: []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloaded},
+			slept:   []time.Duration{5000 * ms}},
 	}
 	for _, tt := range tests {
 		tt := tt
