@@ -18,7 +18,8 @@ import (
 // otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
 var otherTypes = []any{
 	nil, "text", 1.5, true, bson.D{}, bson.D{{Key: "a", Value: 1}}, bson.A{}, bson.NewObjectID(), bson.Regex{Pattern: "a"},
-	bson.MinKey{}, bson.DateTime(1), bson.Timestamp{T: 1}, bson.Decimal128{}, bson.Binary{}, bson.Binary{Subtype: 2, Data: []byte("ab")},
+	bson.MinKey{}, bson.DateTime(1), bson.Timestamp{T: 1}, bson.Decimal128{}, bson.Binary{},
+	bson.Binary{Subtype: 2, Data: []byte("ab")},
 	int32(-1), int32(0), int32(math.MaxInt32), int64(0), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 + 1,
 }
 
