@@ -197,6 +197,8 @@ var examplesOfCalls = []example{
 			"context canceled")},
 	{"no server or connection for a retry", "a change stream's", of("watch"), nil,
 		ended(`topology.ServerSelectionError "x"`, "timeout"), ended(`mongo.CommandError "y"`, "", `detail command 91`)},
+	{"no server or connection for a retry", "a change stream's whose pool is cleared", of("watch"), nil,
+		ended(`topology.poolClearedError "x"`, ""), ended(`mongo.CommandError "y"`, "network", `detail command 0`)},
 	{"", "a find's", of("find"), nil, ended(`topology.ServerSelectionError "x"`, ""), ended(`mongo.CommandError "y"`, "",
 		"detail command 91")},
 	{"change streams, `retryReads=false` under a timeout", "only upstream retries", of("watch", "retryReads=false", "timeoutMS=300"),

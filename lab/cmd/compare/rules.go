@@ -210,19 +210,19 @@ func leavesOpen(_ trial.Plan, up, fork traces) bool {
 }
 
 func failsAlone(plan trial.Plan, up, fork traces) bool {
-	// Upstream v2.5.0 takes a rejection for a success, and makes no retries, which would meet the other faults, or those of a later call.
-	lost := up.all(func(t trial.Trace) bool { return len(t.Lost) > 0 })
-	if lost && !plan.OnlyOverloads() {
-		return false
+	// Upstream v2.5.0 takes a rejection for a success, or gives up: it makes no retries, which would meet the faults of later calls.
+	gaveUp := func(t trial.Trace, before int) bool {
+		return len(t.Lost) > 0 || slices.ContainsFunc(t.Outcomes[:before], func(o trial.Outcome) bool { return o.Refused })
 	}
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
 		// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
 		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" && strings.Contains(f.Error, ": no time for a retry: ") ||
 			!f.Unhurried() && strings.Contains(f.Error, ": interrupted during the backoff before a retry: ")
-		return !f.OK() && !timed && !(lost && !f.Unhurried()) && up.all(func(t trial.Trace) bool {
+		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 			// With a deadline upstream v2.5.0 has no limit, and uses up what goes wrong; so has the newest after code 391.
 			return i < len(t.Outcomes) && t.Outcomes[i].OK() && !t.Outcomes[i].Rejected &&
-				!t.BeyondLimit(fork[0].Limit) && t.Outcomes[i].Attempts <= f.Attempts+fork[0].Limit
+				!t.BeyondLimit(fork[0].Limit) && t.Outcomes[i].Attempts <= f.Attempts+fork[0].Limit &&
+				(plan.OnlyOverloads() && f.Unhurried() || !gaveUp(t, i))
 		})
 	})
 }

@@ -97,7 +97,7 @@ var ofCalls = []Difference{
 	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
 		When: func(i *Instant) bool { return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) }},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: func(i *Instant) bool {
-		return i.sameResult() && i.Up.says("error", `^topology\.ServerSelectionError`) && i.Fork.says("error",
+		return i.sameResult() && i.Up.says("error", `^topology\.(ServerSelection|poolCleared)Error`) && i.Fork.says("error",
 			`^mongo\.CommandError`)
 	}},
 	// It retries, or waits for a server to do so until its time is up.
