@@ -162,6 +162,12 @@ var ofCalls = []Difference{
 			(!i.Fork.ends() || i.Fork.says("is", transient+`|RetryableWriteError|`+expired) &&
 				i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`))
 	}},
+	// It sends a client bulk write again that must not be.
+	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
+		When: func(i *Instant) bool {
+			return i.Plan.Has("retryWrites=false") && some(i.Fork.All, unfit) && i.Fork.says("error", `^topology\.poolClearedError `) &&
+				some(i.Up.On, `^started bulkWrite`)
+		}},
 	// And so the command of a monitor, which has the transaction's session.
 	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
 		return some(i.Up.On, `^started count`) && i.Fork.says("is", `^`+transient+`$`) &&
