@@ -103,9 +103,9 @@ var rules = []rule{
 		return slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool { return o.Single() && o.Attempts > t.Limit+1 })
 	}},
 	{text: "a call outlives its deadline", broken: outlives},
-	{text: "a storm of connections", broken: func(_ trial.Plan, up, fork traces) bool {
+	{text: "a storm of connections", broken: func(plan trial.Plan, up, fork traces) bool {
 		opened := func(t trial.Trace) int { return t.Opened }
-		return fork.least(opened) > 100+10*up.most(opened)+fork.most(begun)
+		return !plan.Endless() && fork.least(opened) > 100+10*up.most(opened)+fork.most(begun)
 	}},
 	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {

@@ -162,7 +162,7 @@ func (i *Instant) sameCourse() bool {
 	course := func(lines []string) (rest []string) {
 		for _, line := range lines {
 			if !strings.HasPrefix(line, asideMark) {
-				rest = append(rest, re(`127\.0\.0\.1:\d+| in \S+$|`+maxTime).ReplaceAllString(line, ""))
+				rest = append(rest, re(`127\.0\.0\.1:\d+| in \S+$|"t":\d+,"i":\d+|`+maxTime).ReplaceAllString(line, ""))
 			}
 		}
 		slices.Sort(rest)
