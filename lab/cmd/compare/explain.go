@@ -28,6 +28,9 @@ func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
 				continue
 			}
 			v.reasons, apart = append(v.reasons, reason.Row), apart || reason.Apart
+			if reason.Apart && i.Strays() {
+				return verdict{finding: different, detail: "goes on, and fails: " + reason.Row + "\n" + i.String()}
+			}
 		}
 		for _, i := range open {
 			if !apart || !i.Follows() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"mongofork/lab/virtual/trial"
 )
@@ -51,15 +52,15 @@ func (p *pair) judge(plan trial.Plan) (v verdict) {
 	// The fork has two runs where something goes wrong, as it may do something else now and then.
 	o := order{Plan: plan}
 	up := p.runs(0, 1, o)
-	if v, crashed := crash(up, nil); crashed {
+	fork := p.runs(1, min(2, 1+len(plan.Faults)), o)
+	if v, crashed := crash(up, fork); crashed {
 		return v
 	}
-	fork := p.runs(1, min(2, 1+len(plan.Faults)), o)
+	if r := brokenOf(always, plan, up, fork); r != nil {
+		return verdict{finding: r.text, detail: ends(up, fork)}
+	}
 	if up.exact() && fork.exact() && up[0].Digest == fork[0].Digest {
 		return verdict{}
-	}
-	if r := brokenOf(always, plan, up, fork[:1]); r != nil {
-		return verdict{finding: r.text, detail: ends(up, fork)}
 	}
 	o.Lines = true
 	up, fork = append(p.runs(0, few, o), up...), append(p.runs(1, few, o), fork...)
@@ -96,14 +97,15 @@ func (t traces) exact() bool {
 
 // crash reports whether a run has no trace.
 func crash(up, fork traces) (v verdict, crashed bool) {
+	stays := func(t trial.Trace) bool { return strings.HasPrefix(t.Crash, stuck) }
+	for _, t := range fork {
+		if t.Crash != "" && !(stays(t) && up.any(stays)) {
+			return verdict{finding: crashes, detail: t.Crash}, true
+		}
+	}
 	crashed = up.any(func(t trial.Trace) bool { return t.Crash != "" })
 	if crashed {
 		return verdict{reasons: []string{"(upstream crashes, or does not end)"}}, true
-	}
-	for _, t := range fork {
-		if t.Crash != "" {
-			return verdict{finding: crashes, detail: t.Crash}, true
-		}
 	}
 	return v, false
 }

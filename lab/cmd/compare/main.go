@@ -52,6 +52,9 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	}
 	p := newPair(ctx, [2]string{c.Upstream, self})
 	defer p.close()
+	if t := p.drivers[0].run(order{Plan: trial.Plan{Topology: "standalone"}}); t.Crash != "" || !t.Untouched {
+		return fmt.Errorf("%s does not run untouched upstream: %s", c.Upstream, t.Crash)
+	}
 	reasons, findings, judged, inexacts := map[string]int{}, 0, 0, []uint64(nil)
 	for n := range c.Seeds {
 		plan := trial.New(c.Seed + n)

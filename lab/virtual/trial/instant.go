@@ -88,6 +88,15 @@ func (i *Instant) Follows() bool {
 		!i.Up.ends() && !i.Fork.ends() && !lacks(i.Up.Only, i.Fork) && !lacks(i.Fork.Only, i.Up)
 }
 
+// Strays reports whether a call that nothing ends early, and that has not ended yet, ends otherwise with the fork.
+func (i *Instant) Strays() bool {
+	end := func(s Side) string {
+		return endOf(s.On, "is") + endOf(s.On, "detail") + endOf(s.On, "returns")
+	}
+	return i.Call.ID > 0 && !i.Plan.Hurries(i.Call) && !i.reauthenticates() && !i.Up.ends() && !i.Fork.ends() &&
+		!some(i.Fork.On, `^error .*(`+noTimeAgain+`)`) && !(strings.HasPrefix(i.Call.Kind, "clientBulk") && len(i.Plan.Faults) > 0) && end(i.Up) != end(i.Fork)
+}
+
 // both are the lines that either driver shows until the end of the instant.
 func (i *Instant) both() []string {
 	return slices.Concat(i.Up.Before, i.Fork.Before, i.Up.All, i.Fork.All)
@@ -127,9 +136,13 @@ func (i *Instant) interrupted(more string) bool {
 	forkType, fork, _ := strings.Cut(i.Fork.end("error"), " ")
 	before, _, ok := strings.Cut(fork, noTime)
 	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
+	same := func(text string) bool { return text == before+`"` || strings.HasPrefix(text, before+": ") }
+	cancelled := i.Fork.says("is", "context canceled") && !i.Up.says("is", "context canceled")
+	if cancelled && i.Call.Cancel == 0 && i.Call.ID < monitors {
+		return false
+	}
 	return ok && len(before) > 1 && i.adds(more) &&
-		(strings.HasPrefix(up, before) && (forkType == upType || forkType == "backpressure.Interruption") ||
-			isTimeout && strings.HasPrefix(`"`+wrapped, before))
+		(same(up) && (forkType == upType || forkType == "backpressure.Interruption") || isTimeout && same(`"`+wrapped))
 }
 
 // adds reports whether the fork's error is what upstream's is, and what matches, too.

@@ -1,7 +1,9 @@
 package trial
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -70,35 +72,49 @@ var ofCalls = []Difference{
 	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
 		return i.Up.says("error",
 			`^(context\.deadlineExceededError|\*errors\.errorString) "context (deadline exceeded|canceled)"$`) &&
-			i.adds(`network|RetryableWriteError|`+transient) && strings.Contains(i.Fork.end("error"), noTime) &&
-			i.Up.end("returns") == i.Fork.end("returns") && some(i.Fork.Before, `^failed |`+unfit)
+			i.adds(`network|`+i.labels()) && strings.Contains(i.Fork.end("error"), noTime) &&
+			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.attempted(i.Fork.end("error")))
 	}},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.Up.says("returns", `Acknowledged:false`) && i.Fork.says("returns", `Acknowledged:true`) &&
-			i.Fork.says("error", noTime) && i.Fork.says("is", expired)
+		return i.hurries() && i.Up.says("returns", `Acknowledged:false`) && i.Fork.says("returns", `Acknowledged:true`) &&
+			i.Fork.says("error", noTime) && i.adds(expired+"|network|RetryableWriteError")
 	}},
 	// Its error has not the label of the attempt before.
 	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.interrupted(expired+"|RetryableWriteError") && i.sameResult()
+		return i.hurries() && i.interrupted(expired+"|RetryableWriteError") && i.sameResult()
 	}},
 	// Its indexes are those of the batch.
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
 		detail := func(s Side) string { return re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end("detail"), "$1") }
-		result := func(s Side) string { return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllString(s.end("returns"), "") }
-		return i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork)
+		result := func(s Side) string {
+			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllStringFunc(s.end("returns"), func(ids string) string { // all but as many
+				return fmt.Sprint(strings.Count(ids, " "), ids == "InsertedIDs:[]")
+			})
+		}
+		index := func(s Side) (n int) {
+			for _, one := range re(`(\d+) \d+ of `).FindAllStringSubmatch(s.end("detail"), -1) {
+				more, _ := strconv.Atoi(one[1])
+				n += more
+			}
+			return n
+		}
+		return i.hurries() && i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork) && index(i.Up) <= index(i.Fork)
 	}},
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
-		return i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
+		return i.hurries() && i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
+			re(`^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`).MatchString(i.Fork.end("is")) &&
 			i.Fork.says("error", `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime)
 	}},
 	// It starts a command without time, and has its error.
 	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
-		When: func(i *Instant) bool { return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) }},
+		When: func(i *Instant) bool {
+			return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) && !i.Fork.says("error", `^\*errors\.errorString |^context\.`)
+		}},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: func(i *Instant) bool {
 		return i.sameResult() && i.Up.says("error", `^topology\.(ServerSelection|poolCleared)Error`) && i.Fork.says("error",
-			`^mongo\.CommandError`)
+			`^mongo\.CommandError`) && i.Fork.failed("aggregate")
 	}},
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
@@ -109,7 +125,8 @@ var ofCalls = []Difference{
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
 		When: func(i *Instant) bool {
-			return i.elsewhere() && i.failures() > i.avoided() && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`)
+			return i.elsewhere() && i.failures() > i.avoided() && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`) &&
+				(!some(i.Up.Only, `autocommit: false`) || some(i.Up.Only, `startTransaction: true`))
 		}},
 
 	// So another command begins later with the fork, which needs a connection.
@@ -119,7 +136,7 @@ var ofCalls = []Difference{
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
-			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && some(i.Fork.On, found)
+			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && len(missing(i.Up.Only, i.Fork.On))+len(missing(i.Fork.Only, i.Up.On)) == 0
 		}},
 	// It connects for minPoolSize; if that fails, it checks the server at once.
 	{Row: "a new pool", Apart: true, Ends: "none", Up: found, When: func(i *Instant) bool {
@@ -133,7 +150,8 @@ var ofCalls = []Difference{
 	}},
 	// And goes on with the next statements of a write that is not ordered.
 	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return some(i.Up.Before, unmade) && some(i.Fork.Before, unmade+`.*`+labels)
+		return some(i.Up.Before, unmade) && some(i.Fork.Before, unmade+`.*`+labels) &&
+			(!some(i.Fork.On, ` no error$`) || slices.Contains(i.Fork.On, i.Up.Only[0]))
 	}},
 	{Row: establishing, Apart: true, Ends: "none", Up: down, When: func(i *Instant) bool {
 		const fails = `^\(connection closed: .*` + handshake
@@ -149,7 +167,7 @@ var ofCalls = []Difference{
 		return i.Up.says("error", `.`) && some(i.Up.All, unmade+`.* `+labels+`$`)
 	}},
 	{Row: inTxn, Kinds: transactions, Ends: "both", When: func(i *Instant) bool {
-		return i.adds(transient) && i.sameText() && i.sameResult() && i.Up.says("error", poolCleared+`|`+handshake)
+		return i.adds(transient) && i.sameText() && i.sameResult() && i.Up.says("error", `^`+unsent) && !i.commits()
 	}},
 	// It labels that of a cursor's end, too.
 	{Row: inTxn, Kinds: "tailable|findClose|watch", Ends: "both", When: func(i *Instant) bool {
@@ -159,8 +177,9 @@ var ofCalls = []Difference{
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
 		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
-			(!i.Fork.ends() || i.Fork.says("is", transient+`|RetryableWriteError|`+expired) &&
-				i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`))
+			(!i.Fork.ends() || i.notRetried() && i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`)) &&
+			!(re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.Call.Kind != within && some(i.Fork.Before, `^succeeded insert`) &&
+				some(i.Fork.On, `^started update`))
 	}},
 	// It sends a client bulk write again that must not be.
 	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
@@ -174,15 +193,16 @@ var ofCalls = []Difference{
 			i.Fork.says("error", `^mongo\.CommandError " ?connection pool for \S+`+poolCleared)
 	}},
 	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: func(i *Instant) bool {
-		return !i.Plan.Has("retryWrites=false") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
-			i.Up.says("error", `^`+unsent)
+		return !i.Plan.Has("retryWrites=false") && !i.Plan.Has("w=0") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
+			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
 	}},
 
 	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
 			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
-				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) || some(i.Fork.On, `^is (`+expired+`)`)) ||
+				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) ||
+					some(i.Fork.On, `^is (`+expired+`)`) && !some(i.Up.On, `^returns .* no error$`)) ||
 				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `) ||
 				// upstream's next batch needs the connection, or is under way when something happens to all
 				i.Plan.faulty(func(f Fault) bool {
@@ -208,7 +228,8 @@ var ofCalls = []Difference{
 		up, more := strings.CutPrefix(i.Up.end("error"), exception)
 		fork, ok := strings.CutPrefix(i.Fork.end("error"), exception+"write concern error: ")
 		result := func(s Side) string { return re(`, (an|no) error$`).ReplaceAllString(s.end("returns"), "") }
-		return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) && result(i.Up) == result(i.Fork)
+		return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) && result(i.Up) == result(i.Fork) &&
+			i.adds("network|timeout|RetryableWriteError")
 	}},
 	// It panics, or takes it for an answer.
 	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Kinds: anyCall, Ends: "fork|both",
@@ -225,12 +246,55 @@ var ofCalls = []Difference{
 	{Row: "reauthentication (code 391)", Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
 		return i.reauthenticates() && i.Up.says("error", `^\*fmt\.wrapError "error reauthenticating: `) &&
 			i.Fork.says("error", `^mongo\.`) && i.Up.end("returns") == i.Fork.end("returns") &&
-			count(slices.Concat(i.Fork.Before, i.Fork.All), `^failed `) > 1
+			count(slices.Concat(i.Fork.Before, i.Fork.All), `^failed `) > 1 &&
+			i.attempted(i.Fork.end("error"))
 	}},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,
 		When: func(i *Instant) bool { return len(i.Up.Only) == 0 && len(i.Fork.Only) == 1 && len(i.Fork.rest()) == 1 }},
+}
+
+// commits reports whether all that a transaction does has succeeded, so that what ends with an error is its commit.
+func (i *Instant) commits() bool {
+	return i.Call.Kind == "commitAgain" || i.Call.Kind != "abortedTransaction" && some(i.Fork.Before, `^succeeded update`)
+}
+
+// notRetried reports whether the fork had to return that the pool was cleared: in a transaction, without time, or after the one retry of
+// a write.
+func (i *Instant) notRetried() bool {
+	switch {
+	case i.hurries() && i.Fork.says("is", expired):
+		return true
+	case re(`^(` + transactions + `)$`).MatchString(i.Call.Kind):
+		return i.Fork.says("is", transient) && !i.commits() || i.Fork.says("is", unknown) && i.commits()
+	}
+	return i.Fork.says("is", `RetryableWriteError`) && re(`^(`+writes+`)$`).MatchString(i.Call.Kind) &&
+		count(slices.Concat(i.Fork.Before, i.Fork.All), unfit+`|^failed `) > 1
+}
+
+// labels are those that errors of such a call may have.
+func (i *Instant) labels() string {
+	switch {
+	case re(`^(` + transactions + `)$`).MatchString(i.Call.Kind):
+		return `RetryableWriteError|` + transient
+	case re(`^(` + writes + `)$`).MatchString(i.Call.Kind):
+		return `RetryableWriteError`
+	}
+	return `network`
+}
+
+// attempted reports whether a command has failed with the text.
+func (i *Instant) attempted(text string) bool {
+	text, _, _ = strings.Cut(strings.Trim(re(`".*"`).FindString(text), `" `), noTime)
+	return slices.ContainsFunc(slices.Concat(i.Fork.Before, i.Fork.All), func(line string) bool {
+		return strings.HasPrefix(line, "failed ") && strings.Contains(line, text)
+	})
+}
+
+// missing are the lines that others have not.
+func missing(lines, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
 }
 
 // failed reports whether the call's error is that with which a command of it has failed.
@@ -249,12 +313,14 @@ func (i *Instant) reauthenticates() bool {
 
 // failures returns how many commands of the call have failed before with upstream, be it by a write concern error.
 func (i *Instant) failures() (n int) {
-	for _, f := range i.Plan.Faults {
-		if f.What == Concern {
-			n += count(i.Up.Before, `^succeeded `+f.On)
-		}
+	name := re(`^(?:\S+ sees|started) (\w+)`).FindStringSubmatch(slices.Concat(i.Up.Only, i.Fork.Only)[0])
+	if name == nil {
+		return 0
 	}
-	return n + count(i.Up.Before, `^failed `)
+	if i.Plan.failsConcern(name[1]) {
+		n += count(i.Up.Before, `^succeeded `+name[1]+`\b`)
+	}
+	return n + count(i.Up.Before, `^failed `+name[1]+`\b`)
 }
 
 // avoided returns how many routers upstream avoids: a change stream none.
@@ -270,7 +336,7 @@ func (i *Instant) elsewhere() bool {
 	other := func(only, on []string) bool {
 		return !slices.ContainsFunc(only, func(line string) bool {
 			_, seen, _ := strings.Cut(line, " ")
-			return !slices.ContainsFunc(on, func(line string) bool { return strings.HasSuffix(line, seen) })
+			return !slices.ContainsFunc(on, func(other string) bool { return strings.HasSuffix(other, seen) && other != line })
 		})
 	}
 	return i.Plan.Topology == "sharded:2" && other(i.Up.Only, i.Fork.On) && other(i.Fork.Only, i.Up.On)

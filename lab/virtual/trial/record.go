@@ -79,7 +79,7 @@ var masks = []struct {
 	what *regexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`\[-?\d+\]`), "[#]"},
+	{regexp.MustCompile(`:(\d+)\[-?\d+\]`), ":$1[#]"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+->`), "client->"},
 	{regexp.MustCompile(`Average RTT: \d+`), "Average RTT"},
 	{regexp.MustCompile(`0x[0-9a-f]+`), "0x"},

@@ -14,12 +14,13 @@ var ofTransactions = []Difference{
 	// It retries a command of a transaction that was in the wait queue.
 	{Row: clearedPool, Apart: true, Kinds: transactions, Ends: "none", Up: `^(started|\S+ sees) (insert|update)`, Fork: aborts,
 		When: func(i *Instant) bool {
-			return some(i.Fork.Before, unfit) && (some(i.Fork.On, aborts) || some(i.Fork.On, `^error .*`+poolCleared))
+			return (count(i.Fork.Before, unfit) > 1 || some(i.Fork.Before, `^succeeded insert`)) && (some(i.Fork.On, aborts) || some(i.Fork.On, `^error .*`+poolCleared))
 		}},
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
-		return i.Fork.says("error", noTimeAgain) && (i.hurries() || some(i.Up.Before, `^started insert`)) ||
-			!i.Fork.ends() && (some(i.Up.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS")) &&
+		return i.Fork.says("error", noTimeAgain) && i.limited() ||
+			!i.Fork.ends() && (!some(i.Up.Only, aborts) || some(i.Fork.On, aborts)) &&
+				(some(i.Up.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS")) &&
 				some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`)
 	}},
 	// It begins again without time, and has its error.
@@ -34,7 +35,9 @@ var ofTransactions = []Difference{
 			(some(i.Fork.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS"))
 	}},
 	// The operation that a server sees at one time begins at another.
-	{Row: between, Kinds: within, Ends: "none", Up: begins, Fork: begins, But: maxTime},
+	{Row: between, Kinds: within, Ends: "none", Up: begins, Fork: begins, But: maxTime, When: func(i *Instant) bool {
+		return count(i.Up.Only, maxTime) == count(i.Fork.Only, maxTime)
+	}},
 	// It begins again.
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "fork", Up: begins, When: func(i *Instant) bool {
 		return i.overTime() && i.Fork.says("is", `context deadline exceeded.*`+transient)
@@ -55,7 +58,7 @@ var ofTransactions = []Difference{
 	}},
 	// Which lets the fork's be retried more than once.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "up", Fork: endsTxn, When: func(i *Instant) bool {
-		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`)
+		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`) && !i.Up.says("error", "MaxTimeMSExpired")
 	}},
 	// And ends them.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none|fork", Fork: `^failed (abort|commit)Transaction.*context deadline exceeded`,
@@ -88,7 +91,14 @@ var ofTransactions = []Difference{
 
 	// It stays pinned, and so needs no other connection.
 	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none", Up: aborts, Fork: aborts, When: func(i *Instant) bool {
-		return i.routed() && some(i.Fork.Before, aborts) &&
+		seen := func(lines []string) string {
+			n := slices.IndexFunc(lines, re(` sees abortTransaction`).MatchString)
+			if n < 0 {
+				return ""
+			}
+			return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(lines[n], "")
+		}
+		return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" || seen(i.Up.On) == seen(i.Fork.On)) &&
 			(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
 	}},
 	// After a commit that was never sent, its abort has a commit's label.
@@ -110,17 +120,18 @@ var ofCommits = []Difference{
 	// It commits again at once.
 	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
 		When: func(i *Instant) bool {
-			return i.unknown() && (i.Fork.says("error", noTimeAgain) || some(i.Fork.On, `^started commitTransaction`))
+			return i.unknown() && i.sameConcern() && (i.Fork.says("error", noTimeAgain) && i.Fork.says("is", unknown) && i.limited() || some(i.Fork.On, `^started commitTransaction`))
 		}},
 	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
 		When: func(i *Instant) bool {
-			return i.unknown() && some(i.Fork.On, `^started commitTransaction|^error `+unsent)
+			return i.unknown() && i.sameConcern() && (some(i.Fork.On, `^started commitTransaction`) ||
+				some(i.Fork.On, `^error `+unsent) && some(i.Fork.On, `^is .*`+unknown))
 		}},
 	// It sends the third at once.
 	{Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Kinds: transactions, Ends: "none", Up: endsTxn,
 		Fork: endsTxn, When: func(i *Instant) bool {
-			return i.hurries() && (i.unknown() || some(i.both(), `^failed abortTransaction`)) &&
-				some(i.Fork.On, `^started (commit|abort)Transaction|^error`)
+			return i.hurries() && i.sameConcern() && (i.unknown() || some(i.both(), `^failed abortTransaction`)) &&
+				(some(i.Fork.On, `^started (commit|abort)Transaction`) || some(i.Fork.On, `^is .*(`+expired+`)`))
 		}},
 	// It aborts it, by EndSession or because the application says so.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork|both", Up: `^succeeded abort|` + aborts, When: func(i *Instant) bool {
@@ -146,7 +157,7 @@ var ofCommits = []Difference{
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: func(i *Instant) bool {
 		return i.Plan.failsConcern("commitTransaction") && (!i.Up.ends() || i.Up.says("error", noServer)) &&
-			(!i.Fork.ends() || i.Fork.says("is", unknown))
+			(!i.Fork.ends() || i.Fork.says("is", unknown)) && (i.Up.ends() || i.hurries() || !some(i.Up.On, ` no error$`))
 	}},
 	// It ends, or begins again, where the fork commits again.
 	{Row: thatError, Apart: true, Kinds: within, Ends: "none|up", Up: begins, Fork: `^started commitTransaction`,
@@ -154,20 +165,21 @@ var ofCommits = []Difference{
 			retried := i.Up.says("is", `RetryableWriteError`) && some(i.Up.Before,
 				`^failed commitTransaction.*RetryableWriteError`)
 			return (!i.Up.ends() || (i.Up.says("error", `^`+unsent) || retried) && !i.Up.says("is", unknown)) &&
-				some(i.Fork.Before, `^started commitTransaction`)
+				some(i.Fork.Before, `^started commitTransaction`) && !re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
 		return i.adds(unknown) && i.sameText() && i.sameResult() &&
-			(i.Up.says("error", `^`+unsent) || some(i.both(), `^failed commitTransaction`))
+			(i.Up.says("error", `^`+unsent) || some(i.both(), `^failed commitTransaction`) && i.Up.says("is", "RetryableWriteError")) &&
+			!i.Up.says("is", transient)
 	}},
 	// And that there was no time for it.
 	{Row: thatError, Kinds: committing, Ends: "both", When: func(i *Instant) bool {
-		return i.interrupted(expired+`|`+unknown) && i.Up.end("returns") == i.Fork.end("returns") &&
+		return i.interrupted(expired+`|`+unknown) && !i.Up.says("is", transient) && i.Up.end("returns") == i.Fork.end("returns") &&
 			some(i.Fork.Before, `^failed commitTransaction`)
 	}},
 	// It stays pinned, and so needs no other connection.
 	{Row: unpinned, Apart: true, Kinds: transactions, Ends: "none", Up: commits, Fork: commits, When: func(i *Instant) bool {
-		return i.routed() && (i.unknown() || i.Call.Kind == "commitAgain") && some(i.Fork.On, commits)
+		return i.routed() && i.sameConcern() && (i.unknown() || i.Call.Kind == "commitAgain") && some(i.Fork.On, commits)
 	}},
 	// And the next call that connection, which the fork closes once it has been idle.
 	{Row: unpinned, Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
@@ -177,6 +189,34 @@ var ofCommits = []Difference{
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,
 		Fork: commitSeen + `.*writeConcern: \{` + majority + `\}.* maxTimeMS: `,
 		When: func(i *Instant) bool { return i.Plan.timeout() > 0 }},
+}
+
+// sameConcern reports whether the fork's next commit is for the majority if upstream's is.
+func (i *Instant) sameConcern() bool {
+	next := func(s Side) string {
+		n := slices.IndexFunc(s.On, re(commitSeen).MatchString)
+		if n < 0 {
+			return ""
+		}
+		return s.On[n]
+	}
+	up, fork := next(i.Up), next(i.Fork)
+	return fork == "" || !strings.Contains(up, majority) || strings.Contains(fork, majority)
+}
+
+// last returns the last line until the end of the instant that matches.
+func last(s Side, pattern string) (found string) {
+	for _, line := range slices.Concat(s.Before, s.All) {
+		if re(pattern).MatchString(line) {
+			found = line
+		}
+	}
+	return found
+}
+
+// limited reports whether WithTransaction may have no time.
+func (i *Instant) limited() bool {
+	return i.hurries() || i.At+time.Second >= i.Start+transactionsAtMost
 }
 
 // unknown reports whether a commit has ended of which it is not known whether it took place.
@@ -189,4 +229,4 @@ func (i *Instant) unknown() bool {
 func (i *Instant) routed() bool { return i.Plan.Topology == "sharded:2" || i.Plan.Proxied() }
 
 // overTime reports whether the client's Timeout may be over.
-func (i *Instant) overTime() bool { return i.Plan.timeout() > 0 && i.At >= i.Plan.timeout() }
+func (i *Instant) overTime() bool { return i.Plan.timeout() > 0 && i.At >= i.Start+i.Plan.timeout() }

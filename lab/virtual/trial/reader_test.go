@@ -1,0 +1,13 @@
+package trial
+
+import "testing"
+
+func TestWideMask(t *testing.T) {
+	const text = "returns &{InsertedIDs:[10] Acknowledged:true}, no error"
+	if got := masked(text); got != text {
+		t.Error(got)
+	}
+	if masked("connection(127.0.0.1:27017[-12]) x") != masked("connection(127.0.0.1:27017[7]) x") {
+		t.Error("numbers of connections")
+	}
+}
