@@ -107,13 +107,13 @@ func (bw *bulkWrite) note(err error) error {
 	return err
 }
 
-// execute executes the bulk write.
+// execute executes the bulk write. Another error than the exception of its batches is the last one's alone.
 //
 //fork:wrap an interrupted write tells the context's error as well
 func (bw *bulkWrite) execute(ctx context.Context) error {
 	retErr := bw.upstreamExecute(ctx)
-	if retErr != nil && bw.interruption != nil {
-		retErr = bw.interruption.Around(retErr)
+	if exception, ok := retErr.(BulkWriteException); ok && bw.interruption != nil {
+		retErr = bw.interruption.Around(exception)
 	}
 	return retErr
 }

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -111,6 +112,19 @@ func TestInterruptedBulkWrite(t *testing.T) {
 	assert.Equal(t, 1, exception.WriteErrors[0].Index)
 	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
 	assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, exception.Labels)
+}
+
+// TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
+func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
+	ctx := scripted.NewContext()
+	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
+	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
+	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	s.Finish()
+
+	require.Error(t, err)
+	assert.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), err.Error())
 }
 
 // TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.

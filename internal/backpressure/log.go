@@ -135,8 +135,14 @@ func addServer(keys *logger.KeyValues, server address.Address) {
 	}
 }
 
+// closed is how a connection names itself that has been closed meanwhile, by the command of a monitor that unpinned it. It has no numbers.
+const closed = "<closed>"
+
 // addConnection adds the keys of a connection.
 func addConnection(keys *logger.KeyValues, conn *mnet.Connection) {
+	if conn.ID() == closed {
+		return
+	}
 	keys.Add(logger.KeyDriverConnectionID, conn.DriverConnectionID())
 	if id := conn.ServerConnectionID(); id != nil {
 		keys.Add(logger.KeyServerConnectionID, *id)

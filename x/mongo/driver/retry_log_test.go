@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // logSink keeps the lines that are logged, each as its level, message and keys.
@@ -158,6 +160,19 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 			assert.False(t, has, "there was no connection")
 		})
 	}
+}
+
+// closedConnection is that of the topology once the command of a monitor has unpinned it: its numbers are gone.
+type closedConnection struct{ mnet.Describer }
+
+func (closedConnection) ID() string { return "<closed>" }
+
+func TestRetryLogOfAClosedConnection(t *testing.T) {
+	s := scripted.New(t)
+	sink := logTo(t, s, logger.LevelInfo)
+	s.Policy.LogDecision(&event.RetryDecidedEvent{Failure: errors.New("x")}, &mnet.Connection{Describer: closedConnection{}})
+	require.Len(t, sink.keys, 1)
+	assert.Equal(t, "Command retry refused", sink.keys[0]["message"])
 }
 
 // manualClock is a clock that the test sets.
