@@ -30,7 +30,7 @@ func TestFeatureRules(t *testing.T) {
 	}
 	overloaded := func(err string) trial.Trace {
 		trace := outcome("insertOne", err)
-		trace.Outcomes[0].Overloaded = true
+		trace.Outcomes[0].Overloaded, trace.Outcomes[0].Refused = true, true
 		return trace
 	}
 	rejected := func(attempts int, took time.Duration) trial.Trace {
@@ -90,7 +90,7 @@ func TestFeatureRules(t *testing.T) {
 		plan           trial.Plan
 		up, fork, good trial.Trace
 	}{
-		"a call panics": {trial.Plan{}, panicked, panicked, outcome("find", "x")},
+		"a call panics that does not with upstream": {trial.Plan{}, good, panicked, good},
 		"far more processor time than upstream's": {trial.Plan{}, busy(time.Millisecond), busy(time.Second),
 			busy(200 * time.Millisecond)},
 		"the command of a monitor changes the result of its call": {asks, outcome("insertMany", "x"), outcome("insertMany", "y"),

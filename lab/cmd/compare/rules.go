@@ -73,7 +73,9 @@ const (
 
 // always are rules that the fork has to keep under any plan, whatever upstream does.
 var always = []rule{
-	{text: "a call panics", often: func(_ int, o trial.Outcome, _ traces) bool { return o.Panicked }},
+	{text: "a call panics that does not with upstream", often: func(i int, o trial.Outcome, up traces) bool {
+		return o.Panicked && !up.any(func(t trial.Trace) bool { return i < len(t.Outcomes) && t.Outcomes[i].Panicked })
+	}},
 	{text: "far more processor time than upstream's", broken: func(plan trial.Plan, up, fork traces) bool {
 		busy := func(t trial.Trace) int { return int(t.Busy) }
 		return !plan.Endless() && fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
@@ -170,7 +172,7 @@ var features = []rule{
 	{text: "the error does not say that the server is overloaded",
 		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") },
 		often: func(_ int, o trial.Outcome, _ traces) bool {
-			return o.Shed() && !strings.Contains(o.Error, "SystemOverloadedError") &&
+			return o.Shed() && o.Refused && !strings.Contains(o.Error, "SystemOverloadedError") &&
 				!strings.Contains(o.Error, "the write concern fails")
 		}},
 	{text: "a call succeeds whose last attempt was rejected",

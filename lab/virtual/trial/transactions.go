@@ -131,12 +131,14 @@ var ofCommits = []Difference{
 	{Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Kinds: transactions, Ends: "none", Up: endsTxn,
 		Fork: endsTxn, When: func(i *Instant) bool {
 			return i.hurries() && i.sameConcern() && (i.unknown() || some(i.both(), `^failed abortTransaction`)) &&
-				(some(i.Fork.On, `^started (commit|abort)Transaction`) || some(i.Fork.On, `^is .*(`+expired+`)`))
+				(some(i.Fork.On, `^started (commit|abort)Transaction`) ||
+					some(i.Fork.On, `^is .*(`+expired+`)|^\(no connection: timeout`))
 		}},
 	// It aborts it, by EndSession or because the application says so.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork|both", Up: `^succeeded abort|` + aborts, When: func(i *Instant) bool {
 		return i.Fork.says("is", `^timeout.*`+unknown) &&
-			(some(i.Up.On, aborts) || i.Call.Again == "abort" && endOf(i.Up.On, "error") == i.Fork.end("error"))
+			(some(i.Up.On, aborts) || (i.Call.Again == "abort" || some(i.Up.On, `^\(no connection: timeout`)) &&
+				endOf(i.Up.On, "error") == i.Fork.end("error"))
 	}},
 	{Row: wasSent, Apart: true, Kinds: "abortAgain", Ends: "fork", Up: aborts, When: func(i *Instant) bool {
 		return i.Fork.says("error", "after calling commitTransaction")
