@@ -107,8 +107,6 @@ var wide = []example{
 		l("127.0.0.1:27017 sees abortTransaction: 1, txnNumber: 1"), l("127.0.0.1:27018 sees abortTransaction: 1, txnNumber: 2", next, aborts)},
 	{"", "write no connection: updateMany", of("updateMany"), nil,
 		ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
-	{"", "write no connection: transaction-less RetryableWrite w=0", of("insertOne", "w=0"), nil,
-		ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
 	{"", "no server for a retry: watch, any", of("watch"), nil,
 		ended(`topology.ServerSelectionError "x"`, "timeout"), ended(`mongo.CommandError "y"`, "NoWritesPerformed, TransientTransactionError", `detail command 91`)},
 	{"", "wasSent: fork alone ends while upstream succeeds", failing(concern, of("transaction")), l("succeeded commitTransaction"),

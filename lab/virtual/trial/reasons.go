@@ -193,7 +193,7 @@ var ofCalls = []Difference{
 			i.Fork.says("error", `^mongo\.CommandError " ?connection pool for \S+`+poolCleared)
 	}},
 	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: func(i *Instant) bool {
-		return !i.Plan.Has("retryWrites=false") && !i.Plan.Has("w=0") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
+		return !i.Plan.Has("retryWrites=false") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
 			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
 	}},
 
