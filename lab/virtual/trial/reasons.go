@@ -260,8 +260,8 @@ func (i *Instant) commits() bool {
 	return i.Call.Kind == "commitAgain" || i.Call.Kind != "abortedTransaction" && some(i.Fork.Before, `^succeeded update`)
 }
 
-// notRetried reports whether the fork had to return that the pool was cleared: in a transaction, without time, or after the one retry of
-// a write.
+// notRetried reports whether the fork had to return that the pool was cleared: in a transaction, without time, after the one retry of
+// a write, or as it is not acknowledged.
 func (i *Instant) notRetried() bool {
 	switch {
 	case i.hurries() && i.Fork.says("is", expired):
@@ -270,7 +270,7 @@ func (i *Instant) notRetried() bool {
 		return i.Fork.says("is", transient) && !i.commits() || i.Fork.says("is", unknown) && i.commits()
 	}
 	return i.Fork.says("is", `RetryableWriteError`) && re(`^(`+writes+`)$`).MatchString(i.Call.Kind) &&
-		count(slices.Concat(i.Fork.Before, i.Fork.All), unfit+`|^failed `) > 1
+		(i.Plan.Has("w=0") || count(slices.Concat(i.Fork.Before, i.Fork.All), unfit+`|^failed `) > 1)
 }
 
 // labels are those that errors of such a call may have.
