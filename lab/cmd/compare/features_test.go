@@ -30,7 +30,7 @@ func TestFeatureRules(t *testing.T) {
 	}
 	overloaded := func(err string) trial.Trace {
 		trace := outcome("insertOne", err)
-		trace.Outcomes[0].Overloaded, trace.Outcomes[0].Refused = true, true
+		trace.Outcomes[0].Overloaded, trace.Outcomes[0].Refused, trace.Outcomes[0].Attempts = true, true, 1
 		return trace
 	}
 	rejected := func(attempts int, took time.Duration) trial.Trace {
@@ -77,6 +77,9 @@ func TestFeatureRules(t *testing.T) {
 	unpaired, held := with(func(t *trial.Trace) { t.Unpaired = 1 }), with(func(t *trial.Trace) { t.Held = 1 })
 	early, unstarted := with(func(t *trial.Trace) { t.Early = 1 }), with(func(t *trial.Trace) { t.Unstarted = 1 })
 	lostAlone, twiceAlone := with(func(t *trial.Trace) { t.Lost = []int{1} }), with(func(t *trial.Trace) { t.Twice = []int{1} })
+	unannounced := with(func(t *trial.Trace) { t.Unannounced = 1 })
+	off := rejects
+	off.Options = []string{"retryWrites=false"}
 	changed := with(func(t *trial.Trace) { t.Changed = 1 })
 	givenUp := func(err string) trial.Trace {
 		return having(func(o *trial.Outcome) { o.Error, o.Overloaded, o.Cancel, o.End = err, true, time.Second, time.Second })
@@ -100,7 +103,7 @@ func TestFeatureRules(t *testing.T) {
 		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
 			overloaded("x SystemOverloadedError")},
 		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
-			rejected(6, 1550*time.Millisecond)},
+			rejected(6, 1700*time.Millisecond)},
 		"a call that was given up does not say so":                {rejects, good, givenUp("x"), givenUp("x: context canceled")},
 		"an acknowledged write is lost that is not with upstream": {trial.Plan{}, good, lostAlone, good},
 		"a write took place twice that does not with upstream":    {trial.Plan{}, good, twiceAlone, good},
@@ -111,15 +114,24 @@ func TestFeatureRules(t *testing.T) {
 		"closing a cursor keeps its caller waiting": {trial.Plan{}, reads(0), reads(5 * time.Millisecond),
 			reads(time.Millisecond)},
 		"a call succeeds whose last attempt was rejected": {trial.Plan{}, good,
-			having(func(o *trial.Outcome) { o.Refused = true }),
-			having(func(o *trial.Outcome) { o.Refused, o.Error = true, "x" })},
+			having(func(o *trial.Outcome) { o.Refused, o.Attempts = true, 1 }),
+			having(func(o *trial.Outcome) { o.Refused, o.Attempts, o.Error = true, 1, "x" })},
 		"a command's event has not exactly one counterpart": {trial.Plan{}, good, unpaired, good},
 		"a connection is not returned":                      {trial.Plan{}, good, held, good},
+		"a handshake does not announce backpressure":        {trial.Plan{}, good, unannounced, good},
+		"a command that was rejected is not sent again": {rejects, good,
+			having(func(o *trial.Outcome) { o.Kind, o.Refused, o.Error = "find", true, "x" }),
+			having(func(o *trial.Outcome) { o.Kind, o.Refused, o.Error, o.Attempts = "find", true, "x", 1 })},
+		"a retry though the option is off": {off, good, again(2), again(1)},
+		"a write that was not sent does not say that it may be retried": {trial.Plan{}, good,
+			outcome("insertOne", "during connection handshake: x network"),
+			outcome("insertOne", "during connection handshake: x network, RetryableWriteError")},
+		"backoffs vary too little": {rejects, good, rejected(6, 1550*time.Millisecond), rejected(6, 1700*time.Millisecond)},
 		"a read returns what is not there": {trial.Plan{}, good,
 			having(func(o *trial.Outcome) { o.Wrong = true }), good},
 		"a pool is cleared for an overload": {refuses, outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
-			rejected(6, 1550*time.Millisecond)},
+			rejected(6, 1700*time.Millisecond)},
 		"a retry goes to the overloaded router again":                {oneRouter, outcome("insertOne", ""), again(3), again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
@@ -140,9 +152,13 @@ func TestFeatureRules(t *testing.T) {
 		backoff, took time.Duration
 		broken        bool
 	}{{100, 22, false}, {100, 30, true}, {100, 14, true}, {200, 28, false}, {200, 20, true}, {200, 38, true}} {
-		trace := lasts("withTransaction", tt.took*time.Millisecond)
-		trace.Backoff = tt.backoff * time.Millisecond
-		rule := brokenOf(all, conflicts, traces{trace}, slices.Repeat(traces{trace}, runs))
+		var some traces
+		for n := range runs {
+			trace := lasts("withTransaction", (tt.took+time.Duration(n%3-1)*3)*time.Millisecond)
+			trace.Backoff = tt.backoff * time.Millisecond
+			some = append(some, trace)
+		}
+		rule := brokenOf(all, conflicts, some[:1], some)
 		assert.Equal(t, tt.broken, rule != nil, "%+v", tt)
 	}
 	assert.Nil(t, brokenOf(all, twice, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry does not do")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -89,6 +90,7 @@ var always = []rule{
 	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
 	// Upstream keeps that of a cursor whose reply has a write concern error.
 	{text: "a connection is not returned", broken: more(func(t trial.Trace) int { return t.Held })},
+	{text: "a handshake does not announce backpressure", run: func(t trial.Trace) bool { return t.Unannounced > 0 }},
 	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		run: func(t trial.Trace) bool { return t.Changed > 0 }},
 }
@@ -144,16 +146,41 @@ var features = []rule{
 			return (o.Reads() || plan.Refuses() && o.Single()) && o.Unhurried() && !o.OK()
 		})
 	}},
-	{text: "a pool is cleared for an overload", of: trial.Plan.Refuses, run: func(t trial.Trace) bool { return t.Cleared > 0 }},
-	{text: "fewer retries than the limit allows", of: trial.Plan.Rejects, broken: func(_ trial.Plan, _, fork traces) bool {
-		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Shed() && o.Attempts <= fork[0].Limit })
+	{text: "a pool is cleared for an overload", of: func(p trial.Plan) bool { return p.Refuses() || p.Rejects() },
+		run: func(t trial.Trace) bool { return t.Cleared > 0 }},
+	{text: "fewer retries than the limit allows", of: trial.Plan.RejectsAny, broken: func(plan trial.Plan, _, fork traces) bool {
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Shed() && !plan.Off(o.Call) && o.Attempts <= fork[0].Limit })
 	}},
+	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, broken: func(_ trial.Plan, _, fork traces) bool {
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Refused && o.Unhurried() && o.Attempts <= fork[0].Limit })
+	}},
+	{text: "a retry though the option is off", of: trial.Plan.OnlyOverloads, broken: func(plan trial.Plan, _, fork traces) bool {
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Single() && plan.Off(o.Call) && o.Attempts > 1 })
+	}},
+	{text: "a write that was not sent does not say that it may be retried", broken: func(plan trial.Plan, _, fork traces) bool {
+		unsent := regexp.MustCompile(`(during connection handshake|was cleared because).*network`)
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return o.Retryable() && !plan.Off(o.Call) && unsent.MatchString(o.Error) && !strings.Contains(o.Error, "RetryableWriteError")
+		})
+	}},
+	{text: "backoffs vary too little", of: func(p trial.Plan) bool { return p.Rejects() || p.Conflicts() > 0 },
+		broken: func(plan trial.Plan, _, fork traces) bool {
+			n, squares := fork.spread(plan.Conflicts()) // of which each is 1 on the average
+			switch {
+			case len(fork) < runs:
+				return squares < 0.02*float64(n)
+			case n < 3*runs || plan.Conflicts() > 0:
+				return n >= runs && squares < 0.1*float64(n)
+			default:
+				return squares < 0.35*float64(n)
+			}
+		}},
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, often: func(_ int, o trial.Outcome, _ traces) bool {
 		return o.Single() && o.Overloaded && !o.OK() && o.Deadline > 0 && o.End >= o.Start+o.Deadline
 	}},
 	{text: "a retry goes to the overloaded router again", of: trial.Plan.OneRouter, broken: func(plan trial.Plan, _, fork traces) bool {
 		return fork.inACall(1, func(_ int, o trial.Outcome) bool {
-			aborts := o.Kind == "abortedTransaction" && plan.Faults[0].On == "abortTransaction"
+			aborts := o.Kind == "abortedTransaction" && plan.Faults[0].On != "update" && plan.Batch == 0
 			return (o.Single() || aborts) && o.Attempts > 2
 		})
 	}},
@@ -172,7 +199,7 @@ var features = []rule{
 	{text: "the error does not say that the server is overloaded",
 		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") },
 		often: func(_ int, o trial.Outcome, _ traces) bool {
-			return o.Shed() && o.Refused && !strings.Contains(o.Error, "SystemOverloadedError") &&
+			return o.Single() && o.Overloaded && o.Refused && !o.OK() && !strings.Contains(o.Error, "SystemOverloadedError") &&
 				!strings.Contains(o.Error, "the write concern fails")
 		}},
 	{text: "a call succeeds whose last attempt was rejected",
@@ -274,4 +301,18 @@ func (t traces) backoffs(conflicts int) float64 {
 		return 0
 	}
 	return sum / math.Sqrt(variance)
+}
+
+// spread returns how many calls, or transactions, had all backoffs, and the sum of the squares of by how many standard deviations each was
+// too long.
+func (t traces) spread(conflicts int) (n int, squares float64) {
+	for _, one := range t {
+		for _, o := range one.Outcomes {
+			one.Outcomes = []trial.Outcome{o}
+			if z := (traces{one}).backoffs(conflicts); z != 0 {
+				n, squares = n+1, squares+z*z
+			}
+		}
+	}
+	return n, squares
 }

@@ -224,7 +224,8 @@ func (s source) routers(p *Plan) {
 	kind := pick(s, "findOne", "insertOne", "updateOne", "abortedTransaction", "abortedTransaction")
 	s.calls(p, 1, 2+s.IntN(3), kind)
 	commands := kinds[kind].commands
-	f := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: commands[len(commands)-1], Nth: 1, Times: 1000, Host: 1}
+	f := Fault{What: Reject, Code: pick[int32](s, 462, 463), On: pick(s, commands[0], commands[len(commands)-1]), Nth: 1,
+		Times: 1000, Host: 1}
 	if s.chance(3) {
 		f.What, f.Code = Error, pick[int32](s, 6, 262)
 	}

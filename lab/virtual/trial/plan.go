@@ -157,8 +157,11 @@ func (p Plan) failsConcern(command string) bool {
 }
 
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
-func (p Plan) Rejects() bool {
-	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
+func (p Plan) Rejects() bool { return !p.Has("retry") && p.RejectsAny() }
+
+// RejectsAny is Rejects, with any options of retries.
+func (p Plan) RejectsAny() bool {
+	return !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
 		return f.What != Reject || f.Code == interrupted || establishes(f.On)
 	})
 }
@@ -180,6 +183,27 @@ func (p Plan) Conflicts() int {
 		return f.Times
 	}
 	return 0
+}
+
+// KeepsRetrying reports whether nothing but the limit ends the retries of a command that is rejected.
+func (p Plan) KeepsRetrying() bool {
+	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
+		return f.Code == interrupted || f.On == "killCursors" || !f.onCommands() || establishes(f.On)
+	})
+}
+
+// Off reports whether the option is off that permits retries of the call's first command after overload errors.
+func (p Plan) Off(c Call) bool {
+	reads, writes := p.Has("retryReads=false"), p.Has("retryWrites=false")
+	switch command := kinds[c.Kind].commands[0]; {
+	case command == "ping":
+		return reads || writes
+	case c.Kind != "aggregateOut" && slices.Contains([]string{"find", "aggregate", "count", "distinct", "listCollections",
+		"listDatabases", "listIndexes"}, command):
+		return reads
+	default:
+		return writes
+	}
 }
 
 // Closes reports whether nothing is overloaded but what cursors are closed at.

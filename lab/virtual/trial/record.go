@@ -158,6 +158,10 @@ func (r *recorder) command(c virtual.Command) {
 		fields = append(fields, "compressed")
 	}
 	text := strings.Join(fields, ", ")
+	_, isFirst := c.Body.LookupErr("client")
+	if _, err := c.Body.LookupErr("backpressure"); err != nil && isFirst == nil {
+		r.note(func() { r.result.Unannounced++ })
+	}
 	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
 		r.note(func() { r.handshakes[masked("handshake "+re(maxTime).ReplaceAllString(text, ""))] = true })
 		return

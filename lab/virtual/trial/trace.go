@@ -19,6 +19,7 @@ type Trace struct {
 	Unstarted   int           // commands of transactions that have not been started
 	Early       int           // pools that are ready before their server can be known
 	Cleared     int           // pools
+	Unannounced int           // handshakes that do not say backpressure
 	Changed     int           // commands that were sent again after a rejection, and are not the same
 	Unpaired    int           // events of commands whose counterpart is not there, or there twice
 	Held        int           // connections that were checked out, or asked for, and no more
@@ -99,6 +100,12 @@ func (o Outcome) Unhurried() bool { return o.Deadline+o.Cancel == 0 }
 
 // Shed reports whether a call of one command, which nothing ends early, fails because of nothing but overloads.
 func (o Outcome) Shed() bool { return o.Single() && o.Unhurried() && o.Overloaded && !o.OK() }
+
+// Retryable reports whether the call is one write that the server may get twice.
+func (o Outcome) Retryable() bool {
+	return o.Single() && (kinds[o.Kind].effect != nothing || slices.Contains([]string{"replaceOne", "deleteOne", "findOneAndReplace",
+		"findOneAndDelete"}, o.Kind))
+}
 
 // Reads reports whether the call is a read of one command that nothing ends early.
 func (o Outcome) Reads() bool {

@@ -231,4 +231,6 @@ func (i *Instant) unknown() bool {
 func (i *Instant) routed() bool { return i.Plan.Topology == "sharded:2" || i.Plan.Proxied() }
 
 // overTime reports whether the client's Timeout may be over.
-func (i *Instant) overTime() bool { return i.Plan.timeout() > 0 && i.At >= (i.Start + i.Plan.timeout()).Truncate(time.Microsecond) }
+func (i *Instant) overTime() bool {
+	return i.Plan.timeout() > 0 && i.At >= (i.Start+i.Plan.timeout()).Truncate(time.Microsecond)
+}

@@ -30,7 +30,7 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 				}
 				r.requests[e.RequestID] = call.ID
 			})
-			r.line(call.ID, "started %s", e.CommandName)
+			r.line(call.ID, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
 			r.react(ctx, "started")
 		},
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
@@ -86,7 +86,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 		if c.sent[e.CommandName] > 1 {
 			r.tokens-- // a retry that fails for another reason returns its token
 		}
-	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
+	case e.Duration > 0 && !strings.Contains(failure.Error(), "ReauthenticationRequired"): // it was sent
 		c.others++
 	}
 	if hasLabel(failure, "NoWritesPerformed") {
