@@ -149,10 +149,17 @@ var features = []rule{
 	{text: "a pool is cleared for an overload", of: func(p trial.Plan) bool { return p.Refuses() || p.Rejects() },
 		run: func(t trial.Trace) bool { return t.Cleared > 0 }},
 	{text: "fewer retries than the limit allows", of: trial.Plan.RejectsAny, broken: func(plan trial.Plan, _, fork traces) bool {
-		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Shed() && !plan.Off(o.Call) && o.Attempts <= fork[0].Limit })
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return o.Shed() && !plan.Off(o.Call) &&
+				o.Attempts <= fork[0].Limit
+		})
 	}},
-	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, broken: func(_ trial.Plan, _, fork traces) bool {
-		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Refused && o.Unhurried() && o.Attempts <= fork[0].Limit })
+	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, broken: func(_ trial.Plan, _,
+		fork traces) bool {
+		return fork.oftenACall(func(_ int, o trial.Outcome) bool {
+			return o.Refused && o.Unhurried() &&
+				o.Attempts <= fork[0].Limit
+		})
 	}},
 	{text: "a retry though the option is off", of: trial.Plan.OnlyOverloads, broken: func(plan trial.Plan, _, fork traces) bool {
 		return fork.oftenACall(func(_ int, o trial.Outcome) bool { return o.Single() && plan.Off(o.Call) && o.Attempts > 1 })
@@ -160,7 +167,8 @@ var features = []rule{
 	{text: "a write that was not sent does not say that it may be retried", broken: func(plan trial.Plan, _, fork traces) bool {
 		unsent := regexp.MustCompile(`(during connection handshake|was cleared because).*network`)
 		return fork.oftenACall(func(_ int, o trial.Outcome) bool {
-			return o.Retryable() && !plan.Off(o.Call) && unsent.MatchString(o.Error) && !strings.Contains(o.Error, "RetryableWriteError")
+			return o.Retryable() && !plan.Off(o.Call) && unsent.MatchString(o.Error) &&
+				!strings.Contains(o.Error, "RetryableWriteError")
 		})
 	}},
 	{text: "backoffs vary too little", of: func(p trial.Plan) bool { return p.Rejects() || p.Conflicts() > 0 },
@@ -240,7 +248,8 @@ func outlives(plan trial.Plan, up, fork traces) bool {
 func leavesOpen(plan trial.Plan, up, fork traces) bool {
 	open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
 	if fork.inACall(1, func(_ int, o trial.Outcome) bool {
-		return o.EndsItself() && !o.Unhurried() && (!o.OK() || o.End >= o.Start+o.Deadline+o.Cancel) || strings.Contains(o.Error, "UnknownTransactionCommitResult")
+		return o.EndsItself() && !o.Unhurried() && (!o.OK() || o.End >= o.Start+o.Deadline+o.Cancel) ||
+			strings.Contains(o.Error, "UnknownTransactionCommitResult")
 	}) {
 		return false // the application has aborted with a context that was over; a commit of unknown result is not aborted
 	}
@@ -262,7 +271,8 @@ func failsAlone(plan trial.Plan, up, fork traces) bool {
 	}
 	return fork.oftenACall(func(i int, f trial.Outcome) bool {
 		// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
-		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" && strings.Contains(f.Error, ": no time for a retry: ") ||
+		timed := f.ReadsAll() && plan.Has("timeoutMS") || f.Kind == "withTransaction" &&
+			strings.Contains(f.Error, ": no time for a retry: ") ||
 			!f.Unhurried() && strings.Contains(f.Error, ": interrupted during the backoff before a retry: ")
 		return !f.OK() && !timed && up.all(func(t trial.Trace) bool {
 			// With a deadline upstream v2.5.0 has no limit, and uses up what goes wrong; so has the newest after code 391.

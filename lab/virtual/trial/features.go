@@ -178,7 +178,8 @@ func (s source) batches(p *Plan) {
 
 // connections are kept by other rules.
 func (s source) connections(p *Plan) {
-	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib", "w=0"))
+	p.option(pick(s, "minPoolSize=1", "minPoolSize=2", "serverMonitoringMode=poll", "compressors=zlib", "compressors=snappy,zlib",
+		"w=0"))
 	for i, c := range p.Calls {
 		if p.Has("w=0") && c.Kind == "aggregateOut" { // with which upstream panics
 			p.Calls[i].Kind = "aggregate"

@@ -93,8 +93,10 @@ func (i *Instant) Strays() bool {
 	end := func(s Side) string {
 		return endOf(s.On, "is") + endOf(s.On, "detail") + endOf(s.On, "returns")
 	}
-	return i.Call.ID > 0 && len(i.Plan.Workers()) == 1 && !i.Plan.Hurries(i.Call) && !i.reauthenticates() && !i.Up.ends() && !i.Fork.ends() &&
-		!some(i.Fork.On, `^error .*(`+noTimeAgain+`)`) && !(strings.HasPrefix(i.Call.Kind, "clientBulk") && len(i.Plan.Faults) > 0) && end(i.Up) != end(i.Fork)
+	return i.Call.ID > 0 && len(i.Plan.Workers()) == 1 && !i.Plan.Hurries(i.Call) && !i.reauthenticates() && !i.Up.ends() &&
+		!i.Fork.ends() &&
+		!some(i.Fork.On, `^error .*(`+noTimeAgain+`)`) && !(strings.HasPrefix(i.Call.Kind, "clientBulk") &&
+		len(i.Plan.Faults) > 0) && end(i.Up) != end(i.Fork)
 }
 
 // both are the lines that either driver shows until the end of the instant.

@@ -88,7 +88,8 @@ var ofCalls = []Difference{
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
 		detail := func(s Side) string { return re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end("detail"), "$1") }
 		result := func(s Side) string {
-			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllStringFunc(s.end("returns"), func(ids string) string { // all but as many
+			// of the IDs only how many there are
+			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllStringFunc(s.end("returns"), func(ids string) string {
 				return fmt.Sprint(strings.Count(ids, " "), ids == "InsertedIDs:[]")
 			})
 		}
@@ -99,18 +100,20 @@ var ofCalls = []Difference{
 			}
 			return n
 		}
-		return i.hurries() && i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork) && index(i.Up) <= index(i.Fork)
+		return i.hurries() && i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork) &&
+			index(i.Up) <= index(i.Fork)
 	}},
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
 		return i.hurries() && i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
-			re(`^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`).MatchString(i.Fork.end("is")) &&
+			i.Fork.says("is", `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`) &&
 			i.Fork.says("error", `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime)
 	}},
 	// It starts a command without time, and has its error.
 	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
 		When: func(i *Instant) bool {
-			return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) && !i.Fork.says("error", `^\*errors\.errorString |^context\.`)
+			return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) &&
+				!i.Fork.says("error", `^\*errors\.errorString |^context\.`)
 		}},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: func(i *Instant) bool {
 		return i.sameResult() && i.Up.says("error", `^topology\.(ServerSelection|poolCleared)Error`) && i.Fork.says("error",
@@ -119,13 +122,15 @@ var ofCalls = []Difference{
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
 		When: func(i *Instant) bool {
-			return i.Plan.Has("retryReads=false") && i.hurries() && (i.Fork.failed("aggregate") || i.Fork.says("error", `^`+unsent)) &&
+			return i.Plan.Has("retryReads=false") && i.hurries() && (i.Fork.failed("aggregate") ||
+				i.Fork.says("error", `^`+unsent)) &&
 				some(i.Up.On, `^(started aggregate|is (`+expired+`))`)
 		}},
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
 		When: func(i *Instant) bool {
-			return i.elsewhere() && i.failures() > i.avoided() && !some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`) &&
+			return i.elsewhere() && i.failures() > i.avoided() &&
+				!some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`) &&
 				(!some(i.Up.Only, `autocommit: false`) || some(i.Up.Only, `startTransaction: true`))
 		}},
 
@@ -136,18 +141,21 @@ var ofCalls = []Difference{
 
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
-			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) && len(missing(i.Up.Only, i.Fork.On))+len(missing(i.Fork.Only, i.Up.On)) == 0
+			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) &&
+				len(missing(i.Up.Only, i.Fork.On))+len(missing(i.Fork.Only, i.Up.On)) == 0
 		}},
 	// It connects for minPoolSize; if that fails, it checks the server at once.
 	{Row: "a new pool", Apart: true, Ends: "none", Up: found, When: func(i *Instant) bool {
-		return i.Plan.Has("minPoolSize") && some(i.Up.Before, `^\(connection closed: .*`+handshake) && slices.Contains(i.Fork.On, i.Up.Only[0])
+		return i.Plan.Has("minPoolSize") && some(i.Up.Before, `^\(connection closed: .*`+handshake) &&
+			slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
-	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", Up: `^(started|failed) killCursors`, When: func(i *Instant) bool {
-		const fails = handshake + `|incomplete read of message header`
-		return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) && (!i.Up.ends() || i.Up.says("error", fails)) &&
-			(!i.Fork.ends() || i.Fork.says("error", fails) && i.adds(`SystemOverloadedError|RetryableError`))
-	}},
+	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", Up: `^(started|failed) killCursors`,
+		When: func(i *Instant) bool {
+			const fails = handshake + `|incomplete read of message header`
+			return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) &&
+				(!i.Up.ends() || i.Up.says("error", fails)) && (!i.Fork.ends() || i.Fork.says("error", fails) && i.adds(`SystemOverloadedError|RetryableError`))
+		}},
 	// And goes on with the next statements of a write that is not ordered.
 	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {
 		return some(i.Up.Before, unmade) && some(i.Fork.Before, unmade+`.*`+labels) &&
@@ -178,13 +186,15 @@ var ofCalls = []Difference{
 	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
 		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
 			(!i.Fork.ends() || i.notRetried() && i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`)) &&
-			!(re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.Call.Kind != within && some(i.Fork.Before, `^succeeded insert`) &&
+			!(re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.Call.Kind != within &&
+				some(i.Fork.Before, `^succeeded insert`) &&
 				some(i.Fork.On, `^started update`))
 	}},
 	// It sends a client bulk write again that must not be.
 	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
 		When: func(i *Instant) bool {
-			return i.Plan.Has("retryWrites=false") && some(i.Fork.All, unfit) && i.Fork.says("error", `^topology\.poolClearedError `) &&
+			return i.Plan.Has("retryWrites=false") && some(i.Fork.All, unfit) &&
+				i.Fork.says("error", `^topology\.poolClearedError `) &&
 				some(i.Up.On, `^started bulkWrite`)
 		}},
 	// And so the command of a monitor, which has the transaction's session.
@@ -193,7 +203,8 @@ var ofCalls = []Difference{
 			i.Fork.says("error", `^mongo\.CommandError " ?connection pool for \S+`+poolCleared)
 	}},
 	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: func(i *Instant) bool {
-		return !i.Plan.Has("retryWrites=false") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") && i.sameText() && i.sameResult() &&
+		return !i.Plan.Has("retryWrites=false") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") &&
+			i.sameText() && i.sameResult() &&
 			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
 	}},
 
@@ -207,7 +218,8 @@ var ofCalls = []Difference{
 				// upstream's next batch needs the connection, or is under way when something happens to all
 				i.Plan.faulty(func(f Fault) bool {
 					return f.is(Reset, StepDown) || f.cuts() && (f.On == "getMore" || f.On == "bulkWrite")
-				}) && some(slices.Concat(i.Up.On, i.Fork.On), `^failed (getMore|bulkWrite): .* (network|RetryableWriteError)`)
+				}) && some(slices.Concat(i.Up.On, i.Fork.On),
+					`^failed (getMore|bulkWrite): .* (network|RetryableWriteError)`)
 		}},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {

@@ -68,7 +68,8 @@ func (r *recorder) note(change func()) {
 // of returns what a call comes to. The recorder is locked.
 func (r *recorder) of(call int) *tally {
 	if r.calls[call] == nil {
-		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}, last: map[string]string{}, again: map[string]string{}}
+		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}, last: map[string]string{},
+			again: map[string]string{}}
 	}
 	return r.calls[call]
 }

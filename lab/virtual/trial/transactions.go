@@ -14,7 +14,8 @@ var ofTransactions = []Difference{
 	// It retries a command of a transaction that was in the wait queue.
 	{Row: clearedPool, Apart: true, Kinds: transactions, Ends: "none", Up: `^(started|\S+ sees) (insert|update)`, Fork: aborts,
 		When: func(i *Instant) bool {
-			return (count(i.Fork.Before, unfit) > 1 || some(i.Fork.Before, `^succeeded insert`)) && (some(i.Fork.On, aborts) || some(i.Fork.On, `^error .*`+poolCleared))
+			return (count(i.Fork.Before, unfit) > 1 || some(i.Fork.Before, `^succeeded insert`)) &&
+				(some(i.Fork.On, aborts) || some(i.Fork.On, `^error .*`+poolCleared))
 		}},
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
@@ -58,7 +59,8 @@ var ofTransactions = []Difference{
 	}},
 	// Which lets the fork's be retried more than once.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "up", Fork: endsTxn, When: func(i *Instant) bool {
-		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`) && !i.Up.says("error", "MaxTimeMSExpired")
+		return i.Plan.timeout() > 0 && some(i.Fork.All, `^failed (abort|commit)Transaction`) &&
+			!i.Up.says("error", "MaxTimeMSExpired")
 	}},
 	// And ends them.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none|fork", Fork: `^failed (abort|commit)Transaction.*context deadline exceeded`,
@@ -76,7 +78,8 @@ var ofTransactions = []Difference{
 	// It has that error alone.
 	{Row: otherError, Kinds: within, Ends: "both", When: func(i *Instant) bool {
 		_, up, _ := strings.Cut(strings.TrimSuffix(i.Up.end("error"), `"`), ` "`)
-		return (i.hurries() || i.At >= i.Start+transactionsAtMost) && i.adds(expired) && i.Up.end("returns") == i.Fork.end("returns") &&
+		return (i.hurries() || i.At >= i.Start+transactionsAtMost) && i.adds(expired) &&
+			i.Up.end("returns") == i.Fork.end("returns") &&
 			strings.HasPrefix(i.Fork.end("error"), `backpressure.Interruption "`+up+`: no time to try the transaction again: `)
 	}},
 	// Only the fork says it.
@@ -98,7 +101,8 @@ var ofTransactions = []Difference{
 			}
 			return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(lines[n], "")
 		}
-		return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" || seen(i.Up.On) == seen(i.Fork.On)) &&
+		return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" ||
+			seen(i.Up.On) == seen(i.Fork.On)) &&
 			(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
 	}},
 	// After a commit that was never sent, its abort has a commit's label.
@@ -120,7 +124,8 @@ var ofCommits = []Difference{
 	// It commits again at once.
 	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
 		When: func(i *Instant) bool {
-			return i.unknown() && i.sameConcern() && (i.Fork.says("error", noTimeAgain) && i.Fork.says("is", unknown) && i.limited() || some(i.Fork.On, `^started commitTransaction`))
+			return i.unknown() && i.sameConcern() && (i.Fork.says("error", noTimeAgain) && i.Fork.says("is", unknown) &&
+				i.limited() || some(i.Fork.On, `^started commitTransaction`))
 		}},
 	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
 		When: func(i *Instant) bool {
@@ -167,11 +172,13 @@ var ofCommits = []Difference{
 			retried := i.Up.says("is", `RetryableWriteError`) && some(i.Up.Before,
 				`^failed commitTransaction.*RetryableWriteError`)
 			return (!i.Up.ends() || (i.Up.says("error", `^`+unsent) || retried) && !i.Up.says("is", unknown)) &&
-				some(i.Fork.Before, `^started commitTransaction`) && !re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
+				some(i.Fork.Before, `^started commitTransaction`) &&
+				!re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
 		return i.adds(unknown) && i.sameText() && i.sameResult() &&
-			(i.Up.says("error", `^`+unsent) || some(i.both(), `^failed commitTransaction`) && i.Up.says("is", "RetryableWriteError")) &&
+			(i.Up.says("error", `^`+unsent) || some(i.both(), `^failed commitTransaction`) &&
+				i.Up.says("is", "RetryableWriteError")) &&
 			!i.Up.says("is", transient)
 	}},
 	// And that there was no time for it.
@@ -185,7 +192,8 @@ var ofCommits = []Difference{
 	}},
 	// And the next call that connection, which the fork closes once it has been idle.
 	{Row: unpinned, Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return i.Plan.Proxied() && i.Plan.Has("maxIdleTimeMS") && i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" }) &&
+		return i.Plan.Proxied() && i.Plan.Has("maxIdleTimeMS") &&
+			i.Plan.faulty(func(f Fault) bool { return f.On == "commitTransaction" }) &&
 			slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,

@@ -35,7 +35,8 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 		},
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			r.finished(ctx, e.CommandFinishedEvent, nil)
-			r.line(callOf(ctx).ID, "succeeded %s, %d bytes in %v", e.CommandName, len(e.Reply), e.Duration.Truncate(100*time.Microsecond))
+			r.line(callOf(ctx).ID, "succeeded %s, %d bytes in %v", e.CommandName, len(e.Reply),
+				e.Duration.Truncate(100*time.Microsecond))
 			r.react(ctx, "succeeded")
 		},
 		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {

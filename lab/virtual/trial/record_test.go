@@ -2,7 +2,8 @@ package trial
 
 import "testing"
 
-func TestWideMask(t *testing.T) {
+// TestMasked is about numbers of connections, which are hidden, and those of documents, which are not.
+func TestMasked(t *testing.T) {
 	const text = "returns &{InsertedIDs:[10] Acknowledged:true}, no error"
 	if got := masked(text); got != text {
 		t.Error(got)
