@@ -24,7 +24,7 @@ const (
 	childArgument = "trials"
 	// patience is the processor time for a trial. One that takes more is a loop in which no time passes; or waits, in real time, and
 	// much longer.
-	patience = 10 * time.Second
+	patience = 4 * time.Second
 	longest  = 3 * time.Minute
 	stuck    = "it does not end: a loop in which no time passes"
 )

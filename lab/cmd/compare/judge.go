@@ -52,9 +52,12 @@ func (p *pair) judge(plan trial.Plan) (v verdict) {
 	// The fork has two runs where something goes wrong, as it may do something else now and then.
 	o := order{Plan: plan}
 	up := p.runs(0, 1, o)
-	fork := p.runs(1, min(2, 1+len(plan.Faults)), o)
+	fork := p.runs(1, 1, o)
 	if v, crashed := crash(up, fork); crashed {
 		return v
+	}
+	if len(plan.Faults) > 0 {
+		fork = append(fork, p.runs(1, 1, o)...)
 	}
 	if r := brokenOf(always, plan, up, fork); r != nil {
 		return verdict{finding: r.text, detail: ends(up, fork)}
