@@ -109,6 +109,10 @@ var examplesOfTransactions = []example{
 		ended(`backpressure.Interruption "y: no time to try the transaction again: y"`, expired)},
 
 	{"retried abortTransaction", "unpinned", in("sharded:2", of("abortedTransaction")), l(aborts), l(aborts), l(next, aborts)},
+	{"retried abortTransaction", "unpinned, and the connection is closed", in("sharded:2", of("abortedTransaction")), l(aborts),
+		l(next, aborts), l(aborts, "failed abortTransaction at once: E network", "returns <nil>, no error")},
+	{"", "unpinned, and fails", in("sharded:2", of("abortedTransaction")), l(aborts),
+		l(next, aborts), l(aborts, "failed abortTransaction: E", "returns <nil>, no error")},
 	{"retried abortTransaction", "no time for another connection", under(time.Second, in("loadbalanced:1", of("abortedTransaction"))),
 		l(aborts), l(aborts), l(next, "(no connection: timeout x", "returns <nil>, an error")},
 	{"", "another connection fails", under(time.Second, in("loadbalanced:1", of("abortedTransaction"))),

@@ -93,18 +93,19 @@ var ofTransactions = []Difference{
 		When: func(i *Instant) bool { return i.Up.says("error", `^mongo\.timeoutError "operation timed out: `) }},
 
 	// It stays pinned, and so needs no other connection.
-	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none", Up: aborts, Fork: aborts, When: func(i *Instant) bool {
-		seen := func(lines []string) string {
-			n := slices.IndexFunc(lines, re(` sees abortTransaction`).MatchString)
-			if n < 0 {
-				return ""
+	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none|fork", Up: aborts, Fork: aborts + `|^failed abortT\S+ at once: .* network`,
+		When: func(i *Instant) bool {
+			seen := func(lines []string) string {
+				n := slices.IndexFunc(lines, re(` sees abortTransaction`).MatchString)
+				if n < 0 {
+					return ""
+				}
+				return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(lines[n], "")
 			}
-			return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(lines[n], "")
-		}
-		return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" ||
-			seen(i.Up.On) == seen(i.Fork.On)) &&
-			(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
-	}},
+			return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" ||
+				seen(i.Up.On) == seen(i.Fork.On)) &&
+				(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
+		}},
 	// After a commit that was never sent, its abort has a commit's label.
 	{Row: abortAgain, Kinds: transactions, Ends: "none|both", Up: `^failed abort.*` + unknown + `$`,
 		Fork: `^failed abort.*` + transient + `$`,
