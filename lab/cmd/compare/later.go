@@ -52,11 +52,11 @@ func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []
 		if !same && strings.HasPrefix(l.Text, "returns ") {
 			l.Text = "returns something"
 		}
+		if plan.Has("readPreference=") { // of two secondaries
+			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27019", "127.0.0.1:27018"), "")
+		}
 		if plan.Topology == "sharded:2" || plan.Has("readPreference=nearest") { // of which one is nearer
 			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017"), "")
-		}
-		if plan.Has("readPreference=") { // of two secondaries, too
-			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27019", "127.0.0.1:27018"), "")
 		}
 		lines = append(lines, trial.Line{Call: l.Call, Text: numbers.ReplaceAllString(l.Text, "$1")})
 	}

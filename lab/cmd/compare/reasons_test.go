@@ -140,6 +140,8 @@ var examplesOfCalls = []example{
 		of("insertOne")),
 		nil,
 		ended(`T "x"`, ""), ended(`backpressure.Interruption "x: no time for a retry: y"`, expired)},
+	{"the deadline passes, or the context is cancelled, before a retry is sent", "during its backoff", under(time.Second, of("insertOne")),
+		nil, ended(`T "x"`, ""), ended(`T "x: interrupted during the backoff before a retry: y"`, expired)},
 	{"", "nothing could end it", of("findOne"), nil, ended(`T "x"`, ""),
 		ended(`T "x: no time for a retry: context deadline exceeded"`, expired)},
 	{"", "the text is lost", under(time.Second, of("insertOne")), nil, ended(`T "(NotWritablePrimary) x"`, "RetryableWriteError"),

@@ -137,6 +137,9 @@ func (i *Instant) interrupted(more string) bool {
 	upType, up, _ := strings.Cut(i.Up.end("error"), " ")
 	forkType, fork, _ := strings.Cut(i.Fork.end("error"), " ")
 	before, _, ok := strings.Cut(fork, noTime)
+	if !ok {
+		before, _, ok = strings.Cut(fork, inBackoff)
+	}
 	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
 	same := func(text string) bool { return text == before+`"` || strings.HasPrefix(text, before+": ") }
 	cancelled := i.Fork.says("is", "context canceled") && !i.Up.says("is", "context canceled")

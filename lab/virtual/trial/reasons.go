@@ -9,6 +9,7 @@ import (
 
 const (
 	noTime      = ": no time for a retry: "
+	inBackoff   = ": interrupted during the backoff before a retry: "
 	noTimeAgain = `: no time to try the transaction again: |: interrupted before another attempt: `
 	// expired is what a timeout, or a cancellation, adds to an error.
 	expired   = `context deadline exceeded|context canceled|timeout`

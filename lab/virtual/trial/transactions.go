@@ -69,7 +69,7 @@ var ofTransactions = []Difference{
 		}},
 	// Also if they cannot be sent.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "fork", When: func(i *Instant) bool {
-		return i.overTime() && some(i.Up.On, `^started abortTransaction`) && i.Fork.end("error") == endOf(i.Up.On, "error")
+		return i.overTime() && !i.Up.ends() && i.Fork.end("error") == endOf(i.Up.On, "error")
 	}},
 	// And what their monitors run.
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
