@@ -90,13 +90,15 @@ func (i *Instant) Follows() bool {
 
 // Strays reports whether a call that nothing ends early, and that has not ended yet, ends otherwise with the fork.
 func (i *Instant) Strays() bool {
-	end := func(s Side) string {
-		return endOf(s.On, "is") + endOf(s.On, "detail") + endOf(s.On, "returns")
+	end := func(s Side) string { return endOf(s.On, "is") + endOf(s.On, "detail") + endOf(s.On, "returns") }
+	fails := endOf(i.Up.On, "error")+endOf(i.Fork.On, "error") != ""
+	switch {
+	case i.Call.ID == 0, i.Plan.Hurries(i.Call), i.Up.ends(), i.Fork.ends(), end(i.Up) == end(i.Fork):
+		return false
+	case len(i.Plan.Workers()) > 1, i.reauthenticates(), some(i.Fork.On, `^error .*(`+noTimeAgain+`)`):
+		return false // faults that are for others, or for other commands of this one
 	}
-	return i.Call.ID > 0 && len(i.Plan.Workers()) == 1 && !i.Plan.Hurries(i.Call) && !i.reauthenticates() && !i.Up.ends() &&
-		!i.Fork.ends() &&
-		!some(i.Fork.On, `^error .*(`+noTimeAgain+`)`) && !(strings.HasPrefix(i.Call.Kind, "clientBulk") &&
-		len(i.Plan.Faults) > 0) && end(i.Up) != end(i.Fork)
+	return !fails || len(i.Plan.Faults) == 0 || !strings.HasPrefix(i.Call.Kind, "clientBulk")
 }
 
 // both are the lines that either driver shows until the end of the instant.

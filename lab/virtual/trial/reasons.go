@@ -209,19 +209,18 @@ var ofCalls = []Difference{
 			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
 	}},
 
-	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server.
+	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other commands, but
+	// what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
-			return i.sameCourse() || i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`) ||
-				i.hurries() && (some(i.Up.On, `^is (`+expired+`)`) ||
-					some(i.Fork.On, `^is (`+expired+`)`) && !some(i.Up.On, `^returns .* no error$`)) ||
-				i.Plan.failsConcern("bulkWrite") && some(i.Fork.On, `^error .* write concern errors: `) ||
-				// upstream's next batch needs the connection, or is under way when something happens to all
-				i.Plan.faulty(func(f Fault) bool {
-					return f.is(Reset, StepDown) || f.cuts() && (f.On == "getMore" || f.On == "bulkWrite")
-				}) && some(slices.Concat(i.Up.On, i.Fork.On),
-					`^failed (getMore|bulkWrite): .* (network|RetryableWriteError)`)
+			return i.sameCourse() || len(i.Plan.Faults) > 0 || i.hurries() && some(i.Up.On, `^is (`+expired+`)`) ||
+				i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`)
 		}},
+	// Which it has at its end.
+	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
+		return i.hurries() && i.sameResult() && i.Up.end("is") == i.Fork.end("is") && i.Up.says("error", `calculated server-side timeout`) &&
+			i.Fork.says("error", `^topology\.WaitQueueTimeoutError `)
+	}},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {
 		return i.Plan.Topology == "sharded:2" && i.sameCourse() && count(i.Fork.Before, `^started bulkWrite`) > 1
@@ -313,9 +312,7 @@ func missing(lines, others []string) []string {
 // failed reports whether the call's error is that with which a command of it has failed.
 func (s Side) failed(command string) bool {
 	return slices.ContainsFunc(slices.Concat(s.Before, s.All), func(line string) bool {
-		failure, ok := strings.CutPrefix(line, "failed "+command+": ")
-		quoted := re(`".*"`).FindString(failure)
-		return ok && strings.HasSuffix(s.end("error"), quoted)
+		return re(`^failed `+command+`( at once)?: `).MatchString(line) && strings.HasSuffix(s.end("error"), re(`".*"`).FindString(line))
 	})
 }
 
