@@ -87,7 +87,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 		if c.sent[e.CommandName] > 1 {
 			r.tokens-- // a retry that fails for another reason returns its token
 		}
-	case e.Duration > 0 && !strings.Contains(failure.Error(), "ReauthenticationRequired"): // it was sent
+	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
 		c.others++
 	}
 	if hasLabel(failure, "NoWritesPerformed") {
