@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,12 +87,8 @@ var ofCalls = []Difference{
 	// Its indexes are those of the batch.
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
 		detail := func(s Side) string { return re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end("detail"), "$1") }
-		result := func(s Side) string {
-			// of the IDs only how many there are
-			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllStringFunc(s.end("returns"), func(ids string) string {
-				return fmt.Sprint(strings.Count(ids, " "), ids == "InsertedIDs:[]")
-			})
-		}
+		ids := func(s Side) string { return re(`InsertedIDs:\[[^]]*\]`).FindString(s.end("returns")) }
+		result := func(s Side) string { return strings.Replace(s.end("returns"), ids(s), "", 1) }
 		index := func(s Side) (n int) {
 			for _, one := range re(`(\d+) \d+ of `).FindAllStringSubmatch(s.end("detail"), -1) {
 				more, _ := strconv.Atoi(one[1])
@@ -102,7 +97,7 @@ var ofCalls = []Difference{
 			return n
 		}
 		return i.hurries() && i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork) &&
-			index(i.Up) <= index(i.Fork)
+			index(i.Up) <= index(i.Fork) && len(ids(i.Up)) <= len(ids(i.Fork)) // so it takes some IDs for those that failed
 	}},
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
@@ -288,6 +283,8 @@ func (i *Instant) notRetried() bool {
 // labels are those that errors of such a call may have.
 func (i *Instant) labels() string {
 	switch {
+	case re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.commits():
+		return `RetryableWriteError|` + unknown
 	case re(`^(` + transactions + `)$`).MatchString(i.Call.Kind):
 		return `RetryableWriteError|` + transient
 	case re(`^(` + writes + `)$`).MatchString(i.Call.Kind):
