@@ -245,6 +245,11 @@ var examplesOfCalls = []example{
 	{"", "another command", in("sharded:2", of("find")), l("started find", "failed find: 1", "failed find: 2"),
 		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27018 sees find: 2")},
 
+	{"option: choice of one of two servers", "the other has failed",
+		in("sharded:2", failing(trial.Fault{What: trial.Reset}, of("find", "adaptiveThrottling=true"))), nil,
+		l(next, "started find", "127.0.0.1:27017 sees find: 1"), l("started find", "127.0.0.1:27018 sees find: 1")},
+	{"", "none has", in("sharded:2", of("find", "adaptiveThrottling=true")), nil,
+		l(next, "started find", "127.0.0.1:27017 sees find: 1"), l("started find", "127.0.0.1:27018 sees find: 1")},
 	{"option: the server closes the connection of a heartbeat before it is established", "a reset",
 		by(0, of("find", "adaptiveThrottling=true")), l("fault reset"), l(foundAgain), l(next, foundAgain)},
 	{"", "before a reset", by(0, of("find", "adaptiveThrottling=true")), nil, l(foundAgain), l(next, foundAgain)},

@@ -135,6 +135,12 @@ var ofCalls = []Difference{
 		return i.Plan.Topology == "sharded:2" && i.failures() > i.avoided() && slices.Contains(i.Fork.On, i.Up.Only[0])
 	}},
 
+	// The other one has failed meanwhile.
+	{Row: "option: choice of one of two servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started | sees `, Fork: `^started | sees `,
+		When: func(i *Instant) bool {
+			return i.Plan.Has("adaptiveThrottling=true") && (i.Plan.Topology == "sharded:2" || i.Plan.Has("readPreference")) &&
+				len(i.Plan.Faults) > 0 && i.sameCourse()
+		}},
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) &&
