@@ -139,7 +139,8 @@ func (p Plan) OnlyOverloads() bool {
 // OnlyMonitored reports whether overload errors concern no command but those of monitors, and nothing else can make a call last.
 func (p Plan) OnlyMonitored() bool {
 	hurries := slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Deadline+c.Cancel > 0 })
-	return p.Monitor.Asks > 0 && !hurries && !p.Lacks() && !p.Has("timeoutMS") && !p.Has("estimatedDocumentCount") && len(p.Workers()) == 1 &&
+	return p.Monitor.Asks > 0 && !hurries && !p.Lacks() && !p.Has("timeoutMS") && !p.Has("estimatedDocumentCount") &&
+		len(p.Workers()) == 1 &&
 		!p.faulty(func(f Fault) bool {
 			return f.overloads() && (f.What != Reject || f.On != "count") || f.cuts() || !f.onCommands()
 		})

@@ -136,7 +136,8 @@ var ofCalls = []Difference{
 	}},
 
 	// The other one has failed meanwhile.
-	{Row: "option: choice of one of two servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started | sees `, Fork: `^started | sees `,
+	{Row: "option: choice of one of two servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started | sees `,
+		Fork: `^started | sees `,
 		When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && (i.Plan.Topology == "sharded:2" || i.Plan.Has("readPreference")) &&
 				len(i.Plan.Faults) > 0 && i.sameCourse()
@@ -156,7 +157,8 @@ var ofCalls = []Difference{
 		When: func(i *Instant) bool {
 			const fails = handshake + `|incomplete read of message header`
 			return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) &&
-				(!i.Up.ends() || i.Up.says("error", fails)) && (!i.Fork.ends() || i.Fork.says("error", fails) && i.adds(`SystemOverloadedError|RetryableError`))
+				(!i.Up.ends() || i.Up.says("error", fails)) && (!i.Fork.ends() || i.Fork.says("error", fails) &&
+				i.adds(`SystemOverloadedError|RetryableError`))
 		}},
 	// And goes on with the next statements of a write that is not ordered.
 	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {
@@ -210,8 +212,8 @@ var ofCalls = []Difference{
 			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
 	}},
 
-	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other commands, but
-	// what both return if they succeed is the same, see Strays.
+	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other
+	// commands, but what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
 			return i.sameCourse() || len(i.Plan.Faults) > 0 || i.hurries() && some(i.Up.On, `^is (`+expired+`)`) ||
@@ -219,7 +221,8 @@ var ofCalls = []Difference{
 		}},
 	// Which it has at its end.
 	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.sameResult() && i.Up.end("is") == i.Fork.end("is") && i.Up.says("error", `calculated server-side timeout`) &&
+		return i.hurries() && i.sameResult() && i.Up.end("is") == i.Fork.end("is") &&
+			i.Up.says("error", `calculated server-side timeout`) &&
 			i.Fork.says("error", `^topology\.WaitQueueTimeoutError `)
 	}},
 	// It sends the next batch to the same of two routers.
@@ -315,7 +318,8 @@ func missing(lines, others []string) []string {
 // failed reports whether the call's error is that with which a command of it has failed.
 func (s Side) failed(command string) bool {
 	return slices.ContainsFunc(slices.Concat(s.Before, s.All), func(line string) bool {
-		return re(`^failed `+command+`( at once)?: `).MatchString(line) && strings.HasSuffix(s.end("error"), re(`".*"`).FindString(line))
+		return re(`^failed `+command+`( at once)?: `).MatchString(line) &&
+			strings.HasSuffix(s.end("error"), re(`".*"`).FindString(line))
 	})
 }
 

@@ -93,7 +93,8 @@ var ofTransactions = []Difference{
 		When: func(i *Instant) bool { return i.Up.says("error", `^mongo\.timeoutError "operation timed out: `) }},
 
 	// It stays pinned, and so needs no other connection.
-	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none|fork", Up: aborts, Fork: aborts + `|^failed abortT\S+ at once: .* network`,
+	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none|fork", Up: aborts,
+		Fork: aborts + `|^failed abortT\S+ at once: .* network`,
 		When: func(i *Instant) bool {
 			seen := func(lines []string) string {
 				n := slices.IndexFunc(lines, re(` sees abortTransaction`).MatchString)
