@@ -173,8 +173,10 @@ func (i *Instant) sameText() bool {
 
 // sameResult reports whether the call returns the same, and upstream's details are among the fork's, which may have more labels.
 func (i *Instant) sameResult() bool {
-	return i.Up.end("returns") == i.Fork.end("returns") &&
-		strings.Contains(i.Fork.end("detail"), strings.TrimSuffix(i.Up.end("detail"), "]"))
+	up, fork := i.Up.end("detail"), i.Fork.end("detail")
+	bare := func(detail string) string { return re(`\[("\w+" ?)*\]`).ReplaceAllString(detail, "") }
+	return i.Up.end("returns") == i.Fork.end("returns") && strings.Contains(bare(fork), bare(up)) &&
+		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
 }
 
 // sameCourse reports whether the call goes on, and ends, in the same way, at whatever times, and by whichever router.
