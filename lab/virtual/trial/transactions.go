@@ -175,8 +175,8 @@ var ofCommits = []Difference{
 				`^failed commitTransaction.*RetryableWriteError`)
 			return (!i.Up.ends() || (i.Up.says("error", `^`+unsent) || retried) && !i.Up.says("is", unknown)) &&
 				(some(i.Fork.Before, `^started commitTransaction`) ||
-					i.Up.says("error", `^topology\.ServerSelectionError `) && some(i.Fork.Before, `^succeeded update`) &&
-						some(i.Fork.On, `^started commitTransaction`)) &&
+					i.Up.says("error", `^topology\.ServerSelectionError `) &&
+						some(i.Fork.Before, `^succeeded update`) && some(i.Fork.On, `^started commitTransaction`)) &&
 				!re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
