@@ -176,7 +176,7 @@ var ofCommits = []Difference{
 			return (!i.Up.ends() || (i.Up.says("error", `^`+unsent) || retried) && !i.Up.says("is", unknown)) &&
 				(some(i.Fork.Before, `^started commitTransaction`) ||
 					i.Up.says("error", `^topology\.ServerSelectionError `) &&
-						some(i.Fork.Before, `^succeeded update`) && some(i.Fork.On, `^started commitTransaction`)) &&
+						some(i.Fork.Before, `^succeeded update`) && some(i.Fork.On, `^started commit`)) &&
 				!re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
