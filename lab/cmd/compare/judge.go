@@ -106,8 +106,7 @@ func crash(up, fork traces) (v verdict, crashed bool) {
 			return verdict{finding: crashes, detail: t.Crash}, true
 		}
 	}
-	crashed = up.any(func(t trial.Trace) bool { return t.Crash != "" })
-	if crashed {
+	if up.any(func(t trial.Trace) bool { return t.Crash != "" }) {
 		return verdict{reasons: []string{"(upstream crashes, or does not end)"}}, true
 	}
 	return v, false

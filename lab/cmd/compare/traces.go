@@ -27,6 +27,12 @@ func (t traces) numbers(of func(trial.Trace) int) []int {
 func (t traces) least(of func(trial.Trace) int) int { return slices.Min(t.numbers(of)) }
 func (t traces) most(of func(trial.Trace) int) int  { return slices.Max(t.numbers(of)) }
 
+// often is what more than a third of the runs reach.
+func (t traces) often(of func(trial.Trace) int) int {
+	numbers := slices.Sorted(slices.Values(t.numbers(of)))
+	return numbers[len(numbers)-1-len(numbers)/3]
+}
+
 // oftenACall reports whether there is a call that is so in more than a third of the runs: what a driver does now and then counts, too.
 func (t traces) oftenACall(is func(i int, o trial.Outcome) bool) bool {
 	return t.inACall(len(t)/3+1, is)

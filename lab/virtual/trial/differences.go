@@ -25,7 +25,7 @@ type Difference struct {
 func (d *Difference) explains(i *Instant) bool {
 	ends := map[[2]bool]string{{false, false}: "none", {true, false}: "up", {false, true}: "fork", {true, true}: "both"}
 	up, fork := i.Up.rest(), i.Fork.rest()
-	return re(`^(`+d.Kinds+`)$`).MatchString(i.Call.Kind) &&
+	return i.of(d.Kinds) &&
 		re(`^(`+d.Ends+`)$`).MatchString(ends[[2]bool{i.Up.ends(), i.Fork.ends()}]) && every(up, d.Up) && every(fork, d.Fork) &&
 		(d.But == "" || i.but(d.But) && (d.Up == "" || len(up) > 0)) && (d.When == nil || d.When(i))
 }

@@ -81,11 +81,16 @@ func (p Plan) call(number int) (c Call) {
 // Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or what a call
 // that goes on does with both drivers, sooner or later, with the connection of that one.
 func (i *Instant) Follows() bool {
-	lacks := func(only []string, other Side) bool {
-		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(other.On, line) })
-	}
 	return i.Call.ID == 0 || i.Call.ID >= monitors ||
-		!i.Up.ends() && !i.Fork.ends() && !lacks(i.Up.Only, i.Fork) && !lacks(i.Fork.Only, i.Up)
+		!i.Up.ends() && !i.Fork.ends() && i.shifted()
+}
+
+// shifted reports whether the other driver shows each line as well, then or later.
+func (i *Instant) shifted() bool {
+	lacks := func(only, on []string) bool {
+		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(on, line) })
+	}
+	return !lacks(i.Up.Only, i.Fork.On) && !lacks(i.Fork.Only, i.Up.On)
 }
 
 // Strays reports whether a call that nothing ends early, and that has not ended yet, ends otherwise with the fork.
@@ -103,8 +108,14 @@ func (i *Instant) Strays() bool {
 
 // both are the lines that either driver shows until the end of the instant.
 func (i *Instant) both() []string {
-	return slices.Concat(i.Up.Before, i.Fork.Before, i.Up.All, i.Fork.All)
+	return slices.Concat(i.Up.soFar(), i.Fork.soFar())
 }
+
+// soFar are the lines until the end of the instant.
+func (s Side) soFar() []string { return slices.Concat(s.Before, s.All) }
+
+// of reports whether the call is of one of these kinds.
+func (i *Instant) of(kinds string) bool { return re(`^(` + kinds + `)$`).MatchString(i.Call.Kind) }
 
 // hurries reports whether the call has a deadline, or is cancelled.
 func (i *Instant) hurries() bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
@@ -220,6 +231,21 @@ func re(pattern string) *regexp.Regexp {
 	}
 	compiled.Store(pattern, regexp.MustCompile(pattern))
 	return re(pattern)
+}
+
+// first returns the first line that matches a pattern, or nothing.
+func first(lines []string, pattern string) string {
+	if n := slices.IndexFunc(lines, re(pattern).MatchString); n >= 0 {
+		return lines[n]
+	}
+	return ""
+}
+
+// last returns the last one.
+func last(lines []string, pattern string) string {
+	lines = slices.Clone(lines)
+	slices.Reverse(lines)
+	return first(lines, pattern)
 }
 
 // count returns how many lines match a pattern.

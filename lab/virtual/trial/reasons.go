@@ -73,7 +73,7 @@ var ofCalls = []Difference{
 		return i.Up.says("error",
 			`^(context\.deadlineExceededError|\*errors\.errorString) "context (deadline exceeded|canceled)"$`) &&
 			i.adds(`network|`+i.labels()) && strings.Contains(i.Fork.end("error"), noTime) &&
-			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.attempted(i.Fork.end("error")))
+			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.Fork.attempted())
 	}},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
@@ -145,7 +145,7 @@ var ofCalls = []Difference{
 	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
 		Fork: found, When: func(i *Instant) bool {
 			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) &&
-				len(missing(i.Up.Only, i.Fork.On))+len(missing(i.Fork.Only, i.Up.On)) == 0
+				i.shifted()
 		}},
 	// It connects for minPoolSize; if that fails, it checks the server at once.
 	{Row: "a new pool", Apart: true, Ends: "none", Up: found, When: func(i *Instant) bool {
@@ -190,7 +190,7 @@ var ofCalls = []Difference{
 	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
 		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
 			(!i.Fork.ends() || i.notRetried() && i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`)) &&
-			!(re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.Call.Kind != within &&
+			!(i.of(transactions) && i.Call.Kind != within &&
 				some(i.Fork.Before, `^succeeded insert`) &&
 				some(i.Fork.On, `^started update`))
 	}},
@@ -262,8 +262,8 @@ var ofCalls = []Difference{
 	{Row: "reauthentication (code 391)", Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
 		return i.reauthenticates() && i.Up.says("error", `^\*fmt\.wrapError "error reauthenticating: `) &&
 			i.Fork.says("error", `^mongo\.`) && i.Up.end("returns") == i.Fork.end("returns") &&
-			count(slices.Concat(i.Fork.Before, i.Fork.All), `^failed `) > 1 &&
-			i.attempted(i.Fork.end("error"))
+			count(i.Fork.soFar(), `^failed `) > 1 &&
+			i.Fork.attempted()
 	}},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none|both",
@@ -282,42 +282,37 @@ func (i *Instant) notRetried() bool {
 	switch {
 	case i.hurries() && i.Fork.says("is", expired):
 		return true
-	case re(`^(` + transactions + `)$`).MatchString(i.Call.Kind):
+	case i.of(transactions):
 		return i.Fork.says("is", transient) && !i.commits() || i.Fork.says("is", unknown) && i.commits()
 	}
-	return i.Fork.says("is", `RetryableWriteError`) && re(`^(`+writes+`)$`).MatchString(i.Call.Kind) &&
-		(i.Plan.Has("w=0") || count(slices.Concat(i.Fork.Before, i.Fork.All), unfit+`|^failed `) > 1)
+	return i.Fork.says("is", `RetryableWriteError`) && i.of(writes) &&
+		(i.Plan.Has("w=0") || count(i.Fork.soFar(), unfit+`|^failed `) > 1)
 }
 
 // labels are those that errors of such a call may have.
 func (i *Instant) labels() string {
 	switch {
-	case re(`^(`+transactions+`)$`).MatchString(i.Call.Kind) && i.commits():
+	case i.of(transactions) && i.commits():
 		return `RetryableWriteError|` + unknown
-	case re(`^(` + transactions + `)$`).MatchString(i.Call.Kind):
+	case i.of(transactions):
 		return `RetryableWriteError|` + transient
-	case re(`^(` + writes + `)$`).MatchString(i.Call.Kind):
+	case i.of(writes):
 		return `RetryableWriteError`
 	}
 	return `network`
 }
 
-// attempted reports whether a command has failed with the text.
-func (i *Instant) attempted(text string) bool {
-	text, _, _ = strings.Cut(strings.Trim(re(`".*"`).FindString(text), `" `), noTime)
-	return slices.ContainsFunc(slices.Concat(i.Fork.Before, i.Fork.All), func(line string) bool {
+// attempted reports whether a command has failed with the text of the call's error.
+func (s Side) attempted() bool {
+	text, _, _ := strings.Cut(strings.Trim(re(`".*"`).FindString(s.end("error")), `" `), noTime)
+	return slices.ContainsFunc(s.soFar(), func(line string) bool {
 		return strings.HasPrefix(line, "failed ") && strings.Contains(line, text)
 	})
 }
 
-// missing are the lines that others have not.
-func missing(lines, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
-}
-
 // failed reports whether the call's error is that with which a command of it has failed.
 func (s Side) failed(command string) bool {
-	return slices.ContainsFunc(slices.Concat(s.Before, s.All), func(line string) bool {
+	return slices.ContainsFunc(s.soFar(), func(line string) bool {
 		return re(`^failed `+command+`( at once)?: `).MatchString(line) &&
 			strings.HasSuffix(s.end("error"), re(`".*"`).FindString(line))
 	})

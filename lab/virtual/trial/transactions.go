@@ -96,15 +96,12 @@ var ofTransactions = []Difference{
 	{Row: abortAgain, Apart: true, Kinds: transactions, Ends: "none|fork", Up: aborts,
 		Fork: aborts + `|^failed abortT\S+ at once: .* network`,
 		When: func(i *Instant) bool {
-			seen := func(lines []string) string {
-				n := slices.IndexFunc(lines, re(` sees abortTransaction`).MatchString)
-				if n < 0 {
-					return ""
-				}
-				return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(lines[n], "")
+			seen := func(s Side) string {
+				abort := first(s.On, ` sees abortTransaction`)
+				return re(`^\S+|`+maxTime+`|`+writeConcern+`|, \$clusterTime: \{[^}]*\}+`).ReplaceAllString(abort, "")
 			}
-			return i.routed() && some(i.Fork.Before, aborts) && (seen(i.Fork.On) == "" || seen(i.Up.On) == "" ||
-				seen(i.Up.On) == seen(i.Fork.On)) &&
+			return i.routed() && some(i.Fork.Before, aborts) &&
+				(seen(i.Fork) == "" || seen(i.Up) == "" || seen(i.Up) == seen(i.Fork)) &&
 				(some(i.Fork.On, aborts) || i.hurries() && some(i.Fork.On, `^\(no connection: timeout`))
 		}},
 	// After a commit that was never sent, its abort has a commit's label.
@@ -177,7 +174,7 @@ var ofCommits = []Difference{
 				(some(i.Fork.Before, `^started commitTransaction`) ||
 					i.Up.says("error", `^topology\.ServerSelectionError `) &&
 						some(i.Fork.Before, `^succeeded update`) && some(i.Fork.On, `^started commit`)) &&
-				!re(transient).MatchString(last(i.Fork, `^failed commitTransaction`))
+				!strings.Contains(last(i.Fork.soFar(), `^failed commitTransaction`), transient)
 		}},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: func(i *Instant) bool {
 		return i.adds(unknown) && i.sameText() && i.sameResult() &&
@@ -207,25 +204,8 @@ var ofCommits = []Difference{
 
 // sameConcern reports whether the fork's next commit is for the majority if upstream's is.
 func (i *Instant) sameConcern() bool {
-	next := func(s Side) string {
-		n := slices.IndexFunc(s.On, re(commitSeen).MatchString)
-		if n < 0 {
-			return ""
-		}
-		return s.On[n]
-	}
-	up, fork := next(i.Up), next(i.Fork)
+	up, fork := first(i.Up.On, commitSeen), first(i.Fork.On, commitSeen)
 	return fork == "" || !strings.Contains(up, majority) || strings.Contains(fork, majority)
-}
-
-// last returns the last line until the end of the instant that matches.
-func last(s Side, pattern string) (found string) {
-	for _, line := range slices.Concat(s.Before, s.All) {
-		if re(pattern).MatchString(line) {
-			found = line
-		}
-	}
-	return found
 }
 
 // limited reports whether WithTransaction may have no time.
