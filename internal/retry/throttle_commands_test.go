@@ -97,7 +97,8 @@ func TestExemptionIsBounded(t *testing.T) {
 	if n := len(known.command); n != 512 {
 		t.Errorf("%d commands and names are remembered, want 512", n)
 	}
-	if known.of(Command{"find", "db", "0"}, clock.time, rule) == nil || known.of(Command{"find", "db", "2559"}, clock.time, rule) != nil {
+	if known.of(Command{"find", "db", "0"}, clock.time, rule) == nil ||
+		known.of(Command{"find", "db", "2559"}, clock.time, rule) != nil {
 		t.Error("the last commands are remembered instead of the first")
 	}
 	if !throttle.HoldsBack(Attempt{Command: Command{"find", "db", "2559"}}, 0) {

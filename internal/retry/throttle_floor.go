@@ -10,8 +10,8 @@ import (
 type Floor struct {
 	// Least is the share while holding back helps.
 	Least float64
-	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it up. It
-	// may cause rejections, so it goes before the floor rises.
+	// Reserve is the share of all attempts that is kept for first attempts of higher classes while there are lower ones to give it
+	// up. It may cause rejections, so it goes before the floor rises.
 	Reserve float64
 	// Margin is how many more rejections than 1-1/K each attempt may meet, and Evidence how many more there have to be in all: two
 	// numbers of a cumulative sum. As K grows while nothing is rejected, what is accepted counts at most as if Usual were 1-1/K.
@@ -23,9 +23,9 @@ type Floor struct {
 	// Most is where the floor rises to, and further, to 1, while first attempts are accepted nearly as often as before, the share
 	// Unmoved, of what is known by a Sample of them.
 	Most, Unmoved, Sample float64
-	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and Wary times
-	// the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has many
-	// occasions, the share is Lost. What began below Worth ends after Blind, unless less is rejected then than Much.
+	// A rise is a trial: if less than the share Unmoved is accepted, of at least Worth, load is the cause: the floor falls, and Wary
+	// times the evidence is enough. After quick evidence, as neighbours answer with rejections, or once the floor is 1, as chance has
+	// many occasions, the share is Lost. What began below Worth ends after Blind, unless less is rejected then than Much.
 	Lost, Worth, Wary float64
 	Blind             time.Duration
 	// Pace is by how much the floor, and the part of the Reserve that is kept, rise or fall in a second. Above Most it is a third.

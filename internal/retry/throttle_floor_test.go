@@ -57,7 +57,8 @@ func floorCases() []floorCase {
 			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 9, want: 0.01},
 		}},
 		{name: "in another overload it does", steps: []floorStep{
-			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 11, again: true, soon: true, want: 0.01}, {attempts: 1, want: 0.06},
+			{attempts: 10, accepted: 1, want: 0.01}, {attempts: 11, again: true, soon: true, want: 0.01},
+			{attempts: 1, want: 0.06},
 		}},
 		{name: "more slowly above 0.62", steps: []floorStep{
 			{attempts: 7, want: 0.06}, {attempts: 12, want: 0.62}, {attempts: 12, want: 0.82},
@@ -78,7 +79,8 @@ func floorCases() []floorCase {
 			{attempts: 90, accepted: 0.75, want: 0.11}, {attempts: 100, accepted: 0.69, want: 1},
 		}},
 		{name: "once it is 1, only if less than half is", steps: []floorStep{
-			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 100, accepted: 0.5, want: 1}, {attempts: 60, accepted: 0.2, want: 0.01},
+			{attempts: 180, accepted: 0.75, want: 1}, {attempts: 100, accepted: 0.5, want: 1},
+			{attempts: 60, accepted: 0.2, want: 0.01},
 		}},
 		{name: "after quick evidence, too, and it keeps to 0.62", steps: []floorStep{
 			{attempts: 45, accepted: 0.5, soon: true, want: 0.01}, {attempts: 13, accepted: 0.5, want: 0.62},
@@ -124,7 +126,8 @@ func (c floorCase) failure(rule Floor) string {
 		}
 		s.take(&floor, rule)
 		if math.Abs(floor.share-s.want) > 0.001 || math.Abs(1-floor.reserve-s.givenUp) > 0.001 {
-			return fmt.Sprintf("step %d: the floor is %v, want %v; %v of the reserve is given up, want %v", i+1, floor.share, s.want,
+			return fmt.Sprintf("step %d: the floor is %v, want %v; %v of the reserve is given up, want %v", i+1,
+				floor.share, s.want,
 				1-floor.reserve, s.givenUp)
 		}
 	}

@@ -42,7 +42,9 @@ func TestThrottleSteps(t *testing.T) {
 			steps: []throttleStep{{rejected: 1, accepted: 20, want: ThrottleState{0, 1.0 / 21, 0}}}},
 		{name: "all are rejected", steps: []throttleStep{{rejected: 999, want: ThrottleState{0.999, 1, 0}}}},
 		// (10 - 1.1*1) / 11
-		{name: "refusals count", steps: []throttleStep{{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9, 0}}}},
+		{name: "refusals count", steps: []throttleStep{
+			{rejected: 1, accepted: 1, refused: 8, want: ThrottleState{8.9 / 11, 0.9, 0}},
+		}},
 		{name: "refusals alone do not", steps: []throttleStep{{refused: 100, want: none}}},
 		// Weights of e^-0.1: 20*w = 18.096748, 10*w = 9.048374, and K as it was.
 		{name: "K is patient", steps: []throttleStep{

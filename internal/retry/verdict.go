@@ -58,7 +58,7 @@ func (c Cause) Rejected() bool { return c == Overload || c == OverloadReadWrite 
 // Verdict is the decision after a failed attempt. If Retry is false, return the error.
 type Verdict struct {
 	Retry   bool
-	Backoff time.Duration // the wait before the retry; after an overload error, without a connection, or before the end of a transaction
+	Backoff time.Duration // the wait before a retry; after an overload error, without a connection, or before the end of a transaction
 	TimeUp  bool          // there is no retry because no time is left for it
 	Reason  Reason
 }

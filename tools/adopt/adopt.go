@@ -167,7 +167,8 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 		if c.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, c.work.file)
 		}
-		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(c.Dir), c.app.keep(before))
+		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(c.Dir),
+			c.app.keep(before))
 	}
 	return effect, nil
 }

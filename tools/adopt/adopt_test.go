@@ -51,10 +51,11 @@ func TestThereAndBack(t *testing.T) {
 	for name, text := range map[string]string{
 		"the same version": "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n",
 		"an older one":     "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.3.0\n",
-		"an indirect one":  "module m\n\nrequire (\n\texample.com/a v1.0.0\n\tgo.mongodb.org/mongo-driver/v2 v2.3.0 // indirect\n)\n",
-		"none":             "module m\n\nrequire example.com/a v1.0.0\n",
-		"other lines, a block": "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n\nreplace (\n\texample.com/a => ../a // " +
-			"why\n\texample.com/b => ../b\n)\n",
+		"an indirect one": "module m\n\nrequire (\n\texample.com/a v1.0.0\n" +
+			"\tgo.mongodb.org/mongo-driver/v2 v2.3.0 // indirect\n)\n",
+		"none": "module m\n\nrequire example.com/a v1.0.0\n",
+		"other lines, a block": "module m\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n\nreplace (\n" +
+			"\texample.com/a => ../a // why\n\texample.com/b => ../b\n)\n",
 	} {
 		file, err := modfile.Parse("go.mod", []byte(text), nil)
 		require.NoError(t, err, name)
@@ -385,8 +386,8 @@ func TestNoteOfV1(t *testing.T) {
 	t.Parallel()
 	for requirement, told := range map[string]bool{"v1.17.9": true, "v1.17.9 // indirect": false} {
 		app := application(t, "",
-			filetree.Tree{"go.mod": []byte("module m\n\nrequire go.mongodb.org/mongo-driver " + requirement + "\n\nrequire " + driver +
-				" v2.5.0 // indirect\n")})
+			filetree.Tree{"go.mod": []byte("module m\n\nrequire go.mongodb.org/mongo-driver " + requirement +
+				"\n\nrequire " + driver + " v2.5.0 // indirect\n")})
 		use(t, app, target)
 		effect, err := app.Check(t.Context(), "")
 		require.NoError(t, err)

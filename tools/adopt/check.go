@@ -145,7 +145,8 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, err
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
 		if v1 := v1(file); v1 != nil && !v1.Indirect {
-			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
+			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
+				v1.Mod)
 		}
 	case base != "":
 		err = fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)

@@ -72,7 +72,8 @@ func removeFork(file *modfile.File, dir string) error {
 		}
 		err := file.DropReplace(old.Path, old.Version)
 		switch {
-		case err != nil || old.Version != "" && !slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == old }):
+		case err != nil || old.Version != "" &&
+			!slices.ContainsFunc(file.Require, func(r *modfile.Require) bool { return r.Mod == old }):
 		case before == markAbsent:
 			err = file.DropRequire(Driver)
 		case module.Check("example.com/m/v2", before) == nil:

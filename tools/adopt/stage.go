@@ -43,8 +43,9 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 		return nil, err
 	}
 	if c.work.file != "" && vendored(filepath.Dir(c.work.file)) {
-		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
-			"and run that after", c.work.file)
+		return nil,
+			fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
+				"and run that after", c.work.file)
 	}
 	if c.Before, err = tree(dir, c.vendored); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ func TestEveryBase(t *testing.T) {
 	require.NoError(t, err)
 	for _, base := range bases {
 		forktest.Released(t, base)
-		matched, _, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}).Assemble(t.Context())
+		matched, _, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base,
+			Source: upstream.Download}).Assemble(t.Context())
 		require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
 		ours := map[string]bool{}
 		for _, touch := range matched.Touches {
@@ -39,7 +40,8 @@ func TestEveryBase(t *testing.T) {
 			switch {
 			case !a.Affects(base):
 			case a.Mended == nil:
-				require.NotEmpty(t, a.Accepted[base], "advisory %s is open: correct it in the overlay, or say why it is accepted", a.ID)
+				require.NotEmpty(t, a.Accepted[base],
+					"advisory %s is open: correct it in the overlay, or say why it is accepted", a.ID)
 			default:
 				require.NotEmpty(t, a.Mended.By, a.ID)
 				require.NotEmpty(t, a.Mended.Tests, a.ID)

@@ -19,8 +19,8 @@ import (
 type Folder struct {
 	// Dir is the directory.
 	Dir string
-	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both. Unlike symbolic ones
-	// they need no rights anywhere, and go mod vendor copies them.
+	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both. Unlike symbolic
+	// ones they need no rights anywhere, and go mod vendor copies them.
 	Links map[string]string
 }
 
@@ -51,7 +51,8 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	before, err := os.ReadFile(o.Dir + ".manifest")
 	switch {
 	case len(have) > 0 && errors.Is(err, fs.ErrNotExist):
-		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away"}}
+		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest",
+			Mend: "move it away"}}
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, err
 	}

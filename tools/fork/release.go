@@ -51,8 +51,9 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 		return nil, err
 	}
 	if final != "" && final != version.Version {
-		return nil, problem.List{{File: PatchLevelFile, Message: fmt.Sprintf("the fork calls itself %s, not %s", version.Version, final),
-			Mend: "change the constant Fork"}}
+		return nil, problem.List{{File: PatchLevelFile,
+			Message: fmt.Sprintf("the fork calls itself %s, not %s", version.Version, final),
+			Mend:    "change the constant Fork"}}
 	}
 	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
 	for _, name := range adapters {

@@ -57,7 +57,8 @@ func TestRelease(t *testing.T) {
 	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+goModSum+"\n",
 		string(published["go.sum"]))
 	for name, data := range published {
-		require.Equal(t, name != "SHA256SUMS", strings.Contains(string(published["SHA256SUMS"]), filetree.Digest(data)+"  "+name+"\n"))
+		require.Equal(t, name != "SHA256SUMS",
+			strings.Contains(string(published["SHA256SUMS"]), filetree.Digest(data)+"  "+name+"\n"))
 	}
 
 	require.NoError(t, p.Publish(r, dir), "the same again is no change")
@@ -307,7 +308,8 @@ func main() {
 	const required = "v2.10.0"
 	at := t.TempDir()
 	require.NoError(t, filetree.Tree{
-		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire " + realModulePath + " " + required + "\nrequire mongofork.internal/prometheus " +
+		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire " + realModulePath + " " + required +
+			"\nrequire mongofork.internal/prometheus " +
 			"v0.0.0-" + level + "\nrequire mongofork.internal/otel v0.0.0-" + level + "\n\nreplace " + realModulePath + " => " +
 			realModulePath + " " + released + "\n"),
 		"main.go": []byte(program),

@@ -30,7 +30,8 @@ func TestServe(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	var stdout strings.Builder
-	require.Equal(t, command.ExitOK, run(ended, []string{"serve", "--topology", "sharded:2", "--backend", deadBackend(t)}, &stdout, io.Discard))
+	args := []string{"serve", "--topology", "sharded:2", "--backend", deadBackend(t)}
+	require.Equal(t, command.ExitOK, run(ended, args, &stdout, io.Discard))
 	assert.Regexp(t, `^MONGODB_URI=mongodb://127\.0\.0\.1:\d+,127\.0\.0\.1:\d+/\n$`, stdout.String(), "two routers")
 }
 
@@ -42,8 +43,8 @@ func TestServeACommand(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "output")
 	script := `echo "$MONGODB_URI|$SINGLE_MONGOS_LB_URI|$MULTI_MONGOS_LB_URI" > "$1"; exit 7`
 	var stderr strings.Builder
-	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", deadBackend(t), "--", "sh", "-c", script, "sh", output},
-		io.Discard, &stderr)
+	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", deadBackend(t), "--",
+		"sh", "-c", script, "sh", output}, io.Discard, &stderr)
 	assert.Equal(t, command.ExitFailed, code)
 	assert.Contains(t, stderr.String(), "sh: exit status 7")
 	written, err := os.ReadFile(output)

@@ -30,7 +30,8 @@ func startBackend(t testing.TB) string {
 	answers := map[string]bson.D{
 		"hello": {
 			{Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "backend"},
-			{Key: "hosts", Value: bson.A{"real:1"}}, {Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25}, {Key: "minWireVersion", Value: 0},
+			{Key: "hosts", Value: bson.A{"real:1"}}, {Key: "me", Value: "real:1"}, {Key: "maxWireVersion", Value: 25},
+			{Key: "minWireVersion", Value: 0},
 			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
 			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
 		},

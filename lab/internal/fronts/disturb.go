@@ -75,7 +75,8 @@ func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
 	case StepDown:
 		return member.StepDown(ctx)
 	}
-	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume, StepDown)
+	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume,
+		StepDown)
 }
 
 // Primary returns the number of the real member that is primary.

@@ -51,8 +51,9 @@ func TestDisturber(t *testing.T) {
 	}{
 		"a kill":         {incident{Fault: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
 		"of the primary": {incident{Fault: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
-		"of no primary":  {incident{Fault: &kill, Member: 1, Primary: true, For: second}, -1, []string{"1s kill 1", "2s restart 1"}},
-		"a step-down":    {incident{Fault: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
+		"of no primary": {incident{Fault: &kill, Member: 1, Primary: true, For: second}, -1,
+			[]string{"1s kill 1", "2s restart 1"}},
+		"a step-down": {incident{Fault: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
 		"all its fronts": {incident{Fault: &silent, Member: 1, For: second}, 0,
 			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
 		"no front at all": {incident{Fault: &overloaded, Rate: 7, For: second}, 0, nil},

@@ -85,8 +85,8 @@ func choose(names []string) (chosen []*fault, err error) {
 // Each fault happens once before any does again, so that short runs see all of them. The first and last tenth of the
 // run are quiet: clients connect in the one, and what is under way ends in the other. So is the time that a member needs to come
 // back.
-func plan(seed uint64, duration time.Duration, members int, faults []*fault) (incidents []incident) {
-	random := rand.New(rand.NewPCG(seed, uint64(members)))
+func plan(seed uint64, duration time.Duration, faults []*fault) (incidents []incident) {
+	random := rand.New(rand.NewPCG(seed, count))
 	between := func(low, high time.Duration) time.Duration {
 		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)
 	}
@@ -99,7 +99,7 @@ func plan(seed uint64, duration time.Duration, members int, faults []*fault) (in
 		}
 		f := bag[0]
 		bag = bag[1:]
-		e := incident{At: at, For: between(f.least, f.most), Fault: f, Member: random.IntN(members),
+		e := incident{At: at, For: between(f.least, f.most), Fault: f, Member: random.IntN(count),
 			Primary: random.Float64() < f.primary}
 		if rate := f.requests + f.connections; rate > 0 {
 			e.Rate = rate + random.IntN(rate)

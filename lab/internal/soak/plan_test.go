@@ -12,7 +12,7 @@ func TestPlan(t *testing.T) {
 		const duration, members = 90 * time.Second, 3
 		happened := map[*fault]int{}
 		var free time.Duration
-		for i, e := range plan(seed, duration, members, faults) {
+		for i, e := range plan(seed, duration, faults) {
 			happened[e.Fault]++
 			assert.GreaterOrEqual(t, e.At, free, "seed %d: %v begins before a member is back", seed, e)
 			free = e.At + e.For
@@ -29,12 +29,12 @@ func TestPlan(t *testing.T) {
 		}
 		assert.Len(t, happened, len(faults), "seed %d: a run of 90 s sees everything", seed)
 	}
-	assert.Equal(t, plan(7, time.Minute, 3, faults), plan(7, time.Minute, 3, faults))
-	assert.NotEqual(t, plan(7, time.Minute, 3, faults), plan(8, time.Minute, 3, faults), "another seed")
+	assert.Equal(t, plan(7, time.Minute, faults), plan(7, time.Minute, faults))
+	assert.NotEqual(t, plan(7, time.Minute, faults), plan(8, time.Minute, faults), "another seed")
 }
 
 func TestPlanOfAShortRunIsEmpty(t *testing.T) {
-	assert.Empty(t, plan(1, 0, 3, faults))
+	assert.Empty(t, plan(1, 0, faults))
 }
 
 func TestChoose(t *testing.T) {

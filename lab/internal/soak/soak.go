@@ -135,7 +135,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		}
 		group.Go(func() error { return arm.run(ctx, seed, work) })
 	}
-	group.Go(func() error { return d.run(ctx, plan(seed, duration, count, faults), start) })
+	group.Go(func() error { return d.run(ctx, plan(seed, duration, faults), start) })
 	return errors.Join(group.Wait(), set.Err())
 }
 

@@ -18,7 +18,8 @@ func TestParseSpec(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "mongos:2", "replicaset", "replicaset:", "replicaset:x", "replicaset:0", "sharded:51", "members:3",
+	for _, text := range []string{"", "mongos:2", "replicaset", "replicaset:", "replicaset:x", "replicaset:0", "sharded:51",
+		"members:3",
 		"standalone:1"} {
 		_, err := ParseSpec(text)
 		assert.ErrorContains(t, err, `give "standalone", "replicaset:3"`, text)

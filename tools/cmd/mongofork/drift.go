@@ -66,7 +66,8 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 		if row.How == drift.Used {
 			relation = "used by"
 		}
-		a.printf("%-9s %s\n          %s %s\n          was in %s\n", row.Class(), row.Subject, relation, row.Ours, syntax.Places(row.Was))
+		a.printf("%-9s %s\n          %s %s\n          was in %s\n", row.Class(), row.Subject, relation, row.Ours,
+			syntax.Places(row.Was))
 		if len(row.Now) > 0 {
 			a.printf("          is in %s\n", syntax.Places(row.Now))
 		}

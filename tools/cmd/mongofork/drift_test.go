@@ -21,7 +21,8 @@ import (
 )
 
 // A release that does not exist is served from a folder, as upstream's next one would be: whatever changes beneath what the fork calls, or
-// moves away, is reported, and that nobody has read it. It takes more than ten seconds: the driver and all that it imports are type-checked.
+// moves away, is reported, and that nobody has read it. It takes more than ten seconds: the driver and all that it imports are
+// type-checked.
 func TestDriftFromARelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks the driver")

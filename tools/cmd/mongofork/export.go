@@ -128,6 +128,7 @@ func (c *releaseCmd) Run(a *app) error {
 	}
 	m := r.Fork.Module()
 	a.printf("%s\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n"+
-		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path, m.Version)
+		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,
+		m.Version)
 	return nil
 }

@@ -76,7 +76,7 @@ func (p *program) declarations(m *upstream.Module, pkg *packages.Package) {
 	for _, err := range pkg.Errors {
 		file, line, _ := strings.Cut(err.Pos, ":")
 		at := 0
-		fmt.Sscanf(line, "%d", &at)
+		_, _ = fmt.Sscanf(line, "%d", &at)
 		p.refused.Add(p.relative(file), at, "", "%s", err.Msg)
 	}
 	for _, file := range pkg.CompiledGoFiles {

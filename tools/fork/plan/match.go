@@ -82,7 +82,8 @@ func (mt *matcher) packageOf(f *syntax.File) (string, *syntax.Package) {
 	}
 	pkg, ok := p.PackageOf(f)
 	if !ok && !f.Ignored() {
-		mt.problems.Add(f.Path, f.Line(f.AST.Package), "write package "+p.Name, "the file is of package %s in the folder of package %s",
+		mt.problems.Add(f.Path, f.Line(f.AST.Package), "write package "+p.Name,
+			"the file is of package %s in the folder of package %s",
 			f.AST.Name.Name, p.Name)
 	}
 	return cmp.Or(pkg, folder), p
@@ -103,7 +104,8 @@ func (mt *matcher) file(f *File) {
 			continue
 		}
 		if first, twice := mt.owner[d.Key]; twice {
-			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them", "%s is declared twice in the overlay (also %s)", d.Key,
+			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them",
+				"%s is declared twice in the overlay (also %s)", d.Key,
 				first.At())
 			continue
 		}

@@ -78,7 +78,8 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (*Overlay, pr
 			case strings.HasPrefix(base, "."): // editors' and operating systems' own files
 			case strings.HasPrefix(base, "_") || base == "go.mod" || !e.IsDir() && !e.Type().IsRegular():
 				ps.Add(name, 0, "rename it, put a copy in its place, or move it out of the overlay folders",
-					"the go command would leave it out: it is no regular file, a go.mod, or has a name that begins with _")
+					"the go command would leave it out: it is no regular file, a go.mod, or "+
+						"has a name that begins with _")
 			case e.IsDir():
 				return nil
 			default:
@@ -114,7 +115,8 @@ func readMoved(root, version string) (moved map[string]string, err error) {
 		err = yaml.Unmarshal(table, &moved)
 	}
 	for here, there := range moved {
-		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
+		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) ||
+			path.Base(here) != path.Base(there) {
 			return nil, fmt.Errorf("%s: %s: give a folder of the overlay, and another that ends with the same name", file, here)
 		}
 	}
@@ -150,7 +152,8 @@ func (o *Overlay) ReadFile(name string, data []byte, version string, ps *problem
 	f := &File{Path: name, Data: data, Source: source, Decls: source.Decls}
 	if versions := f.readDirectives(ps); !versions.Holds(version) {
 		if o.Bases != nil && !slices.ContainsFunc(o.Bases, versions.Holds) {
-			ps.Add(name, 0, "correct its //fork:base line, or remove the file", "it is for none of the bases %s", strings.Join(o.Bases, ", "))
+			ps.Add(name, 0, "correct its //fork:base line, or remove the file", "it is for none of the bases %s",
+				strings.Join(o.Bases, ", "))
 		}
 		return nil
 	}

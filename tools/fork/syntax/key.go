@@ -25,7 +25,8 @@ func (k Key) String() string { return k.Package + " " + k.Name }
 func ParseKey(s string) (Key, error) {
 	folder, name, _ := strings.Cut(s, " ")
 	if !fs.ValidPath(folder) || !isDeclName(name) {
-		return Key{}, fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
+		return Key{},
+			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
 	}
 	return Key{Package: folder, Name: name}, nil
 }
