@@ -41,8 +41,8 @@ func (c *Cursor) timeout() *time.Duration {
 	return &c.clientTimeout
 }
 
-// On error, the slice keeps its length, but its elements may have changed. The context's deadline or, if it has none, the client's Timeout ends the backoffs of all
-// commands; closing the cursor has none.
+// On error, the slice keeps its length, but its elements may have changed. The context's deadline or, if it has none, the client's
+// Timeout ends the backoffs of all commands; closing the cursor has none.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting
 func (c *Cursor) All(ctx context.Context, results any) error {

@@ -51,8 +51,8 @@ func TestClientThrottles(t *testing.T) {
 	client, failures := findAll(t, l, times, options.Client().SetAdaptiveThrottling(true))
 
 	assert.Len(t, failures, times)
-	// At least three are sent before the pace is known, of the n-th attempt 1/n and of the others 0.01, that is 12 in all: more than 50 of
-	// 200 are less likely than one in a billion.
+	// At least three are sent before the pace is known, of the n-th attempt 1/n and of the others 0.01, that is 12 in all: more than
+	// 50 of 200 are less likely than one in a billion.
 	sent := int(l.Commands.Load())
 	assert.True(t, sent >= 3 && sent < 50, "%d of %d were sent", sent, times)
 	refused := 0

@@ -25,8 +25,8 @@ import (
 // Client.StartSession has an example.
 //
 // Before the transaction or its commit is run again there is a backoff: a random part of some milliseconds, which grow by
-// half with each attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if that
-// is not set either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
+// half with each attempt, up to 500 milliseconds. Retries end at the context's deadline; if it has none, after the client's Timeout; if
+// that is not set either, after 120 seconds. IsTimeout is then true for the error, which wraps the last error and has its labels.
 //
 // Commands in the transaction, its commit and its abort are also retried individually after overload errors, like all commands.
 //

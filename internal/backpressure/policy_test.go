@@ -65,10 +65,13 @@ func TestTimeLeft(t *testing.T) {
 		{name: "until after the caller", ctx: in(9), purpose: Purpose{Caller: in(5), Until: noon.Add(7 * time.Second)},
 			want: 5 * time.Second},
 		{name: "grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, want: 3 * time.Second},
-		{name: "rest of the grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, spent: time.Second, want: 2 * time.Second},
-		{name: "grace is over", ctx: in(9), purpose: Purpose{Caller: in(1), Grace: grace}, spent: 3 * time.Second, want: time.Second},
+		{name: "rest of the grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, spent: time.Second,
+			want: 2 * time.Second},
+		{name: "grace is over", ctx: in(9), purpose: Purpose{Caller: in(1), Grace: grace}, spent: 3 * time.Second,
+			want: time.Second},
 		{name: "grace and until", ctx: in(9), purpose: Purpose{Until: noon.Add(-time.Second), Grace: grace}, want: 3 * time.Second},
-		{name: "grace, but the command's deadline", ctx: in(2), purpose: Purpose{Caller: in(0), Grace: grace}, want: 2 * time.Second},
+		{name: "grace, but the command's deadline", ctx: in(2), purpose: Purpose{Caller: in(0), Grace: grace},
+			want: 2 * time.Second},
 		{name: "longer than the grace", ctx: background, purpose: Purpose{Caller: in(8), Grace: grace}, want: 8 * time.Second},
 	}
 	for _, tt := range tests {

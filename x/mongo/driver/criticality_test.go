@@ -128,7 +128,8 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 // TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
 func TestCriticalityIsTold(t *testing.T) {
 	for class, want := range map[retry.Criticality]event.Criticality{
-		retry.Sheddable: event.CriticalitySheddable, retry.Normal: event.CriticalityNormal, retry.Critical: event.CriticalityCritical,
+		retry.Sheddable: event.CriticalitySheddable, retry.Normal: event.CriticalityNormal,
+		retry.Critical: event.CriticalityCritical,
 	} {
 		class, want := class, want
 		t.Run(want.String(), func(t *testing.T) {
@@ -151,7 +152,8 @@ func TestCriticalityIsTold(t *testing.T) {
 				got, found := keys["criticality"]
 				assert.Equal(t, class != retry.Normal, found)
 				if found {
-					assert.Equal(t, map[retry.Criticality]string{retry.Sheddable: "sheddable", retry.Critical: "critical"}[class], got)
+					names := map[retry.Criticality]string{retry.Sheddable: "sheddable", retry.Critical: "critical"}
+					assert.Equal(t, names[class], got)
 				}
 			}
 		})

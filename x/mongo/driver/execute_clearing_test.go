@@ -45,7 +45,8 @@ func TestExecuteMeetsItsOwnClearing(t *testing.T) {
 		{name: "twice", replies: []any{one, clearedFor{one}, clearedFor{one}}},
 		{name: "before it failed itself", replies: []any{clearedFor{one}, one}},
 		{name: "and fails again", replies: []any{one, clearedFor{one}, other}},
-		{name: "after another failure", replies: []any{one, scripted.Overloaded(), clearedFor{one}, scripted.Overloaded(), scripted.OK()}, ok: true},
+		{name: "after another failure", replies: []any{one, scripted.Overloaded(), clearedFor{one}, scripted.Overloaded(),
+			scripted.OK()}, ok: true},
 	}
 	for _, tt := range tests {
 		tt := tt

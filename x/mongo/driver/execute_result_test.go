@@ -160,7 +160,8 @@ func TestExecuteNoTimeToBuildRetry(t *testing.T) {
 			s := scripted.New(t, scripted.Overloaded())
 			op := op(s)
 			ctx := scripted.NewContext()
-			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded}, failing: func() { ctx.End(context.DeadlineExceeded) }}
+			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded},
+				failing: func() { ctx.End(context.DeadlineExceeded) }}
 			err := s.Execute(ctx, op)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
 		})

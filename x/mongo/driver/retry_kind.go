@@ -14,8 +14,8 @@ type Operation struct {
 	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
 	// that, too, it is runCommand or unknown.
 	Kind retry.Kind
-	// ReadsResults says that ProcessResponseFn reads a cursor, as that of a client bulk write does: its commands need a connection, too,
-	// and an interruption is its to report, as the errors of earlier batches are known to it alone.
+	// ReadsResults says that ProcessResponseFn reads a cursor, as that of a client bulk write does: its commands need a connection,
+	// too, and an interruption is its to report, as the errors of earlier batches are known to it alone.
 	ReadsResults bool
 }
 

@@ -40,8 +40,8 @@ func TestThrottledOperations(t *testing.T) {
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
 			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of this "+
-				"client's attempts "+
-				"(adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and 1.55s of backoff: limit)",
+				"client's attempts (adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and "+
+				"1.55s of backoff: limit)",
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
 				serverErr.Labels)
