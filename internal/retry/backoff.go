@@ -29,12 +29,12 @@ const (
 // TransactionBackoff returns jitter * min(MaxTransactionBackoff, BaseTransactionBackoff * 1.5^(attempt-1)), the wait before
 // withTransaction runs the transaction again. attempt is at least 1 and counts failed attempts; jitter is in [0, 1).
 func TransactionBackoff(attempt int, jitter float64) time.Duration {
-	longest := float64(BaseTransactionBackoff)
-	for i := 1; i < attempt && longest < float64(MaxTransactionBackoff); i++ {
-		longest *= 1.5
+	longest := BaseTransactionBackoff
+	for i := 1; i < attempt && longest < MaxTransactionBackoff; i++ {
+		longest += longest / 2
 	}
-	if longest > float64(MaxTransactionBackoff) {
-		longest = float64(MaxTransactionBackoff)
+	if longest > MaxTransactionBackoff {
+		longest = MaxTransactionBackoff
 	}
-	return time.Duration(jitter * longest)
+	return time.Duration(jitter * float64(longest))
 }

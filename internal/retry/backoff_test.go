@@ -38,7 +38,7 @@ func TestTransactionBackoff(t *testing.T) {
 
 	for attempt, want := range map[int]time.Duration{
 		1: 5 * time.Millisecond, 2: 7500 * time.Microsecond, 3: 11250 * time.Microsecond,
-		12: 432487792, 13: 500 * time.Millisecond, math.MaxInt: 500 * time.Millisecond,
+		12: 432487788, 13: 500 * time.Millisecond, math.MaxInt: 500 * time.Millisecond,
 	} {
 		if got := TransactionBackoff(attempt, 1); got != want {
 			t.Errorf("TransactionBackoff(%d, 1) = %v, want %v", attempt, got, want)

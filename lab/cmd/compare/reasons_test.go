@@ -87,12 +87,6 @@ func failing(f trial.Fault, s scene) scene {
 	return s
 }
 
-// beside adds a client bulk write by another worker.
-func beside(s scene) scene {
-	s.Calls = append(s.Calls, trial.Call{ID: 2, Worker: 1, Kind: "clientBulkWriteMany"})
-	return s
-}
-
 func by(call int, s scene) scene {
 	s.call = call
 	return s
@@ -360,10 +354,6 @@ var examplesOfCalls = []example{
 	{"client bulk write, reading its results with getMore", "no server for the next",
 		failing(trial.Fault{What: trial.Concern, On: "bulkWrite"}, of("clientBulkWrite")), nil,
 		l("started bulkWrite"), l(next, `error E "bulk write exception: write concern errors: [x]"`, "returns 1, an error")},
-	{"client bulk write, reading its results with getMore", "another call waits", beside(of("ping")), nil, l(next, "started ping"),
-		l("started ping")},
-	{"", "another call is not made", beside(of("ping")), nil, l(next, "returns 1, an error"), l("started ping")},
-	{"", "another call waits for no bulk write", of("ping"), nil, l(next, "started ping"), l("started ping")},
 	{"client bulk write, reading its results with getMore", "upstream fails", in("loadbalanced:1", of("clientBulkWrite")), nil,
 		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
 	{"", "upstream fails without a load balancer", of("clientBulkWrite"), nil,

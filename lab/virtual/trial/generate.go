@@ -65,6 +65,11 @@ func New(seed uint64) Plan {
 	if seed%2 == 0 && len(p.Calls) <= 20 { // from a source of their own, so that they change no other plan
 		source{rand.New(rand.NewPCG(seed, 2))}.features(&p)
 	}
+	if p.Monitor.Asks > 0 || p.Has("clientBulkWriteMany") { // for whose connections the others would wait
+		for i := range p.Calls {
+			p.Calls[i].Worker = 0
+		}
+	}
 	if p.Has("minPoolSize") { // upstream has its connections sooner, which then are idle sooner
 		p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, "maxIdleTimeMS") })
 		for i := range p.Calls {

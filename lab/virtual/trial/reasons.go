@@ -70,9 +70,11 @@ var ofCalls = []Difference{
 	}},
 	// It has the context's error alone.
 	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
-		return i.Up.says("error",
-			`^(context\.deadlineExceededError|\*errors\.errorString) "context (deadline exceeded|canceled)"$`) &&
-			i.adds(`network|`+i.labels()) && strings.Contains(i.Fork.end("error"), noTime) &&
+		_, up, _ := strings.Cut(i.Up.end("error"), ` "`)
+		_, fork, _ := strings.Cut(i.Fork.end("error"), noTime)
+		return strings.HasSuffix(fork, up) && i.Up.says("error",
+			`^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`) &&
+			i.adds(`network|`+i.labels()) &&
 			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.Fork.attempted())
 	}},
 	// Its retries are lost with their result.
@@ -228,10 +230,6 @@ var ofCalls = []Difference{
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {
 		return i.Plan.Topology == "sharded:2" && i.sameCourse() && count(i.Fork.Before, `^started bulkWrite`) > 1
-	}},
-	// So another call has to wait for a connection.
-	{Row: bulkResults, Apart: true, Kinds: anyCall, Ends: "none", Fork: `^started `, When: func(i *Instant) bool {
-		return i.Plan.Has("clientBulkWriteMany") && len(i.Plan.Workers()) > 1 && slices.Contains(i.Up.On, i.Fork.Only[0])
 	}},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`,
