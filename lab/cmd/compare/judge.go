@@ -8,15 +8,8 @@ import (
 	"mongofork/lab/virtual/trial"
 )
 
-const (
-	// runs is how often a plan with overload errors runs with each driver before a broken rule counts, as backoffs are random.
-	runs = 15
-	// few is how often a plan runs again with each driver to tell whether it is exact.
-	few = 4
-	// some and many are how often one that is not exact runs, to compare how often which trace occurs: many times if some say that it
-	// differs.
-	some, many = 15, 60
-)
+// runs is how often a plan runs with each driver if one run shows a difference: what a driver does may be by chance, as backoffs are.
+const runs = 15
 
 // pair runs plans with both drivers.
 type pair struct{ drivers [2]*driver }
@@ -44,59 +37,88 @@ const (
 	crashes   = "the fork crashes, or does not end"
 )
 
-// judge compares the drivers by a plan.
-func (p *pair) judge(plan trial.Plan) (v verdict) {
-	if plan.Overloads() || plan.Conflicts() > 0 {
-		return p.overloaded(plan)
+// judge compares the drivers by a plan. What one run shows counts if more do.
+func (p *pair) judge(plan trial.Plan) verdict {
+	forks := 1
+	if len(plan.Faults) > 0 && !plan.Varies() {
+		forks = 2 // it may do something else now and then
 	}
-	// The fork has two runs where something goes wrong, as it may do something else now and then.
 	o := order{Plan: plan}
-	up := p.runs(0, 1, o)
-	fork := p.runs(1, 1, o)
-	if v, crashed := crash(up, fork); crashed {
+	if v := compared(plan, p.runs(0, 1, o), p.runs(1, forks, o)); v.finding == "" || v.finding == crashes {
 		return v
-	}
-	if len(plan.Faults) > 0 {
-		fork = append(fork, p.runs(1, 1, o)...)
-	}
-	if r := brokenOf(always, plan, up, fork); r != nil {
-		return verdict{finding: r.text, detail: ends(up, fork)}
-	}
-	if up.exact() && fork.exact() && up[0].Digest == fork[0].Digest {
-		return verdict{}
 	}
 	o.Lines = true
-	up, fork = append(p.runs(0, few, o), up...), append(p.runs(1, few, o), fork...)
-	switch v, crashed := crash(up, fork); {
-	case p.drivers[0].ctx.Err() != nil:
-		return verdict{}
-	case crashed:
-		return v
-	case up.exact() && fork.exact():
-		return explain(plan, up[0], fork[0])
-	}
-	up, fork = up[:few], fork[:few] // with lines
-	for _, times := range []int{some, many} {
-		up, fork = append(up, p.runs(0, times-len(up), o)...), append(fork, p.runs(1, times-len(fork), o)...)
-		if v = rates(plan, up, fork); v.finding == "" {
-			break
-		}
-	}
-	return v
+	return compared(plan, p.runs(0, runs, o), p.runs(1, runs, o))
 }
 
-// runs runs a plan with a driver.
+// runs runs a plan with a driver. Where the drivers draw what they do, they draw something else in each run.
 func (p *pair) runs(driver, times int, o order) (t traces) {
-	for range times {
+	for n := range uint64(times) {
+		if o.Plan.Varies() {
+			o.Salt, o.Lines = n, false
+		}
 		t = append(t, p.drivers[driver].run(o))
 	}
 	return t
 }
 
-// exact reports whether all runs have the same trace.
-func (t traces) exact() bool {
-	return t.all(func(one trial.Trace) bool { return one.Digest == t[0].Digest })
+// compared compares runs of a plan: by the rules if the drivers need not do the same, and else by the traces.
+func compared(plan trial.Plan, up, fork traces) verdict {
+	if v, crashed := crash(up, fork); crashed {
+		return v
+	}
+	if rule, detail := broken(plan, up, fork); rule != "" {
+		return verdict{finding: rule, detail: detail}
+	}
+	exact := up.exact() && fork.exact()
+	switch {
+	case plan.Varies(), exact && up[0].Digest == fork[0].Digest:
+		return verdict{}
+	case len(up) < runs: // without lines, which tell why
+		return verdict{finding: different}
+	case exact:
+		return explain(plan, up[0], fork[0])
+	}
+	return rates(plan, up, fork)
 }
+
+// rates compares how often which trace occurs where not all runs have the same: a trace of the fork's must not occur more often than those
+// of upstream that it agrees with, but for reasons. So what one driver does half of the time, and the other always, is a difference.
+func rates(plan trial.Plan, up, fork traces) (v verdict) {
+	var alone traces
+	for _, f := range fork.byDigest() {
+		partners := 0
+		for _, u := range up.byDigest() {
+			if explain(plan, u[0], f[0]).finding == "" {
+				partners += len(u)
+			}
+		}
+		alone = append(alone, f[min(partners, len(f)):]...)
+	}
+	allowed := 0
+	if !up.exact() {
+		allowed = len(fork) / 3 // by chance; between two drivers that vary in the same way there are seldom so many
+	}
+	if len(alone) <= allowed {
+		return verdict{reasons: []string{inexact}}
+	}
+	v = explain(plan, up[0], alone[0])
+	v.finding, v.detail = seldom, fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s", len(alone),
+		len(fork), v.detail)
+	return v
+}
+
+// byDigest groups the traces that are the same.
+func (t traces) byDigest() map[string]traces {
+	groups := map[string]traces{}
+	for _, one := range t {
+		groups[one.Digest] = append(groups[one.Digest], one)
+	}
+	return groups
+}
+
+// exact reports whether all runs have the same trace.
+func (t traces) exact() bool { return len(t.byDigest()) == 1 }
 
 // crash reports whether a run has no trace.
 func crash(up, fork traces) (v verdict, crashed bool) {
@@ -110,30 +132,6 @@ func crash(up, fork traces) (v verdict, crashed bool) {
 		return verdict{reasons: []string{"(upstream crashes, or does not end)"}}, true
 	}
 	return v, false
-}
-
-// overloaded compares the drivers by a plan with overload errors, after which they need not do the same. The runs differ in what the
-// drivers draw.
-func (p *pair) overloaded(plan trial.Plan) (v verdict) {
-	var up, fork traces
-	for _, times := range []int{1, runs} {
-		for n := len(up); n < times; n++ {
-			o := order{Plan: plan, Salt: uint64(n)}
-			up, fork = append(up, p.drivers[0].run(o)), append(fork, p.drivers[1].run(o))
-		}
-		if v, crashed := crash(up, fork); crashed || p.drivers[0].ctx.Err() != nil {
-			return v
-		}
-		if r := brokenOf(always, plan, up, fork); r != nil && times == runs {
-			return verdict{finding: r.text, detail: ends(up, fork)}
-		} else if r != nil {
-			continue
-		}
-		if v.finding, v.detail = broken(plan, up, fork); v.finding == "" {
-			return v
-		}
-	}
-	return v
 }
 
 // text describes a finding.

@@ -170,27 +170,29 @@ func TestRates(t *testing.T) {
 		up, fork map[string]int
 		want     string
 	}{
-		"the same":                             {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 34, "b": 26}, ""},
-		"one as often":                         {map[string]int{"a": 60}, map[string]int{"a": 57, "b": 3}, ""},
-		"one of few runs":                      {map[string]int{"a": 15}, map[string]int{"a": 14, "b": 1}, seldom},
-		"none of few runs":                     {map[string]int{"a": 15}, map[string]int{"a": 15}, ""},
-		"the fork does something now and then": {map[string]int{"a": 60}, map[string]int{"a": 50, "b": 10}, seldom},
-		"half of the time":                     {map[string]int{"a": 60}, map[string]int{"a": 30, "b": 30}, seldom},
-		"never, what upstream often does":      {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 60}, seldom},
-		"something else":                       {map[string]int{"a": 30, "b": 30}, map[string]int{"a": 30, "c": 30}, seldom},
+		"the same":                             {map[string]int{"a": 8, "b": 7}, map[string]int{"a": 10, "b": 5}, ""},
+		"always":                               {map[string]int{"a": 15}, map[string]int{"a": 15}, ""},
+		"the fork does something now and then": {map[string]int{"a": 15}, map[string]int{"a": 14, "b": 1}, seldom},
+		"half of the time":                     {map[string]int{"a": 15}, map[string]int{"a": 8, "b": 7}, seldom},
+		"never, what upstream often does":      {map[string]int{"a": 8, "b": 7}, map[string]int{"a": 15}, seldom},
+		"something else":                       {map[string]int{"a": 8, "b": 7}, map[string]int{"a": 7, "c": 8}, seldom},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, tt.want, rates(trial.Plan{}, sample(tt.up), sample(tt.fork)).finding)
+			assert.Equal(t, tt.want, compared(trial.Plan{}, sample(tt.up), sample(tt.fork)).finding)
 		})
 	}
 }
 
-func TestExact(t *testing.T) {
+// TestOneRun is about what one run, or two of the fork, tell.
+func TestOneRun(t *testing.T) {
 	t.Parallel()
-	assert.True(t, traces{{Digest: "a"}, {Digest: "a"}}.exact())
-	assert.False(t, traces{{Digest: "a"}, {Digest: "a"}, {Digest: "b"}}.exact())
+	a, b := trial.Trace{Digest: "a"}, trial.Trace{Digest: "b"}
+	assert.Empty(t, compared(trial.Plan{}, traces{a}, traces{a, a}).finding)
+	assert.Equal(t, different, compared(trial.Plan{}, traces{a}, traces{b}).finding)
+	assert.Equal(t, different, compared(trial.Plan{}, traces{a}, traces{a, b}).finding)
+	assert.Equal(t, crashes, compared(trial.Plan{}, traces{a}, traces{{Crash: "x"}}).finding)
 }
 
 // TestNowAndThen is about a call that breaks a rule in some runs.

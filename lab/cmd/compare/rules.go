@@ -51,9 +51,13 @@ func brokenOf(some []rule, plan trial.Plan, up, fork traces) *rule {
 	return &some[i]
 }
 
-// broken returns the rule that the fork breaks under overload, and how its calls ended, or nothing.
+// broken returns the rule that the fork breaks, and how its calls ended, or nothing.
 func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
-	if r := brokenOf(slices.Concat(rules, features), plan, up, fork); r != nil {
+	which := always
+	if plan.Varies() {
+		which = slices.Concat(rules, features, always)
+	}
+	if r := brokenOf(which, plan, up, fork); r != nil {
 		return r.text, ends(up, fork)
 	}
 	return "", ""

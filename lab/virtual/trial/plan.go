@@ -128,8 +128,8 @@ func (f Fault) overloads() bool {
 	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop) || establishes(f.On)
 }
 
-// Overloads reports whether the plan has retryable overload errors, so that drivers may differ.
-func (p Plan) Overloads() bool { return p.faulty(Fault.overloads) }
+// Varies reports whether the plan has retryable overload errors, or conflicts, so that drivers draw backoffs, and may differ.
+func (p Plan) Varies() bool { return p.faulty(Fault.overloads) || p.Conflicts() > 0 }
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {

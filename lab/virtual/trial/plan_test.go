@@ -33,7 +33,7 @@ func TestPlansHaveEverything(t *testing.T) {
 		for _, f := range p.Faults {
 			seen[f.What] = true
 		}
-		if p.Overloads() {
+		if p.Varies() {
 			overloads++
 		}
 	}
