@@ -3,6 +3,7 @@ package virtual
 import (
 	"cmp"
 	"context"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -55,22 +56,13 @@ type Cluster struct {
 	*store
 	forget   bool
 	spec     topology.Spec
-	hosts    []string
 	network  network
 	topology *topology.Cluster
-	fronts   []*front
 	hook     atomic.Pointer[Hook]
 
 	mu     sync.Mutex
 	seen   []Command
 	counts map[string]int
-}
-
-// front is one address of the cluster.
-type front struct {
-	cluster *Cluster
-	host    *host
-	limits  *overload.Front
 }
 
 // New starts a cluster in the bubble of the test, and ends it with the test.
@@ -82,108 +74,89 @@ func New(t testing.TB, opts Options) *Cluster {
 	}
 	c := &Cluster{store: newStore(spec, opts), forget: opts.Forget, spec: spec, counts: map[string]int{}}
 	c.Intercept(nil)
-	c.network.hosts = map[string]*host{}
-	for i := range spec.Fronts() {
-		n := spec.Fronts()
-		h := c.network.listen(27017+i, latency+farther*time.Duration((i+n-opts.Nearest%n)%n))
-		c.hosts = append(c.hosts, h.address.String())
-		c.fronts = append(c.fronts, &front{cluster: c, host: h, limits: overload.NewFront()})
-	}
-	c.topology = topology.New(spec, c.hosts)
-	ctx, cancel := context.WithCancel(context.Background())
-	var served sync.WaitGroup
-	for i, f := range c.fronts {
-		served.Go(func() {
-			_ = proxy.New(proxy.Config{
-				Accept:   f.limits.Accept,
-				Handlers: []proxy.Handler{f.receive, f.limits.Handle, c.topology.Handler(i)},
-				Answer:   f.answer,
-			}).Serve(ctx, f.host)
+	n := spec.Fronts()
+	for i := range n {
+		c.network.hosts = append(c.network.hosts, &host{
+			network: &c.network, cluster: c, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
+			latency: latency + farther*time.Duration((i+n-opts.Nearest%n)%n), limits: overload.NewFront(), changed: make(chan struct{}),
 		})
 	}
-	t.Cleanup(func() {
-		cancel()
-		served.Wait()
-	})
+	c.topology = topology.New(spec, c.Hosts())
+	ctx, cancel := context.WithCancel(context.Background())
+	for i, h := range c.network.hosts {
+		front := proxy.New(proxy.Config{
+			Accept: h.limits.Accept,
+			// A hello is answered several times, so the hook sees it for each; other commands before anything is done about them.
+			Handlers: []proxy.Handler{h.record, h.hooked(false), h.limits.Handle, c.topology.Handler(i), h.hooked(true)},
+			Answer: func(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
+				return c.store.run(ctx, h.address.String(), req)
+			},
+		})
+		h.accept = func(conn net.Conn) { front.Go(ctx, conn) }
+		t.Cleanup(front.Wait)
+	}
+	t.Cleanup(cancel)
 	return c
 }
 
-// receive records a command and lets the hook see it. A hello is answered several times, so answer does it for each.
-func (f *front) receive(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
-	f.cluster.record(f.command(req))
-	if proxy.IsHello(req.Command) {
-		return next(ctx, req)
+// record is a proxy.Handler, as is what hooked returns.
+func (h *host) record(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+	h.cluster.mu.Lock()
+	h.cluster.counts[req.Command]++
+	if !h.cluster.forget {
+		h.cluster.seen = append(h.cluster.seen, h.command(req))
 	}
-	return f.hooked(ctx, req, next)
+	h.cluster.mu.Unlock()
+	return next(ctx, req)
 }
 
-// answer is the server itself.
-func (f *front) answer(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
-	if proxy.IsHello(req.Command) {
-		return f.hooked(ctx, req, f.run)
+func (h *host) hooked(hellos bool) proxy.Handler {
+	return func(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+		hook := *h.cluster.hook.Load()
+		if hook == nil || proxy.IsHello(req.Command) != hellos {
+			return next(ctx, req)
+		}
+		var failed error
+		reply := hook(h.command(req), func() (answered bson.Raw) {
+			answered, failed = next(ctx, req)
+			return answered
+		})
+		switch {
+		case failed != nil:
+			return nil, failed
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case reply == nil:
+			return nil, proxy.ErrClose
+		}
+		return reply, nil
 	}
-	return f.run(ctx, req)
 }
 
-func (f *front) run(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
-	return f.cluster.store.run(ctx, f.host.address.String(), req)
-}
-
-func (f *front) hooked(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
-	hook := *f.cluster.hook.Load()
-	if hook == nil {
-		return next(ctx, req)
-	}
-	var failed error
-	reply := hook(f.command(req), func() (answered bson.Raw) {
-		answered, failed = next(ctx, req)
-		return answered
-	})
-	switch {
-	case failed != nil:
-		return nil, failed
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case reply == nil:
-		return nil, proxy.ErrClose
-	}
-	return reply, nil
-}
-
-func (f *front) command(req *proxy.Request) Command {
+func (h *host) command(req *proxy.Request) Command {
 	return Command{
-		At: time.Now(), Host: f.host.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID,
-		Name: req.Command, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0,
-		Cut: func(how Ending) { f.host.cut(req.Client.Address, how) },
-	}
-}
-
-func (c *Cluster) record(command Command) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.counts[command.Name]++
-	if !c.forget {
-		c.seen = append(c.seen, command)
+		At: time.Now(), Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID,
+		Name: req.Command, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: req.Client.Conn.(*conn).cut,
 	}
 }
 
 // Hosts returns the addresses that clients may connect to.
-func (c *Cluster) Hosts() []string { return slices.Clone(c.hosts) }
+func (c *Cluster) Hosts() (hosts []string) {
+	for _, h := range c.network.hosts {
+		hosts = append(hosts, h.address.String())
+	}
+	return hosts
+}
 
 // Client returns the options of a client of the cluster. Further options of the connection string, such as "retryReads=false",
 // may follow: a driver that does not know one ignores it.
 func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
-	uris, separator := c.spec.URIs(c.hosts), "?"
+	uris := c.spec.URIs(c.Hosts())
 	uri := uris[len(uris)-1]
-	if strings.Contains(uri, "?") {
-		separator = "&"
+	if !strings.Contains(uri, "?") {
+		uri += "?"
 	}
-	for _, option := range uriOptions {
-		if option != "" {
-			uri, separator = uri+separator+option, "&"
-		}
-	}
-	return options.Client().ApplyURI(uri).SetDialer(&c.network)
+	return options.Client().ApplyURI(uri + "&" + strings.Join(uriOptions, "&")).SetDialer(&c.network)
 }
 
 // Intercept sets the hook; nil removes it.

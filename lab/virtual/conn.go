@@ -3,9 +3,11 @@ package virtual
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -21,8 +23,9 @@ type conn struct {
 	host          *host
 	local, remote net.Addr
 	peer          *conn
-	opened        time.Time     // a client's end
-	wake          chan struct{} // has room for one
+	opened        time.Time
+	expiry        *time.Timer // wakes reading at the deadline
+	changed       sync.Cond   // of what reading waits for
 
 	// The network's lock is for these.
 	segments []segment // that arrive
@@ -32,11 +35,10 @@ type conn struct {
 	sent     int // bytes
 }
 
-func (c *conn) signal() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+func newConn(h *host, local, remote net.Addr) *conn {
+	c := &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
+	c.expiry = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
+	return c
 }
 
 // reset ends the connection on both sides.
@@ -47,35 +49,51 @@ func (c *conn) reset() {
 		if end.err == nil {
 			end.segments, end.err = nil, syscall.ECONNRESET
 		}
-		end.signal()
+		end.changed.Broadcast()
 	}
 }
 
-func (c *conn) Read(p []byte) (int, error) {
-	for {
-		c.host.mu.Lock()
-		n, until, err := c.take(p)
-		changed := c.host.changed
-		c.host.mu.Unlock()
-		if n > 0 || err != nil {
-			return n, err
-		}
-		c.wait(until, changed)
+// Ending is how a connection ends.
+type Ending int
+
+// The endings of a connection.
+const (
+	Closed Ending = iota // as usual
+	Torn                 // after some bytes of a reply
+	Broken               // reset
+)
+
+// cut ends the connection from the server's side, unless the client has ended it.
+func (c *conn) cut(how Ending) {
+	c.host.mu.Lock()
+	gone := c.peer.closed
+	c.host.mu.Unlock()
+	switch {
+	case gone:
+		return
+	case how == Broken:
+		c.reset()
+		return
+	case how == Torn:
+		_, _ = c.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
 	}
+	c.Close()
 }
 
-// take reads what has arrived. If that is nothing, it returns until when there is nothing to do, or the zero time. The network is locked.
-func (c *conn) take(p []byte) (n int, until time.Time, err error) {
+func (c *conn) Read(p []byte) (n int, err error) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for n, err = c.take(p); n == 0 && err == nil; n, err = c.take(p) {
+		c.changed.Wait()
+	}
+	return n, err
+}
+
+// take reads what has arrived, which may be nothing. The network is locked.
+func (c *conn) take(p []byte) (n int, err error) {
 	now, silent := time.Now(), c.host.link == Silent
-	until = c.deadline
-	for !silent && len(c.segments) > 0 && n < len(p) {
+	for !silent && n < len(p) && len(c.segments) > 0 && !c.segments[0].at.After(now) {
 		first := &c.segments[0]
-		if first.at.After(now) {
-			if until.IsZero() || first.at.Before(until) {
-				until = first.at
-			}
-			break
-		}
 		if first.data == nil {
 			c.segments, c.err = nil, io.EOF
 			break
@@ -88,32 +106,16 @@ func (c *conn) take(p []byte) (n int, until time.Time, err error) {
 	}
 	switch {
 	case c.closed:
-		return 0, until, c.failure("read", net.ErrClosed)
+		return 0, c.failure("read", net.ErrClosed)
 	case n > 0:
-		return n, until, nil
 	case !silent && errors.Is(c.err, io.EOF):
-		return 0, until, io.EOF
+		return 0, io.EOF
 	case !silent && c.err != nil:
-		return 0, until, c.failure("read", os.NewSyscallError("read", c.err))
+		return 0, c.failure("read", os.NewSyscallError("read", c.err))
 	case !c.deadline.IsZero() && !now.Before(c.deadline):
-		return 0, until, c.failure("read", os.ErrDeadlineExceeded)
+		return 0, c.failure("read", os.ErrDeadlineExceeded)
 	}
-	return 0, until, nil
-}
-
-// wait returns at that time, unless it is zero, or when something has changed.
-func (c *conn) wait(until time.Time, changed <-chan struct{}) {
-	var expired <-chan time.Time
-	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		expired = timer.C
-	}
-	select {
-	case <-c.wake:
-	case <-changed:
-	case <-expired:
-	}
+	return n, nil
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -133,7 +135,7 @@ func (c *conn) Write(p []byte) (int, error) {
 // send sends data, or the end. The network is locked.
 func (c *conn) send(data []byte) {
 	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(c.host.latency), data})
-	c.peer.signal()
+	time.AfterFunc(c.host.latency, c.peer.changed.Broadcast)
 }
 
 func (c *conn) Close() error {
@@ -144,7 +146,8 @@ func (c *conn) Close() error {
 	}
 	c.closed = true
 	c.send(nil)
-	c.signal()
+	c.expiry.Stop()
+	c.changed.Broadcast()
 	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
 	return nil
 }
@@ -163,7 +166,8 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	defer c.host.mu.Unlock()
 	if c.deadline = t; t.After(time.Now()) {
 		c.deadline = t.Add(late)
+		c.expiry.Reset(time.Until(c.deadline))
 	}
-	c.signal()
+	c.changed.Broadcast()
 	return nil
 }

@@ -8,15 +8,15 @@ import (
 
 // SetLink changes the network between clients and hosts of these numbers, or all hosts if none is given.
 func (c *Cluster) SetLink(link Link, hosts ...int) {
-	for _, f := range c.selected(hosts) {
-		f.host.set(link)
+	for _, h := range c.selected(hosts) {
+		h.set(link)
 	}
 }
 
 // Reset ends all connections to hosts of these numbers, or all hosts if none is given, as a crash does.
 func (c *Cluster) Reset(hosts ...int) {
-	for _, f := range c.selected(hosts) {
-		f.host.reset()
+	for _, h := range c.selected(hosts) {
+		h.reset()
 	}
 }
 
@@ -41,33 +41,32 @@ type Capacity = overload.Capacity
 
 // SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
 func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
-	for _, f := range c.selected(hosts) {
-		f.limits.SetCapacity(capacity)
+	for _, h := range c.selected(hosts) {
+		h.limits.SetCapacity(capacity)
 	}
 }
 
 // LimitRequests limits the requests that hosts of these numbers, or all hosts, admit per second.
 func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) {
-	for _, f := range c.selected(hosts) {
-		f.limits.Requests.SetLimit(overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst})
+	for _, h := range c.selected(hosts) {
+		h.limits.Requests.SetLimit(overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst})
 	}
 }
 
 // LimitConnections limits the connections that all hosts accept per second. So many may wait; the others are closed at once.
 func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) {
 	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
-	for _, f := range c.fronts {
-		f.limits.Connections.SetLimit(limit)
+	for _, h := range c.network.hosts {
+		h.limits.Connections.SetLimit(limit)
 	}
 }
 
-func (c *Cluster) selected(hosts []int) []*front {
-	if len(hosts) == 0 {
-		return c.fronts
-	}
-	fronts := make([]*front, 0, len(hosts))
+func (c *Cluster) selected(hosts []int) (selected []*host) {
 	for _, index := range hosts {
-		fronts = append(fronts, c.fronts[index])
+		selected = append(selected, c.network.hosts[index])
 	}
-	return fronts
+	if len(hosts) == 0 {
+		return c.network.hosts
+	}
+	return selected
 }

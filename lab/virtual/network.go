@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/overload"
 )
 
 const (
@@ -53,7 +54,7 @@ type Connection struct {
 
 // network connects clients with hosts, in memory. All waiting is durable in the sense of testing/synctest.
 type network struct {
-	hosts map[string]*host // read only
+	hosts []*host // read only
 
 	mu     sync.Mutex // of the hosts and the connections, too
 	opened []Connection
@@ -61,42 +62,19 @@ type network struct {
 	dials  int // at that time
 }
 
-// host is a net.Listener and the links to it. A front closes it once.
+// host is one address of the cluster, and the links to it.
 type host struct {
 	*network
+	cluster *Cluster
 	address *net.TCPAddr
 	latency time.Duration
-	pending chan net.Conn
-	closed  chan struct{}
+	limits  *overload.Front
+	// accept lets the front serve the server's end of a connection.
+	accept func(net.Conn)
 
 	link    Link
 	changed chan struct{} // closed at the next change
-	conns   []*conn       // clients' ends, in the order in which they were opened
-}
-
-func (n *network) listen(port int, latency time.Duration) *host {
-	h := &host{
-		network: n, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}, latency: latency,
-		pending: make(chan net.Conn), closed: make(chan struct{}), changed: make(chan struct{}),
-	}
-	n.hosts[h.address.String()] = h
-	return h
-}
-
-func (h *host) Accept() (net.Conn, error) {
-	select {
-	case c := <-h.pending:
-		return c, nil
-	case <-h.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *host) Addr() net.Addr { return h.address }
-
-func (h *host) Close() error {
-	close(h.closed)
-	return nil
+	conns   []*conn       // both ends, until they are closed, in the order in which they were opened
 }
 
 func (h *host) state() (Link, <-chan struct{}) {
@@ -111,12 +89,15 @@ func (h *host) set(link Link) {
 	h.link = link
 	close(h.changed)
 	h.changed = make(chan struct{})
+	for _, c := range h.conns {
+		c.changed.Broadcast()
+	}
 }
 
 // reset ends all connections with an error on either side, one after the other. What is under way is lost.
 func (h *host) reset() {
 	h.mu.Lock()
-	conns := slices.Clone(h.conns)
+	conns := slices.DeleteFunc(slices.Clone(h.conns), func(c *conn) bool { return c.remote != h.address }) // clients' ends
 	// Those that were opened at one instant are in any order.
 	slices.SortStableFunc(conns, func(a, b *conn) int { return cmp.Or(a.opened.Compare(b.opened), a.sent-b.sent) })
 	h.mu.Unlock()
@@ -126,39 +107,9 @@ func (h *host) reset() {
 	}
 }
 
-// Ending is how a connection ends.
-type Ending int
-
-// The endings of a connection.
-const (
-	Closed Ending = iota // as usual
-	Torn                 // after some bytes of a reply
-	Broken               // reset
-)
-
-// cut ends the connection from that address, unless it has ended.
-func (h *host) cut(from net.Addr, how Ending) {
-	h.mu.Lock()
-	i := slices.IndexFunc(h.conns, func(c *conn) bool { return c.local == from })
-	if i < 0 {
-		h.mu.Unlock()
-		return
-	}
-	server := h.conns[i].peer
-	h.mu.Unlock()
-	if how == Broken {
-		server.reset()
-		return
-	}
-	if how == Torn {
-		_, _ = server.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
-	}
-	server.Close()
-}
-
 // DialContext implements options.ContextDialer.
 func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
-	h := n.hosts[address]
+	h := n.hosts[slices.IndexFunc(n.hosts, func(h *host) bool { return h.address.String() == address })]
 	if clock.Wait(ctx, 2*h.latency+n.turn()) != nil {
 		return nil, dialError(ctx, h)
 	}
@@ -180,11 +131,7 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	case Breaking:
 		server.reset()
 	default:
-		select {
-		case h.pending <- server:
-		case <-h.closed:
-			server.Close()
-		}
+		h.accept(server)
 	}
 	return client, nil
 }
@@ -223,12 +170,10 @@ func dialError(ctx context.Context, h *host) error {
 func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	h.opened = append(h.opened, Connection{now, h.address.String()})
-	local := &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + len(h.opened)%(1<<15)}
-	client = &conn{host: h, local: local, remote: h.address, opened: now, wake: make(chan struct{}, 1)}
-	server = &conn{host: h, local: h.address, remote: local, peer: client, wake: make(chan struct{}, 1)}
-	client.peer = server
-	h.conns = append(h.conns, client)
+	h.opened = append(h.opened, Connection{time.Now(), h.address.String()})
+	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + len(h.opened)%(1<<15)}, h.address)
+	server = newConn(h, client.remote, client.local)
+	client.peer, server.peer = server, client
+	h.conns = append(h.conns, client, server)
 	return client, server
 }

@@ -29,9 +29,11 @@ type Config struct {
 // Front passes the requests of any number of clients to one backend. Each client connection has its own backend connection, made
 // when the first request is forwarded.
 type Front struct {
-	config Config
+	config      Config
+	connections sync.WaitGroup
 
 	mu   sync.Mutex
+	last uint64                             // connection's number
 	open map[uint64]context.CancelCauseFunc // ends a connection
 }
 
@@ -47,8 +49,7 @@ func New(config Config) *Front {
 // every connection and all its goroutines are closed.
 func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
-	var connections sync.WaitGroup
-	defer connections.Wait()
+	defer f.Wait()
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { listener.Close() })
 	defer func() {
@@ -56,18 +57,36 @@ func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 			listener.Close()
 		}
 	}()
-
-	for id := uint64(1); ; id++ {
+	for {
 		conn, err := listener.Accept()
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
+		if err != nil && ctx.Err() != nil {
+			return nil
+		} else if err != nil {
 			return fmt.Errorf("accept on %v: %w", listener.Addr(), err)
 		}
-		connections.Go(func() { f.serveConn(ctx, id, conn) })
+		f.Go(ctx, conn)
 	}
 }
+
+// Go serves a connection of a client until either side or the context ends it.
+func (f *Front) Go(ctx context.Context, conn net.Conn) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	id := f.last
+	f.open[id] = cancel
+	f.connections.Go(func() {
+		f.serve(ctx, id, conn)
+		cancel(nil)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.open, id)
+	})
+}
+
+// Wait returns when all connections have ended.
+func (f *Front) Wait() { f.connections.Wait() }
 
 // Reset resets all connections.
 func (f *Front) Reset() {
@@ -78,18 +97,7 @@ func (f *Front) Reset() {
 	}
 }
 
-// serveConn serves a client until either side ends the connection.
-func (f *Front) serveConn(ctx context.Context, id uint64, conn net.Conn) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	f.mu.Lock()
-	f.open[id] = cancel
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		delete(f.open, id)
-	}()
+func (f *Front) serve(ctx context.Context, id uint64, conn net.Conn) {
 	var err error
 	if f.config.Accept != nil {
 		err = f.config.Accept(ctx)

@@ -43,8 +43,8 @@ func chain(handlers []Handler, last Next) Next {
 
 // Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
-	ID      uint64   // numbers a front's connections from 1
-	Address net.Addr // its end of the connection
+	ID   uint64   // numbers a front's connections from 1
+	Conn net.Conn // the front's end of it
 	// AppName is the name of the application from the metadata of the connection's hello, already while that hello is handled.
 	AppName string
 	// Compressors are those that the client supports. A backend does not see them: what it gets is never compressed.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
 	"syscall"
 	"time"
 
@@ -26,14 +25,13 @@ var errClientGone = errors.New("the client is gone")
 type session struct {
 	front   *Front
 	client  *Client
-	conn    net.Conn
 	handle  Next
 	backend net.Conn // nil until a request is forwarded
 	lastID  int32    // numbers what is sent, to either side
 }
 
 func newSession(f *Front, id uint64, conn net.Conn) *session {
-	s := &session{front: f, client: &Client{ID: id, Address: conn.RemoteAddr()}, conn: conn}
+	s := &session{front: f, client: &Client{ID: id, Conn: conn}}
 	last := f.config.Answer
 	if last == nil {
 		last = s.forward
@@ -42,35 +40,38 @@ func newSession(f *Front, id uint64, conn net.Conn) *session {
 	return s
 }
 
-// serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind.
+// serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind. The error is the first reason.
 func (s *session) serve(front context.Context) error {
 	ctx, cancel := context.WithCancelCause(front)
 	closed := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(closed)
-		end(s.conn, context.Cause(ctx))
+		end(s.client.Conn, context.Cause(ctx))
 	})
 	requests := make(chan *wire.Message)
-	var reader sync.WaitGroup
-	reader.Go(func() { cancel(s.read(ctx, requests)) })
-
-	err := s.handleRequests(ctx, front, requests)
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause // what came after it is its consequence
+	go func() {
+		defer close(requests)
+		cancel(s.read(ctx, requests))
+	}()
+	for m := range requests {
+		if err := s.handleRequest(ctx, front, NewRequest(s.client, m)); err != nil {
+			cancel(err)
+			break
+		}
 	}
-	cancel(err)
 	<-closed
 	if s.backend != nil {
 		s.backend.Close()
 	}
-	reader.Wait()
-	return err
+	for range requests { // until reading has ended, too
+	}
+	return context.Cause(ctx)
 }
 
 // read passes on the client's messages. The error is the reason why they ended.
 func (s *session) read(ctx context.Context, requests chan<- *wire.Message) error {
 	for {
-		m, err := wire.Read(s.conn)
+		m, err := wire.Read(s.client.Conn)
 		if err != nil {
 			return clientError("request", err)
 		}
@@ -90,19 +91,6 @@ func clientError(what string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", what, err)
-}
-
-func (s *session) handleRequests(ctx, front context.Context, requests <-chan *wire.Message) error {
-	for {
-		select {
-		case m := <-requests:
-			if err := s.handleRequest(ctx, front, NewRequest(s.client, m)); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // handleRequest answers a request. A hello to which there is to be a reply at each change is handled as a series of requests, each of
@@ -130,7 +118,7 @@ func (s *session) handleRequest(ctx, front context.Context, req *Request) error 
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 		}
 		reply.RequestID, reply.ResponseTo = s.nextID(), reply.RequestID // each further one answers the previous one
-		if err := wire.Write(s.conn, &reply); err != nil {
+		if err := wire.Write(s.client.Conn, &reply); err != nil {
 			return clientError("reply", err)
 		}
 	}
