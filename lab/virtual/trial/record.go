@@ -182,7 +182,7 @@ func (r *recorder) command(c virtual.Command) {
 }
 
 // passing is what a command may have otherwise when it is sent again, or for the first time in the next transaction.
-const passing = maxTime + `|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|"afterClusterTime": \{[^}]*\}\}`
+const passing = maxTime + `|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|,?"afterClusterTime": \{[^}]*\}\}`
 
 // sentAgain counts a command that has to be the rejected one, and is not. The recorder is locked.
 func (r *recorder) sentAgain(c *tally, name, text string) {
