@@ -9,7 +9,6 @@ type Execution struct {
 	kind   Kind
 
 	attempt int   // failed attempts that were or will be retried, under any policy
-	unmade  int   // those among them for which no connection could be established
 	spared  int   // further ones, which were held back and did not count
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
@@ -39,20 +38,14 @@ func (e *Execution) decide(f Failure) Verdict {
 		return Verdict{Reason: reason}
 	}
 	e.attempt++
-	limited, backsOff := e.bound(f.Cause)
+	backsOff := e.bound(f.Cause)
 	switch {
-	case limited || Limit(e.attempt) > e.limit:
+	case Limit(e.attempt) > e.limit:
 		return Verdict{Reason: LimitReached}
 	case f.Left == Ended || (backsOff && f.Left <= 0):
 		return tooLate
 	case !backsOff:
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
-	case f.Cause == ReadWrite:
-		pause := TransactionBackoff(e.attempt-int(Once), e.policy.Jitter())
-		if f.Left != NoDeadline && pause > f.Left { // there are retries until the timeout, which has to end them
-			pause = f.Left / 2
-		}
-		return e.backOff(f, pause)
 	}
 
 	first := e.policy.FirstBackoff
@@ -69,8 +62,6 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 		return tooLate
 	case f.Lasts:
 		return Verdict{Reason: Throttled}
-	case f.Cause == Unestablished || f.Cause == ReadWrite:
-		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case f.Cause == HeldBack:
 		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	case e.policy.Bucket.keepsFrom(f.Class) || !e.policy.Bucket.consume():
@@ -80,32 +71,19 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	}
 }
 
-// bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
-//
-// Until a timeout ends them, the older specifications would open a connection with each retry of the end of a transaction, or after which
-// there is none, without pause.
-func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
-	endless := e.limit == Unlimited
-	switch {
-	case e.policy == nil:
-		return false, false
-	case cause == ReadWrite:
-		return false, endless && e.kind == TransactionEnd && e.attempt > int(Once)
-	case cause == Unestablished && endless:
-		e.unmade++
-		return Limit(e.unmade) > e.policy.MaxRetries && e.unmade > int(Once), true
-	case cause == Unestablished:
-		return false, false
-	default:
-		e.limit = e.policy.MaxRetries
-		return false, true
+// bound counts a failure to the limit of its cause, and reports whether there is a backoff.
+func (e *Execution) bound(cause Cause) (backsOff bool) {
+	if e.policy == nil || cause == ReadWrite {
+		return false
 	}
+	e.limit = e.policy.MaxRetries
+	return true
 }
 
 // uncovered returns why no policy covers the cause, or nothing if one does.
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
-	case cause == ReadWrite || cause == Unestablished || cause == OverloadReadWrite:
+	case cause == ReadWrite || cause == OverloadReadWrite:
 		return ""
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable

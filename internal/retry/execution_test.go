@@ -25,7 +25,6 @@ var (
 	overloadedBoth = Failure{Cause: OverloadReadWrite, Left: NoDeadline}
 	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
 	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
-	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
 	other          = Failure{Left: NoDeadline}
 )
 
@@ -157,8 +156,6 @@ func TestExecutionFailed(t *testing.T) {
 			{within(overloaded, 0), refused(DeadlineTooClose)},
 			{within(overloaded, Ended), refused(DeadlineTooClose)},
 		}},
-		{name: "without a connection the older specifications retry at once, too", policy: both, kind: Read, limit: Once,
-			steps: []step{{unestablished, again}, {unestablished, refused(LimitReached)}}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never,
 			steps: []step{{overloaded, refused(NotRetryable)}}},
 		{name: "an exempt command knows no overload", policy: nil, kind: Generic, limit: Never,

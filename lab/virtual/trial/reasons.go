@@ -160,7 +160,7 @@ var ofCalls = []Difference{
 			const fails = handshake + `|incomplete read of message header`
 			return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) &&
 				(!i.Up.ends() || i.Up.says("error", fails)) && (!i.Fork.ends() || i.Fork.says("error", fails) &&
-				i.adds(`SystemOverloadedError|RetryableError`))
+				i.adds(`SystemOverloadedError|RetryableError|`+i.labels()))
 		}},
 	// And goes on with the next statements of a write that is not ordered.
 	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {

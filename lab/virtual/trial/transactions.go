@@ -19,7 +19,7 @@ var ofTransactions = []Difference{
 		}},
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "none|fork", Up: begins, When: func(i *Instant) bool {
-		return i.Fork.says("error", noTimeAgain) && i.limited() ||
+		return i.Fork.says("error", noTimeAgain+`|^mongo\.CommandError " ?server selection error: context deadline`) && i.limited() ||
 			!i.Fork.ends() && (!some(i.Up.Only, aborts) || some(i.Fork.On, aborts)) &&
 				(some(i.Up.Before, `^started insert`) || i.Plan.Has("serverSelectionTimeoutMS")) &&
 				some(i.Fork.On, `^started insert|^error .*(`+noTimeAgain+`)`)
@@ -130,13 +130,6 @@ var ofCommits = []Difference{
 		When: func(i *Instant) bool {
 			return i.unknown() && i.sameConcern() && (some(i.Fork.On, `^started commitTransaction`) ||
 				some(i.Fork.On, `^error `+unsent) && some(i.Fork.On, `^is .*`+unknown))
-		}},
-	// It sends the third at once.
-	{Row: "retries of commit and abort under a deadline or `Timeout`", Apart: true, Kinds: transactions, Ends: "none", Up: endsTxn,
-		Fork: endsTxn, When: func(i *Instant) bool {
-			return i.hurries() && i.sameConcern() && (i.unknown() || some(i.both(), `^failed abortTransaction`)) &&
-				(some(i.Fork.On, `^started (commit|abort)Transaction`) ||
-					some(i.Fork.On, `^is .*(`+expired+`)|^\(no connection: timeout`))
 		}},
 	// It aborts it, by EndSession or because the application says so.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "fork|both", Up: `^succeeded abort|` + aborts, When: func(i *Instant) bool {
