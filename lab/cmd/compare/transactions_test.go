@@ -145,6 +145,8 @@ var examplesOfCommits = []example{
 	{"a commit of unknown result by `WithTransaction`", "no time for another", under(time.Second, of(within)), l(commitFails),
 		l(commits),
 		ended(noTimeAgain, lost)},
+	{"a commit of unknown result by `WithTransaction`", "and then the application commits again", under(time.Second, of(within)),
+		l(commitFails), l(commits), append(l(next), ended(noTimeAgain, lost)...)},
 	{"a commit's result is unknown", "upstream commits again at once", of("transaction"), l(commitFails), l(commits), l(next, commits)},
 	{"a commit's result is unknown", "after a write concern error", failing(concern, of("transaction")),
 		l("succeeded commitTransaction"),

@@ -123,8 +123,8 @@ var ofCommits = []Difference{
 	// It commits again at once.
 	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
 		When: func(i *Instant) bool {
-			return i.unknown() && i.sameConcern() && (i.Fork.says("error", noTimeAgain) && i.Fork.says("is", unknown) &&
-				i.limited() || some(i.Fork.On, `^started commitTransaction`))
+			late := some(i.Fork.On, `^error .*(`+noTimeAgain+`)`) && some(i.Fork.On, `^is .*`+unknown) // be it after another commit
+			return i.unknown() && i.sameConcern() && (late && i.limited() || some(i.Fork.On, `^started commitTransaction`))
 		}},
 	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
 		When: func(i *Instant) bool {
