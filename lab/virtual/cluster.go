@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,15 +53,11 @@ type Hook func(command Command, run func() bson.Raw) bson.Raw
 // Cluster is a deployment in memory. Its methods may be called at any time.
 type Cluster struct {
 	*store
-	forget   bool
-	spec     topology.Spec
 	network  network
 	topology *topology.Cluster
 	hook     atomic.Pointer[Hook]
-
-	mu     sync.Mutex
-	seen   []Command
-	counts map[string]int
+	seen     []Command // the store's lock is for these
+	counts   map[string]int
 }
 
 // New starts a cluster in the bubble of the test, and ends it with the test.
@@ -72,7 +67,7 @@ func New(t testing.TB, opts Options) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{store: newStore(spec, opts), forget: opts.Forget, spec: spec, counts: map[string]int{}}
+	c := &Cluster{store: newStore(spec, opts), counts: map[string]int{}}
 	c.Intercept(nil)
 	n := spec.Fronts()
 	for i := range n {
@@ -89,7 +84,7 @@ func New(t testing.TB, opts Options) *Cluster {
 			// A hello is answered several times, so the hook sees it for each; other commands before anything is done about them.
 			Handlers: []proxy.Handler{h.record, h.hooked(false), h.limits.Handle, c.topology.Handler(i), h.hooked(true)},
 			Answer: func(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
-				return c.store.run(ctx, h.address.String(), req)
+				return c.run(ctx, h.address.String(), req), nil
 			},
 		})
 		h.accept = func(conn net.Conn) { front.Go(ctx, conn) }
@@ -103,7 +98,7 @@ func New(t testing.TB, opts Options) *Cluster {
 func (h *host) record(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	h.cluster.mu.Lock()
 	h.cluster.counts[req.Command]++
-	if !h.cluster.forget {
+	if !h.cluster.opts.Forget {
 		h.cluster.seen = append(h.cluster.seen, h.command(req))
 	}
 	h.cluster.mu.Unlock()

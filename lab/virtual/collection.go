@@ -70,12 +70,6 @@ func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
 		}
 	}
-	if len(wanted) == 1 && wanted[0].Key() == "_id" {
-		if doc := c.get(wanted[0].Value()); doc != nil {
-			found = append(found, doc)
-		}
-		return found
-	}
 	for _, doc := range c.docs {
 		if doc != nil && matches(doc, wanted) {
 			found = append(found, doc)
@@ -96,12 +90,8 @@ func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 // changed returns a document with the update's $set and $inc, or the update itself if that is a document.
 func changed(before, update bson.Raw) bson.Raw {
 	if !strings.HasPrefix(bsondoc.FirstKey(update), "$") {
-		all := doc("_id", before.Lookup("_id"))
-		fields, _ := bsondoc.Rebuild(update, []string{"_id"}, nil).Elements()
-		for _, field := range fields {
-			all = append(all, bson.E{Key: field.Key(), Value: field.Value()})
-		}
-		return bsondoc.Marshal(all)
+		id := bsondoc.Marshal(bsondoc.D("_id", before.Lookup("_id")))
+		return bsondoc.Rebuild(id, nil, bsondoc.Rebuild(update, []string{"_id"}, nil))
 	}
 	after := before
 	for _, operator := range []string{"$setOnInsert", "$set", "$inc"} {
@@ -124,7 +114,7 @@ func changed(before, update bson.Raw) bson.Raw {
 func (s *store) Document(namespace string, id any) bson.Raw {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.collection(namespace).get(bsondoc.Marshal(doc("_id", id)).Lookup("_id"))
+	return s.collection(namespace).get(bsondoc.Marshal(bsondoc.D("_id", id)).Lookup("_id"))
 }
 
 // Put inserts a document, or replaces it.

@@ -27,7 +27,7 @@ func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
 	switch {
 	case q.name == "find":
 		size = q.BatchSize
-	case q.name == "bulkWrite" && s.batch > 0:
+	case q.name == "bulkWrite" && s.opts.Batch > 0:
 		size = 1
 	}
 	first := c.take(nil, size)
@@ -35,7 +35,7 @@ func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
 		s.keep(c)
 	}
 	if q.ReadConcern.Level == "snapshot" && q.transaction == nil {
-		return c.batch("firstBatch", first, bson.E{Key: "atClusterTime", Value: s.now()})
+		return c.batch("firstBatch", first, bsondoc.D("atClusterTime", now())...)
 	}
 	return c.batch("firstBatch", first)
 }
@@ -67,26 +67,23 @@ func (c *cursor) batch(name string, docs []bson.Raw, more ...bson.E) result {
 		docs = []bson.Raw{}
 	}
 	if c.stream {
-		more = append(more, bson.E{Key: "postBatchResumeToken", Value: resumeToken(c.next)})
+		more = append(more, bsondoc.D("postBatchResumeToken", resumeToken(c.next))...)
 	}
-	return doc("cursor", append(doc("id", c.id, "ns", c.namespace, name, docs), more...))
+	return bsondoc.D("cursor", append(bsondoc.D("id", c.id, "ns", c.namespace, name, docs), more...))
 }
 
-// getMore returns the next batch of a cursor. A change stream waits for events.
-func (s *store) getMore(ctx context.Context, q *query) (result, *failure, error) {
-	patience := time.NewTimer(time.Duration(q.MaxTime) * time.Millisecond)
-	defer patience.Stop()
-	for waited := false; ; {
-		reply, changed, failed := s.nextBatch(q, waited)
+// getMore returns the next batch of a cursor. A change stream waits for events, while the client does.
+func (s *store) getMore(ctx context.Context, q *query) (result, *failure) {
+	waiting, stop := context.WithTimeout(ctx, time.Duration(q.MaxTime)*time.Millisecond)
+	defer stop()
+	for {
+		reply, changed, failed := s.nextBatch(q, waiting.Err() != nil)
 		if changed == nil {
-			return reply, failed, nil
+			return reply, failed
 		}
 		select {
 		case <-changed:
-		case <-patience.C:
-			waited = true
-		case <-ctx.Done():
-			return nil, nil, context.Cause(ctx)
+		case <-waiting.Done():
 		}
 	}
 }
@@ -119,7 +116,7 @@ func (s *store) killCursors(q *query) (result, *failure) {
 		delete(s.cursors, id)
 	}
 	none := bson.A{}
-	return doc("cursorsKilled", q.Cursors, "cursorsNotFound", none, "cursorsAlive", none, "cursorsUnknown", none), nil
+	return bsondoc.D("cursorsKilled", q.Cursors, "cursorsNotFound", none, "cursorsAlive", none, "cursorsUnknown", none), nil
 }
 
 // event is a change that change streams report.
@@ -128,13 +125,13 @@ type event struct {
 	doc       bson.Raw
 }
 
-func resumeToken(next int) bson.D { return doc("next", int64(next)) }
+func resumeToken(next int) bson.D { return bsondoc.D("next", int64(next)) }
 
 // report adds an event. The store is locked.
 func (s *store) report(namespace, kind string, id bson.RawValue) {
 	database, collection, _ := strings.Cut(namespace, ".")
-	s.events = append(s.events, event{namespace, bsondoc.Marshal(doc("_id", resumeToken(len(s.events)+1), "operationType", kind,
-		"clusterTime", s.now(), "ns", doc("db", database, "coll", collection), "documentKey", doc("_id", id)))})
+	s.events = append(s.events, event{namespace, bsondoc.Marshal(bsondoc.D("_id", resumeToken(len(s.events)+1), "operationType", kind,
+		"clusterTime", now(), "ns", bsondoc.D("db", database, "coll", collection), "documentKey", bsondoc.D("_id", id)))})
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -3,6 +3,7 @@ package virtual
 import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
 )
 
@@ -27,6 +28,6 @@ func WithConcern(command Command, reply bson.Raw, code int32) bson.Raw {
 	if reply == nil {
 		return nil
 	}
-	concern := doc("code", code, "codeName", servererror.CodeName(code), "errmsg", "the write concern fails by plan")
+	concern := bsondoc.D("code", code, "codeName", servererror.CodeName(code), "errmsg", "the write concern fails by plan")
 	return servererror.WithConcern(reply, concern, servererror.Labels(command.Body, 0, code, false))
 }

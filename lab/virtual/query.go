@@ -7,6 +7,7 @@ import (
 
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
+	"mongofork/lab/internal/topology"
 )
 
 // query is a command that the store runs.
@@ -45,16 +46,10 @@ type arguments struct {
 	Ordered    bool
 	ErrorsOnly bool `bson:"errorsOnly"`
 	Documents  []bson.Raw
-	Updates    []struct {
-		Q, U          bson.Raw
-		Multi, Upsert bool
-	}
-	Deletes []struct {
-		Q     bson.Raw
-		Limit int
-	}
-	Ops    []statement
-	NSInfo []struct{ NS string } `bson:"nsInfo"`
+	Updates    []statement
+	Deletes    []statement
+	Ops        []statement
+	NSInfo     []struct{ NS string } `bson:"nsInfo"`
 
 	Update              bson.RawValue // of findAndModify
 	Remove, New, Upsert bool
@@ -66,8 +61,12 @@ type arguments struct {
 
 // newQuery decodes a command.
 func (s *store) newQuery(host string, req *proxy.Request) (*query, *failure) {
+	services := 1
+	if s.spec.Kind == topology.LoadBalanced {
+		services = s.spec.Members
+	}
 	q := &query{
-		host: fmt.Sprint(host, "/", req.Client.ID%uint64(s.services)), connection: fmt.Sprint(host, "/", req.Client.ID),
+		host: fmt.Sprint(host, "/", req.Client.ID%uint64(services)), connection: fmt.Sprint(host, "/", req.Client.ID),
 		name: req.Command, database: req.Database, compressors: req.Client.Compressors, doc: req.Message.Whole(),
 	}
 	q.Ordered, q.MaxTime, q.BatchSize, q.Cursor.BatchSize = true, 1000, 101, 101 // unless the command says otherwise

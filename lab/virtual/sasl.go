@@ -7,6 +7,7 @@ import (
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 )
@@ -26,18 +27,26 @@ type Auth struct {
 	Exchange bool
 }
 
-// credentials are the user's, by SCRAM-SHA-256.
-var credentials = sync.OnceValues(func() (scram.StoredCredentials, error) {
+// scramServer knows the user's credentials, by SCRAM-SHA-256.
+var scramServer = sync.OnceValue(func() *scram.Server {
 	client, err := scram.SHA256.NewClient(User, Password, "")
 	if err != nil {
-		return scram.StoredCredentials{}, err
+		panic(err)
 	}
-	return client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096})
+	credentials, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096})
+	if err != nil {
+		panic(err)
+	}
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return credentials, nil })
+	if err != nil {
+		panic(err)
+	}
+	return server.WithNonceGenerator(func() string { return "server" })
 })
 
 // refuse returns the error of a command that needs authentication. The store is locked.
 func (s *store) refuse(q *query) *failure {
-	if s.auth == nil || s.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
+	if s.opts.Auth == nil || s.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
 		return nil
 	}
 	return servererror.Errorf(13, "Command %s requires authentication", q.name)
@@ -46,11 +55,11 @@ func (s *store) refuse(q *query) *failure {
 // greet returns the fields of a hello's reply.
 func (s *store) greet(q *query) (fields bson.D) {
 	if q.Mechanisms != "" {
-		fields = append(fields, bson.E{Key: "saslSupportedMechs", Value: bson.A{"SCRAM-SHA-256"}})
+		fields = append(fields, bsondoc.D("saslSupportedMechs", bson.A{"SCRAM-SHA-256"})...)
 	}
-	if q.Speculative != nil && s.auth != nil && s.auth.Speculative {
+	if q.Speculative != nil && s.opts.Auth != nil && s.opts.Auth.Speculative {
 		if reply, failed := s.step(q.connection, *q.Speculative); failed == nil {
-			fields = append(fields, bson.E{Key: "speculativeAuthenticate", Value: reply})
+			fields = append(fields, bsondoc.D("speculativeAuthenticate", reply)...)
 		}
 	}
 	return fields
@@ -63,7 +72,7 @@ type conversation struct {
 }
 
 func (s *store) authenticate(q *query) (result, *failure) {
-	if s.auth == nil {
+	if s.opts.Auth == nil {
 		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "nobody has to authenticate")
 	}
 	return s.step(q.connection, q.Step)
@@ -71,41 +80,26 @@ func (s *store) authenticate(q *query) (result, *failure) {
 
 // step carries out a step of a conversation.
 func (s *store) step(connection string, c conversation) (result, *failure) {
+	if c.Mechanism == "SCRAM-SHA-256" {
+		s.conversations[connection] = scramServer().NewConversation()
+	}
 	valid, done, text := false, true, ""
-	switch c.Mechanism {
-	case "PLAIN":
+	switch begun := s.conversations[connection]; {
+	case c.Mechanism == "PLAIN":
 		valid = string(c.Payload.Data) == "\x00"+User+"\x00"+Password
-	case "MONGODB-OIDC":
+	case c.Mechanism == "MONGODB-OIDC":
 		token, _ := bson.Raw(c.Payload.Data).Lookup("jwt").StringValueOK()
 		valid = strings.HasPrefix(token, Token)
-	case "SCRAM-SHA-256":
-		server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return credentials() })
-		if err != nil {
-			break
-		}
-		server.WithNonceGenerator(func() string { return "server" })
-		s.conversations[connection] = server.NewConversation()
-		text, valid, done = take(s.conversations[connection], c.Payload.Data)
-	case "":
-		begun := s.conversations[connection]
-		switch {
-		case begun == nil:
-		case begun.Done():
-			valid = begun.Valid()
-		default:
-			text, valid, done = take(begun, c.Payload.Data)
-			done = done && !s.auth.Exchange
-		}
+	case begun == nil:
+	case begun.Done():
+		valid = begun.Valid()
+	default:
+		reply, err := begun.Step(string(c.Payload.Data))
+		text, valid, done = reply, err == nil, begun.Done() && begun.Valid() && !s.opts.Auth.Exchange
 	}
 	if !valid {
 		return nil, servererror.Errorf(18, "Authentication failed.")
 	}
 	s.authenticated[connection] = done
-	return doc("conversationId", int32(1), "done", done, "payload", bson.Binary{Data: []byte(text)}), nil
-}
-
-// take takes the client's message of a SCRAM conversation.
-func take(conversation *scram.ServerConversation, message []byte) (reply string, valid, done bool) {
-	reply, err := conversation.Step(string(message))
-	return reply, err == nil, conversation.Done() && conversation.Valid()
+	return bsondoc.D("conversationId", int32(1), "done", done, "payload", bson.Binary{Data: []byte(text)}), nil
 }

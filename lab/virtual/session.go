@@ -84,7 +84,7 @@ func (s *store) inTransaction(q *query, current *session, number int64) (result,
 	}
 	q.transaction = current
 	reply, failed := s.execute(q)
-	if failed != nil && q.name != "getMore" {
+	if failed != nil {
 		current.abort()
 	}
 	return reply, failed

@@ -19,11 +19,8 @@ import (
 
 // store is the data of a cluster. All its servers share it: nothing lags behind, and nothing is rolled back.
 type store struct {
-	logical  bool  // whether replies have logical times
-	router   bool  // whether the servers are routers
-	services int   // behind a load balancer
-	batch    int   // how many statements a write may have; 0 for very many
-	auth     *Auth // nil if all may do everything
+	spec topology.Spec
+	opts Options
 
 	mu            sync.Mutex
 	collections   map[string]*collection // by namespace
@@ -38,13 +35,8 @@ type store struct {
 }
 
 func newStore(spec topology.Spec, opts Options) *store {
-	services := 1
-	if spec.Kind == topology.LoadBalanced {
-		services = spec.Members
-	}
 	return &store{
-		logical: spec.Kind != topology.Standalone, router: spec.Routes(), services: services, batch: opts.Batch, auth: opts.Auth,
-		collections: map[string]*collection{}, sessions: map[string]*session{}, cursors: map[int64]*cursor{},
+		spec: spec, opts: opts, collections: map[string]*collection{}, sessions: map[string]*session{}, cursors: map[int64]*cursor{},
 		changed: make(chan struct{}), conversations: map[string]*scram.ServerConversation{}, authenticated: map[string]bool{},
 	}
 }
@@ -54,45 +46,35 @@ type result = bson.D
 
 type failure = servererror.Error
 
-// doc returns the document of some keys, each before its value.
-func doc(keysAndValues ...any) (doc bson.D) {
-	for i := 0; i < len(keysAndValues); i += 2 {
-		doc = append(doc, bson.E{Key: keysAndValues[i].(string), Value: keysAndValues[i+1]})
-	}
-	return doc
-}
+// logical reports whether replies have logical times.
+func (s *store) logical() bool { return s.spec.Kind != topology.Standalone }
 
-// run answers a command. The error is the context's.
-func (s *store) run(ctx context.Context, host string, req *proxy.Request) (bson.Raw, error) {
-	var reply bson.D
-	var err error
+// run answers a command.
+func (s *store) run(ctx context.Context, host string, req *proxy.Request) bson.Raw {
+	var reply result
 	q, failed := s.newQuery(host, req)
 	switch {
 	case failed != nil: // it is the reply
 	case q.name == "getMore":
-		reply, failed, err = s.getMore(ctx, q)
+		reply, failed = s.getMore(ctx, q)
 	default:
 		reply, failed = s.inSession(q)
 	}
-	if err != nil {
-		return nil, err
-	}
-	answer := bsondoc.Marshal(append(reply, bson.E{Key: "ok", Value: 1.0}))
+	answer := servererror.OK(reply...)
 	if failed != nil {
 		if failed.Labels == nil {
-			failed.Labels = servererror.Labels(q.doc, failed.Code, 0, s.router)
+			failed.Labels = servererror.Labels(q.doc, failed.Code, 0, s.spec.Routes())
 		}
 		answer = failed.Reply()
 	}
-	if s.logical {
-		now := s.now()
-		answer = bsondoc.With(answer, doc("$clusterTime", doc("clusterTime", now), "operationTime", now)...)
+	if s.logical() {
+		answer = bsondoc.With(answer, bsondoc.D("$clusterTime", bsondoc.D("clusterTime", now()), "operationTime", now())...)
 	}
-	return answer, nil
+	return answer
 }
 
 // now is the logical time.
-func (s *store) now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now().Unix()), I: 1} }
+func now() bson.Timestamp { return bson.Timestamp{T: uint32(time.Now().Unix()), I: 1} }
 
 // commands are what servers execute. The table is read only.
 var commands = map[string]func(*store, *query) (result, *failure){
@@ -117,25 +99,24 @@ func (s *store) succeed(*query) (result, *failure) { return nil, nil }
 
 // hello returns what does not depend on the server's place in the deployment.
 func (s *store) hello(q *query) (result, *failure) {
-	reply := doc("maxBsonObjectSize", int32(16<<20), "maxMessageSizeBytes", int32(48_000_000),
-		"maxWriteBatchSize", int32(cmp.Or(s.batch, 100_000)), "localTime", time.Now(), "logicalSessionTimeoutMinutes", int32(30),
+	reply := bsondoc.D("maxBsonObjectSize", int32(16<<20), "maxMessageSizeBytes", int32(48_000_000),
+		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "localTime", time.Now(), "logicalSessionTimeoutMinutes", int32(30),
 		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27), "readOnly", false)
-	if s.logical {
-		reply = append(reply, bson.E{Key: "lastWrite",
-			Value: doc("opTime", doc("ts", s.now(), "t", int64(1)), "lastWriteDate", time.Now())})
+	if s.logical() {
+		reply = append(reply, bsondoc.D("lastWrite", bsondoc.D("opTime", bsondoc.D("ts", now(), "t", int64(1)), "lastWriteDate", time.Now()))...)
 	}
 	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
-		reply = append(reply, bson.E{Key: "compression", Value: supported[:1]})
+		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}
 	return append(reply, s.greet(q)...), nil
 }
 
 func (s *store) listDatabases(*query) (result, *failure) {
-	return doc("databases", bson.A{doc("name", "db", "sizeOnDisk", int64(1), "empty", false)}, "totalSize", int64(1)), nil
+	return bsondoc.D("databases", bson.A{bsondoc.D("name", "db", "sizeOnDisk", int64(1), "empty", false)}, "totalSize", int64(1)), nil
 }
 
 func (s *store) list(q *query) (result, *failure) {
-	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{bsondoc.Marshal(doc("name", "_id_", "key", doc("_id", 1), "v", 2))}), nil
+	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))}), nil
 }
 
 func (s *store) drop(q *query) (result, *failure) {
@@ -152,7 +133,7 @@ func (s *store) find(q *query) (result, *failure) {
 }
 
 func (s *store) count(q *query) (result, *failure) {
-	return doc("n", int32(len(s.matching(q.namespace(), q.Query)))), nil
+	return bsondoc.D("n", int32(len(s.matching(q.namespace(), q.Query)))), nil
 }
 
 func (s *store) distinct(q *query) (result, *failure) {
@@ -163,7 +144,7 @@ func (s *store) distinct(q *query) (result, *failure) {
 			distinct = append(distinct, value)
 		}
 	}
-	return doc("values", distinct), nil
+	return bsondoc.D("values", distinct), nil
 }
 
 // aggregate runs the pipelines of change streams and of counts, and what writes to a collection; other stages let all documents pass.
@@ -178,7 +159,7 @@ func (s *store) aggregate(q *query) (result, *failure) {
 			found = s.matching(q.namespace(), argument.Document())
 		case "$group":
 			if len(found) > 0 {
-				found = []bson.Raw{bsondoc.Marshal(doc("_id", 1, "n", int32(len(found))))}
+				found = []bson.Raw{bsondoc.Marshal(bsondoc.D("_id", 1, "n", int32(len(found))))}
 			}
 		case "$out":
 			s.collections[q.database+"."+argument.StringValue()] = newCollection(found)

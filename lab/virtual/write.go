@@ -26,7 +26,7 @@ func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
 	id := inserted.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
 		message := fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }", namespace, id)
-		return &failure{Code: 11000, Message: message, Extra: doc("keyPattern", doc("_id", 1), "keyValue", doc("_id", id))}
+		return &failure{Code: 11000, Message: message, Extra: bsondoc.D("keyPattern", bsondoc.D("_id", 1), "keyValue", bsondoc.D("_id", id))}
 	}
 	s.write(q, namespace, "insert", id, inserted)
 	return nil
@@ -39,34 +39,37 @@ type outcome struct {
 	before, after bson.Raw // of the last document
 }
 
-// statement is one of a write. What it is decoded from is one of a bulk write, which names it by the number of its namespace.
+// statement is one of a write. One of a bulk write has longer names than one of another write, and the number of its namespace.
 type statement struct {
 	kind, namespace        string
 	Insert, Update, Delete *int
-	Filter, Document       bson.Raw
+	Document               bson.Raw
+	Filter, Q              bson.Raw
 	Change                 bson.Raw `bson:"updateMods"`
+	U                      bson.Raw
 	Multi, Upsert          bool
+	Limit                  int // 0 for none
 }
 
 // statements are those of a write of one collection, or of a bulk write of several.
 func (q *query) statements() (all []statement) {
-	in := q.namespace()
 	for _, doc := range q.Documents {
-		all = append(all, statement{kind: "insert", namespace: in, Document: doc})
+		all = append(all, statement{Document: doc})
 	}
-	for _, u := range q.Updates {
-		all = append(all, statement{kind: "update", namespace: in, Filter: u.Q, Change: u.U, Multi: u.Multi, Upsert: u.Upsert})
+	for _, one := range slices.Concat(q.Updates, q.Deletes) {
+		one.Filter, one.Change, one.Multi = one.Q, one.U, one.Multi || q.name == "delete" && one.Limit == 0
+		all = append(all, one)
 	}
-	for _, d := range q.Deletes {
-		all = append(all, statement{kind: "delete", namespace: in, Filter: d.Q, Multi: d.Limit == 0})
+	for i := range all {
+		all[i].kind, all[i].namespace = q.name, q.namespace()
 	}
-	for _, op := range q.Ops {
-		for kind, number := range map[string]*int{"insert": op.Insert, "update": op.Update, "delete": op.Delete} {
+	for _, one := range q.Ops {
+		for kind, number := range map[string]*int{"insert": one.Insert, "update": one.Update, "delete": one.Delete} {
 			if number != nil {
-				op.kind, op.namespace = kind, q.NSInfo[*number].NS
+				one.kind, one.namespace = kind, q.NSInfo[*number].NS
 			}
 		}
-		all = append(all, op)
+		all = append(all, one)
 	}
 	return all
 }
@@ -113,14 +116,14 @@ type written struct {
 // add adds what a statement did.
 func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
 	w.n[kind] += o.n
-	reply := doc("ok", 1.0, "idx", int32(i), "n", o.n)
+	reply := bsondoc.D("ok", 1.0, "idx", int32(i), "n", o.n)
 	if kind == "update" {
 		w.modified += o.modified
-		reply = append(reply, bson.E{Key: "nModified", Value: o.modified})
+		reply = append(reply, bsondoc.D("nModified", o.modified)...)
 	}
 	if o.upserted != nil {
-		w.upserted = append(w.upserted, doc("index", int32(i), "_id", o.upserted))
-		reply = append(reply, bson.E{Key: "upserted", Value: doc("_id", o.upserted)})
+		w.upserted = append(w.upserted, bsondoc.D("index", int32(i), "_id", o.upserted))
+		reply = append(reply, bsondoc.D("upserted", bsondoc.D("_id", o.upserted))...)
 	}
 	if !errorsOnly {
 		w.results = append(w.results, bsondoc.Marshal(reply))
@@ -129,9 +132,9 @@ func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
 
 // fail adds a statement that failed.
 func (w *written) fail(i int, failed *failure) {
-	fails := doc("code", failed.Code, "errmsg", failed.Message)
-	w.writeErrors = append(w.writeErrors, slices.Concat(doc("index", int32(i)), fails, failed.Extra))
-	w.results = append(w.results, bsondoc.Marshal(append(doc("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
+	fails := bsondoc.D("code", failed.Code, "errmsg", failed.Message)
+	w.writeErrors = append(w.writeErrors, slices.Concat(bsondoc.D("index", int32(i)), fails, failed.Extra))
+	w.results = append(w.results, bsondoc.Marshal(append(bsondoc.D("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
 }
 
 // writes runs a write's statements until one fails, or all of them if they are not ordered.
@@ -151,19 +154,19 @@ func (s *store) writes(q *query) (result, *failure) {
 		}
 	}
 	if q.name == "bulkWrite" {
-		return append(s.open(q, "admin.$cmd.bulkWrite", w.results), doc("nErrors", int32(len(w.writeErrors)),
+		return append(s.open(q, "admin.$cmd.bulkWrite", w.results), bsondoc.D("nErrors", int32(len(w.writeErrors)),
 			"nInserted", w.n["insert"], "nMatched", w.n["update"], "nModified", w.modified, "nUpserted", int32(len(w.upserted)),
 			"nDeleted", w.n["delete"])...), nil
 	}
-	reply := doc("n", w.n[q.name]+int32(len(w.upserted)))
+	reply := bsondoc.D("n", w.n[q.name]+int32(len(w.upserted)))
 	if len(w.upserted) > 0 {
-		reply = append(reply, bson.E{Key: "upserted", Value: w.upserted})
+		reply = append(reply, bsondoc.D("upserted", w.upserted)...)
 	}
 	if len(w.writeErrors) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: w.writeErrors})
+		reply = append(reply, bsondoc.D("writeErrors", w.writeErrors)...)
 	}
 	if q.name == "update" {
-		reply = append(reply, bson.E{Key: "nModified", Value: w.modified})
+		reply = append(reply, bsondoc.D("nModified", w.modified)...)
 	}
 	return reply, nil
 }
@@ -174,9 +177,9 @@ func (s *store) findAndModify(q *query) (result, *failure) {
 		one.kind = "delete"
 	}
 	o, failed := s.apply(q, one)
-	last := doc("n", o.n, "updatedExisting", o.n > 0)
+	last := bsondoc.D("n", o.n, "updatedExisting", o.n > 0)
 	if o.upserted != nil {
-		last = doc("n", int32(1), "updatedExisting", false, "upserted", o.upserted)
+		last = bsondoc.D("n", int32(1), "updatedExisting", false, "upserted", o.upserted)
 	}
 	value := bson.RawValue{Type: bson.TypeEmbeddedDocument, Value: o.before}
 	if q.New {
@@ -185,5 +188,5 @@ func (s *store) findAndModify(q *query) (result, *failure) {
 	if value.Value == nil {
 		value.Type = bson.TypeNull
 	}
-	return doc("lastErrorObject", last, "value", value), failed
+	return bsondoc.D("lastErrorObject", last, "value", value), failed
 }

@@ -46,6 +46,14 @@ func IsTrue(value bson.RawValue) bool {
 // Succeeded reports whether a reply says that the command as a whole succeeded.
 func Succeeded(reply bson.Raw) bool { return IsTrue(reply.Lookup("ok")) }
 
+// D returns the document of some keys, each before its value.
+func D(keysAndValues ...any) (doc bson.D) {
+	for i := 0; i < len(keysAndValues); i += 2 {
+		doc = append(doc, bson.E{Key: keysAndValues[i].(string), Value: keysAndValues[i+1]})
+	}
+	return doc
+}
+
 // Marshal encodes what always can be encoded.
 func Marshal(doc any) bson.Raw {
 	raw, err := bson.Marshal(doc)
@@ -57,26 +65,25 @@ func Marshal(doc any) bson.Raw {
 
 // With returns the document with these fields, which replace those of the same names, at its end.
 func With(doc bson.Raw, elements ...bson.E) bson.Raw {
-	added := Marshal(bson.D(elements))
 	names := make([]string, len(elements))
 	for i, element := range elements {
 		names[i] = element.Key
 	}
-	return Rebuild(doc, names, func(dst []byte) []byte { return append(dst, added[4:len(added)-1]...) })
+	return Rebuild(doc, names, Marshal(bson.D(elements)))
 }
 
-// Rebuild returns the document without the named fields, followed by what add, unless nil, appends. It decodes no values, so it
-// is cheap enough for every message.
-func Rebuild(doc bson.Raw, without []string, add func([]byte) []byte) bson.Raw {
-	start, dst := bsoncore.AppendDocumentStart(make([]byte, 0, len(doc)+256))
+// Rebuild returns the document without the named fields, followed by those of more, unless nil. It decodes no values, so it is cheap
+// enough for every message.
+func Rebuild(doc bson.Raw, without []string, more bson.Raw) bson.Raw {
+	start, dst := bsoncore.AppendDocumentStart(make([]byte, 0, len(doc)+len(more)))
 	elements, _ := doc.Elements()
 	for _, element := range elements {
 		if !slices.Contains(without, element.Key()) {
 			dst = append(dst, element...)
 		}
 	}
-	if add != nil {
-		dst = add(dst)
+	if more != nil {
+		dst = append(dst, more[4:len(more)-1]...)
 	}
 	dst, _ = bsoncore.AppendDocumentEnd(dst, start)
 	return dst

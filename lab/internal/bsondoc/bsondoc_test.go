@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 func TestWith(t *testing.T) {
@@ -60,9 +59,7 @@ func TestRebuild(t *testing.T) {
 	doc, err := bson.Marshal(bson.D{{Key: "a", Value: 1}, {Key: "b", Value: "x"}, {Key: "c", Value: true}})
 	require.NoError(t, err)
 	before := slices.Clone(doc)
-	got := Rebuild(doc, []string{"a", "missing"}, func(dst []byte) []byte {
-		return bsoncore.AppendInt32Element(dst, "d", 4)
-	})
+	got := Rebuild(doc, []string{"a", "missing"}, Marshal(D("d", 4)))
 	assert.JSONEq(t, `{"b": "x", "c": true, "d": {"$numberInt": "4"}}`, got.String())
 	assert.NoError(t, got.Validate())
 	assert.Equal(t, before, doc, "is not touched")

@@ -59,19 +59,18 @@ func (m *Message) Whole() bson.Raw {
 	if len(m.Sequences) == 0 {
 		return m.Body
 	}
-	return bsondoc.Rebuild(m.Body, nil, func(dst []byte) []byte {
-		for rest := m.Sequences; len(rest) > 0; {
-			var name string
-			var documents []bsoncore.Document
-			name, documents, rest, _ = wiremessage.ReadMsgSectionDocumentSequence(rest[1:])
-			array := bsoncore.NewArrayBuilder()
-			for _, doc := range documents {
-				array.AppendDocument(doc)
-			}
-			dst = bsoncore.AppendArrayElement(dst, name, array.Build())
+	sequences := bsoncore.NewDocumentBuilder()
+	for rest := m.Sequences; len(rest) > 0; {
+		var name string
+		var documents []bsoncore.Document
+		name, documents, rest, _ = wiremessage.ReadMsgSectionDocumentSequence(rest[1:])
+		array := bsoncore.NewArrayBuilder()
+		for _, doc := range documents {
+			array.AppendDocument(doc)
 		}
-		return dst
-	})
+		sequences.AppendArray(name, array.Build())
+	}
+	return bsondoc.Rebuild(m.Body, nil, bson.Raw(sequences.Build()))
 }
 
 // Read reads the next message of a stream.
