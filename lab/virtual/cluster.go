@@ -177,8 +177,8 @@ func (c *Cluster) Count(name string) int {
 	return c.counts[name]
 }
 
-// Connections returns the connections that clients have opened so far.
-func (c *Cluster) Connections() []Connection {
+// Connections returns the hosts of the connections that clients have opened so far.
+func (c *Cluster) Connections() []string {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
 	return slices.Clone(c.network.opened)

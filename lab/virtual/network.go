@@ -46,18 +46,12 @@ const (
 	Breaking
 )
 
-// Connection is a connection that a client opened.
-type Connection struct {
-	At   time.Time
-	Host string
-}
-
 // network connects clients with hosts, in memory. All waiting is durable in the sense of testing/synctest.
 type network struct {
 	hosts []*host // read only
 
 	mu     sync.Mutex // of the hosts and the connections, too
-	opened []Connection
+	opened []string   // hosts of connections
 	dialed time.Time
 	dials  int // at that time
 }
@@ -170,7 +164,7 @@ func dialError(ctx context.Context, h *host) error {
 func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.opened = append(h.opened, Connection{time.Now(), h.address.String()})
+	h.opened = append(h.opened, h.address.String())
 	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + len(h.opened)%(1<<15)}, h.address)
 	server = newConn(h, client.remote, client.local)
 	client.peer, server.peer = server, client

@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -27,31 +28,19 @@ type worker struct {
 	present   int // requests that wait or are served
 }
 
-// admit returns nil when a request has been served; errRejected; or the reason for the context's end.
+// admit returns nil when a request has been served; errRejected, if there is no room for it; or the reason for the context's end. The
+// work of a client that leaves before is done all the same: the server has begun, or has to find out.
 func (w *worker) admit(ctx context.Context) error {
-	wait, admitted := w.enter()
-	err := clock.Wait(ctx, wait)
-	if admitted {
-		w.leave()
-	}
-	if err == nil && !admitted {
-		err = errRejected
-	}
-	return err
-}
-
-// enter returns the time until a request is served or, if there is no room for it, rejected. The work of a client that leaves
-// before is done all the same: the server has begun, or has to find out.
-func (w *worker) enter() (wait time.Duration, admitted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.capacity == nil {
-		w.present++
-		return 0, true
+		return context.Cause(ctx)
 	}
-	work := time.Duration(float64(time.Second) / w.capacity.PerSecond)
-	if admitted = w.present <= w.capacity.Queue; admitted {
+	work, rejection := time.Duration(float64(time.Second)/w.capacity.PerSecond), errRejected
+	if w.present <= w.capacity.Queue {
 		w.present++
+		defer func() { w.present-- }()
+		rejection = nil
 	} else {
 		work = time.Duration(float64(work) * w.capacity.RejectionCost)
 	}
@@ -60,11 +49,9 @@ func (w *worker) enter() (wait time.Duration, admitted bool) {
 		w.busyUntil = now
 	}
 	w.busyUntil = w.busyUntil.Add(work)
-	return w.busyUntil.Sub(now), admitted
-}
-
-func (w *worker) leave() {
+	wait := w.busyUntil.Sub(now)
+	w.mu.Unlock()
+	err := clock.Wait(ctx, wait)
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.present--
+	return cmp.Or(err, rejection)
 }

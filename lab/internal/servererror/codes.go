@@ -4,42 +4,31 @@ import "fmt"
 
 // Codes of the errors that the lab itself returns, or acts upon.
 const (
-	CodeBadValue                  = 2
-	CodeTypeMismatch              = 14
-	CodeCommandNotFound           = 59
-	CodeShutdownInProgress        = 91
-	CodePrimarySteppedDown        = 189
-	CodeNoSuchTransaction         = 251
-	CodeIngressRequestRateLimit   = 462
-	CodeIngressOperationRateLimit = 463
-	CodeInterruptedDueToOverload  = 473
-	CodeNotWritablePrimary        = 10107
-	CodeInterruptedAtShutdown     = 11600
-	CodeInterruptedByStateChange  = 11602
-	CodeNotPrimaryNoSecondaryOk   = 13435
-	CodeNotPrimaryOrSecondary     = 13436
+	CodeBadValue                = 2
+	CodeTypeMismatch            = 14
+	CodeCommandNotFound         = 59
+	CodeNoSuchTransaction       = 251
+	CodeNotWritablePrimary      = 10107
+	CodeNotPrimaryNoSecondaryOk = 13435
 )
 
+// names are those of these codes, of the others below, and of those that fail points of the specifications' tests give.
 var names = map[int32]string{
-	CodeBadValue: "BadValue", CodeTypeMismatch: "TypeMismatch", CodeCommandNotFound: "CommandNotFound",
-	CodeShutdownInProgress: "ShutdownInProgress", CodePrimarySteppedDown: "PrimarySteppedDown",
-	CodeNoSuchTransaction: "NoSuchTransaction", CodeIngressRequestRateLimit: "IngressRequestRateLimitExceeded",
-	CodeIngressOperationRateLimit: "IngressOperationRateLimitExceeded", CodeInterruptedDueToOverload: "InterruptedDueToOverload",
-	CodeNotWritablePrimary: "NotWritablePrimary", CodeInterruptedAtShutdown: "InterruptedAtShutdown",
-	CodeInterruptedByStateChange: "InterruptedDueToReplStateChange", CodeNotPrimaryNoSecondaryOk: "NotPrimaryNoSecondaryOk",
-	CodeNotPrimaryOrSecondary: "NotPrimaryOrSecondary",
-	// Those that fail points of the specifications' tests give.
-	8: "UnknownError", 43: "CursorNotFound", 50: "MaxTimeMSExpired", 64: "WriteConcernTimeout", 89: "NetworkTimeout",
-	100: "UnsatisfiableWriteConcern", 112: "WriteConflict", 262: "ExceededTimeLimit", 391: "ReauthenticationRequired",
-	11000: "DuplicateKey", 11601: "Interrupted",
+	CodeBadValue: "BadValue", 8: "UnknownError", CodeTypeMismatch: "TypeMismatch", 43: "CursorNotFound", 50: "MaxTimeMSExpired",
+	CodeCommandNotFound: "CommandNotFound", 64: "WriteConcernTimeout", 89: "NetworkTimeout", 91: "ShutdownInProgress",
+	100: "UnsatisfiableWriteConcern", 112: "WriteConflict", 189: "PrimarySteppedDown", CodeNoSuchTransaction: "NoSuchTransaction",
+	262: "ExceededTimeLimit", 391: "ReauthenticationRequired", 462: "IngressRequestRateLimitExceeded",
+	463: "IngressOperationRateLimitExceeded", 473: "InterruptedDueToOverload", CodeNotWritablePrimary: "NotWritablePrimary",
+	11000: "DuplicateKey", 11600: "InterruptedAtShutdown", 11601: "Interrupted", 11602: "InterruptedDueToReplStateChange",
+	CodeNotPrimaryNoSecondaryOk: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary",
 }
+
+// StateChanges are the codes of a member that is not, or no longer, in the role that the command needs.
+var StateChanges = []int32{91, 189, CodeNotWritablePrimary, 11600, 11602, CodeNotPrimaryNoSecondaryOk, 13436}
 
 var (
 	// retriable are errors after which the same command may succeed elsewhere or later.
-	retriable = []int32{
-		6, 7, 89, CodeShutdownInProgress, 134, CodePrimarySteppedDown, 262, 9001, CodeNotWritablePrimary, CodeInterruptedAtShutdown,
-		CodeInterruptedByStateChange, CodeNotPrimaryNoSecondaryOk, CodeNotPrimaryOrSecondary,
-	}
+	retriable = append([]int32{6, 7, 89, 134, 262, 9001}, StateChanges...)
 	// conflicts are errors that end a transaction, which may succeed if tried again.
 	conflicts = []int32{24, 112, 150, 239, 246, 249, 250, 267, 272, 13388}
 )

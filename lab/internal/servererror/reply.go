@@ -12,7 +12,7 @@ import (
 
 // OK returns the reply of a command that succeeded.
 func OK(elements ...bson.E) bson.Raw {
-	return bsondoc.Marshal(append(bson.D(elements), bson.E{Key: "ok", Value: 1.0}))
+	return bsondoc.Marshal(append(bson.D(elements), bsondoc.D("ok", 1.0)...))
 }
 
 // Error is a command that failed.
@@ -30,23 +30,18 @@ func Errorf(code int32, format string, args ...any) *Error {
 
 // Reply returns the reply with the error.
 func (e *Error) Reply() bson.Raw {
-	doc := bson.D{
-		{Key: "ok", Value: 0.0},
-		{Key: "errmsg", Value: e.Message},
-		{Key: "code", Value: e.Code},
-		{Key: "codeName", Value: CodeName(e.Code)},
-	}
+	doc := bsondoc.D("ok", 0.0, "errmsg", e.Message, "code", e.Code, "codeName", CodeName(e.Code))
 	if len(e.Labels) > 0 {
-		doc = append(doc, bson.E{Key: "errorLabels", Value: e.Labels})
+		doc = append(doc, bsondoc.D("errorLabels", e.Labels)...)
 	}
 	return bsondoc.Marshal(append(doc, e.Extra...))
 }
 
 // WithConcern returns the reply with a write concern error, and with labels, if there are any: they are beside it, not within.
 func WithConcern(reply bson.Raw, concern any, labels []string) bson.Raw {
-	added := []bson.E{{Key: "writeConcernError", Value: concern}}
+	added := bsondoc.D("writeConcernError", concern)
 	if len(labels) > 0 {
-		added = append(added, bson.E{Key: "errorLabels", Value: labels})
+		added = append(added, bsondoc.D("errorLabels", labels)...)
 	}
 	return bsondoc.With(reply, added...)
 }
@@ -54,14 +49,14 @@ func WithConcern(reply bson.Raw, concern any, labels []string) bson.Raw {
 // The ways in which a server sheds load. They differ mainly in their labels, by which clients have to go.
 var (
 	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
-	RequestRate = &Error{Code: CodeIngressRequestRateLimit, Message: requestRate, Labels: []string{overloaded, retryable, noWrites}}
+	RequestRate = &Error{Code: 462, Message: requestRate, Labels: []string{overloaded, retryable, noWrites}}
 	// RequestRateBefore826 is the same as older servers label it.
-	RequestRateBefore826 = &Error{Code: CodeIngressRequestRateLimit, Message: requestRate, Labels: []string{overloaded, retryable}}
+	RequestRateBefore826 = &Error{Code: 462, Message: requestRate, Labels: []string{overloaded, retryable}}
 	// OperationRate is 463 of Atlas' adaptive limiter: retryable, no writes.
-	OperationRate = &Error{Code: CodeIngressOperationRateLimit, Message: "the rate of operations exceeds the server's limit",
+	OperationRate = &Error{Code: 463, Message: "the rate of operations exceeds the server's limit",
 		Labels: []string{overloaded, retryable, noWrites}}
 	// Interrupted is 473, with which a server ends a running operation: an overload, but not retryable.
-	Interrupted = &Error{Code: CodeInterruptedDueToOverload, Message: "the operation was interrupted by an overloaded server",
+	Interrupted = &Error{Code: 473, Message: "the operation was interrupted by an overloaded server",
 		Labels: []string{overloaded}}
 )
 

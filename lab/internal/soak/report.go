@@ -95,15 +95,9 @@ var labels = []string{
 	"RetryableWriteError", "RetryableError", "NetworkError",
 }
 
-// codes are the error codes of a member that is not, or no longer, in the role that the command needs; and what a server documents
-// for what is lost with a member or not there yet: cursors that were open there, and the time to read at, which a member that has
-// just started does not know.
-var codes = []int{
-	servererror.CodeShutdownInProgress, servererror.CodePrimarySteppedDown, servererror.CodeNotWritablePrimary,
-	servererror.CodeInterruptedAtShutdown, servererror.CodeInterruptedByStateChange, servererror.CodeNotPrimaryNoSecondaryOk,
-	servererror.CodeNotPrimaryOrSecondary,
-	43 /* CursorNotFound */, 237 /* CursorKilled */, 246, /* SnapshotUnavailable */
-}
+// codes are the error codes of a member that changes its role; and what a server documents for what is lost with a member or not there
+// yet: cursors that were open there, and the time to read at, which a member that has just started does not know.
+var codes = append([]int32{43 /* CursorNotFound */, 237 /* CursorKilled */, 246 /* SnapshotUnavailable */}, servererror.StateChanges...)
 
 // documented reports whether the driver's documentation names an error for a deployment in trouble.
 func documented(err error) bool {
@@ -115,7 +109,7 @@ func documented(err error) bool {
 		pool      driver.RetryablePoolError
 	)
 	return errors.As(err, &labelled) && slices.ContainsFunc(labels, labelled.HasErrorLabel) ||
-		errors.As(err, &command) && slices.ContainsFunc(codes, command.HasErrorCode) ||
+		errors.As(err, &command) && slices.ContainsFunc(codes, func(code int32) bool { return command.HasErrorCode(int(code)) }) ||
 		errors.As(err, &selection) || errors.As(err, &waiting) || errors.As(err, &pool) ||
 		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -17,9 +17,8 @@ const (
 
 // Cluster is the state of a deployment. It is safe for concurrent use.
 type Cluster struct {
-	spec     Spec
-	members  []*member
-	services []bson.ObjectID // over which a load balancer spreads connections
+	spec    Spec
+	members []*member
 
 	mu       sync.Mutex
 	term     int64         // counts elections
@@ -47,13 +46,8 @@ func New(spec Spec, hosts []string) *Cluster {
 	for i, host := range hosts {
 		c.members = append(c.members, &member{cluster: c, index: i, host: host, process: bson.NewObjectID()})
 	}
-	switch spec.Kind {
-	case ReplicaSet:
+	if spec.Kind == ReplicaSet {
 		c.primary = c.members[0]
-	case LoadBalanced:
-		for range spec.Members {
-			c.services = append(c.services, bson.NewObjectID())
-		}
 	}
 	return c
 }
@@ -80,7 +74,7 @@ func (c *Cluster) StepDown(period time.Duration) {
 	defer c.mu.Unlock()
 	if c.primary != nil {
 		c.primary.electableAt = time.Now().Add(period)
-		c.loseLocked()
+		c.changeLocked(nil)
 	}
 }
 
@@ -90,7 +84,7 @@ func (c *Cluster) Down(front int) {
 	defer c.mu.Unlock()
 	c.members[front].down = true
 	if c.primary == c.members[front] {
-		c.loseLocked()
+		c.changeLocked(nil)
 	}
 }
 
@@ -100,16 +94,7 @@ func (c *Cluster) Up(front int) {
 	defer c.mu.Unlock()
 	c.members[front].down = false
 	c.members[front].process = bson.NewObjectID()
-	c.changeLocked()
-	if c.primary == nil {
-		c.planLocked()
-	}
-}
-
-func (c *Cluster) loseLocked() {
-	c.primary = nil
-	c.changeLocked()
-	c.planLocked()
+	c.changeLocked(c.primary)
 }
 
 // nextLocked returns the member that has been electable, or will be, for the longest time: never the one that stepped down, if
@@ -124,12 +109,13 @@ func (c *Cluster) nextLocked() *member {
 	return next
 }
 
-// planLocked sets the time of a replica set's next election: the delay from now, or when the first member may be elected.
+// planLocked sets the time of a replica set's next election, if it has no primary: the delay from now, or when the first member may be
+// elected.
 func (c *Cluster) planLocked() {
 	if c.election != nil {
 		c.election.Stop()
 	}
-	if next := c.nextLocked(); next != nil && c.spec.Kind == ReplicaSet {
+	if next := c.nextLocked(); next != nil && c.primary == nil && c.spec.Kind == ReplicaSet {
 		c.election = time.AfterFunc(max(electionDelay, time.Until(next.electableAt)), c.elect)
 	}
 }
@@ -145,14 +131,15 @@ func (c *Cluster) elect() {
 		c.planLocked() // it went down since
 		return
 	}
-	c.primary = winner
 	c.term++
-	c.changeLocked()
+	c.changeLocked(winner)
 }
 
 // changeLocked notifies all that await a change.
-func (c *Cluster) changeLocked() {
+func (c *Cluster) changeLocked(primary *member) {
+	c.primary = primary
 	c.counter++
 	close(c.changed)
 	c.changed = make(chan struct{})
+	c.planLocked()
 }

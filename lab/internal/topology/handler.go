@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -32,15 +33,15 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 		return answer, nil
 	}
 	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
-	if inTransaction && bsondoc.Has(req.Document(), recoveryToken) {
+	if inTransaction {
 		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
 	reply, err := next(ctx, req)
 	switch {
 	case bsondoc.Has(reply, versionField): // it reveals the backend's own deployment
-		reply = bsondoc.With(reply, bson.E{Key: versionField, Value: m.view().version})
+		reply = bsondoc.With(reply, bsondoc.D(versionField, m.view().version)...)
 	case inTransaction && bsondoc.Succeeded(reply):
-		reply = bsondoc.With(reply, bson.E{Key: recoveryToken, Value: bson.D{{Key: "recoveryShardId", Value: shardName}}})
+		reply = bsondoc.With(reply, bsondoc.D(recoveryToken, bsondoc.D("recoveryShardId", shardName))...)
 	}
 	return reply, err
 }
@@ -64,12 +65,8 @@ func (m *member) answer(req *proxy.Request) bson.Raw {
 
 // shards returns the content of config.shards: clients tell from the form of the host what the shards are.
 func (m *member) shards() bson.Raw {
-	return servererror.OK(bson.E{Key: "cursor", Value: bson.D{
-		{Key: "firstBatch", Value: bson.A{bson.D{
-			{Key: "_id", Value: shardName}, {Key: "host", Value: shardName + "/" + m.host}, {Key: "state", Value: 1},
-		}}},
-		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "config.shards"},
-	}})
+	shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1)
+	return servererror.OK(bsondoc.D("cursor", bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards"))...)
 }
 
 // inTransaction reports whether a command belongs to a transaction of several commands.
@@ -77,6 +74,13 @@ func inTransaction(doc bson.Raw) bool {
 	autocommit, err := doc.LookupErr("autocommit")
 	return err == nil && !bsondoc.IsTrue(autocommit)
 }
+
+// reads run on a secondary if the client says so, writes on a primary only.
+var (
+	reads  = []string{"find", "aggregate", "count", "distinct", "listCollections", "listIndexes", "listDatabases"}
+	writes = []string{"insert", "update", "delete", "bulkWrite", "findAndModify", "create", "createIndexes", "drop", "dropDatabase",
+		"dropIndexes", "commitTransaction", "abortTransaction"}
+)
 
 // refuse returns an error if a replica set's member does not run the command. Before a new primary is elected every
 // member is a secondary. Other commands of a server in memory run everywhere: they concern the connection, the session, the
@@ -87,24 +91,16 @@ func (m *member) refuse(command string, doc bson.Raw) *servererror.Error {
 		return nil
 	}
 	failure := servererror.Errorf(servererror.CodeNotWritablePrimary, "not primary")
-	switch command {
-	case "find", "aggregate", "count", "distinct", "listCollections", "listIndexes", "listDatabases":
-		mode, given := doc.Lookup("$readPreference", "mode").StringValueOK()
-		switch {
-		case inTransaction(doc):
-		case given && mode != "primary":
-			return nil
-		default:
-			failure = servererror.Errorf(servererror.CodeNotPrimaryNoSecondaryOk,
-				"not primary and secondaryOk=false: give a read preference to read from a secondary")
-		}
-	case "insert", "update", "delete", "bulkWrite", "findAndModify", "create", "createIndexes", "drop", "dropDatabase", "dropIndexes",
-		"commitTransaction", "abortTransaction":
-	default:
+	mode, given := doc.Lookup("$readPreference", "mode").StringValueOK()
+	switch reads := slices.Contains(reads, command); {
+	case !reads && !slices.Contains(writes, command), reads && !inTransaction(doc) && given && mode != "primary":
 		return nil
+	case reads && !inTransaction(doc):
+		failure = servererror.Errorf(servererror.CodeNotPrimaryNoSecondaryOk,
+			"not primary and secondaryOk=false: give a read preference to read from a secondary")
 	}
 	failure.Labels = servererror.Labels(doc, failure.Code, 0, false)
 	// Clients tell from it whether they already know that the member is a secondary.
-	failure.Extra = bson.D{{Key: versionField, Value: v.version}}
+	failure.Extra = bsondoc.D(versionField, v.version)
 	return failure
 }

@@ -56,21 +56,16 @@ func (m *member) await(ctx context.Context, hello bson.Raw) error {
 	if version, ok := hello.Lookup(versionField).DocumentOK(); !waits || !ok || bson.Unmarshal(version, &known) != nil {
 		return nil
 	}
-	timer := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
-	defer timer.Stop()
-	for {
-		v := m.view()
-		if v.version.Process != known.Process || v.version.Counter > known.Counter {
-			return nil
-		}
+	waiting, stop := context.WithTimeout(ctx, time.Duration(milliseconds)*time.Millisecond)
+	defer stop()
+	for v := m.view(); v.version.Process == known.Process && v.version.Counter <= known.Counter; v = m.view() {
 		select {
 		case <-v.changed:
-		case <-timer.C:
-			return nil
-		case <-ctx.Done():
+		case <-waiting.Done():
 			return context.Cause(ctx)
 		}
 	}
+	return nil
 }
 
 // rewriteHello returns the backend's reply as this member's.
@@ -80,9 +75,9 @@ func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
 	if req.Command != "hello" {
 		writable = "ismaster"
 	}
-	place := bson.D{{Key: writable, Value: c.spec.Kind != ReplicaSet || v.primary == m}, {Key: versionField, Value: v.version}}
+	place := bsondoc.D(writable, c.spec.Kind != ReplicaSet || v.primary == m, versionField, v.version)
 	if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
-		place = append(place, bson.E{Key: "helloOk", Value: true})
+		place = append(place, bsondoc.D("helloOk", true)...)
 	}
 	if c.spec.Kind == ReplicaSet {
 		place = append(place, m.placeInSet(v)...)
@@ -90,21 +85,22 @@ func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
 		without = append(slices.Clone(without), "lastWrite")
 	}
 	if c.spec.Routes() {
-		place = append(place, bson.E{Key: "msg", Value: "isdbgrid"})
+		place = append(place, bsondoc.D("msg", "isdbgrid")...)
 	}
 	if c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
-		place = append(place, bson.E{Key: "serviceId", Value: m.service(req.Client.ID)})
+		place = append(place, bsondoc.D("serviceId", m.service(req.Client.ID))...)
 	}
-	return bsondoc.With(bsondoc.Rebuild(reply, without, nil), place...)
+	return bsondoc.Rebuild(reply, without, bsondoc.Marshal(place))
 }
 
-// service returns the service to which a connection leads: that of the first load balancer is always the same.
+// service returns the service to which a connection leads: that of the first load balancer is always the same, the other one spreads
+// connections over all.
 func (m *member) service(connection uint64) bson.ObjectID {
-	services := m.cluster.services
+	n := (connection - 1) % uint64(m.cluster.spec.Members)
 	if m.index == 0 {
-		services = services[:1]
+		n = 0
 	}
-	return services[(connection-1)%uint64(len(services))]
+	return bson.ObjectID{1, byte(n)}
 }
 
 // placeInSet returns a member's fields about its set.
@@ -113,16 +109,13 @@ func (m *member) placeInSet(v view) bson.D {
 	for _, other := range m.cluster.members {
 		hosts = append(hosts, other.host)
 	}
-	place := bson.D{
-		{Key: "secondary", Value: v.primary != m}, {Key: "setName", Value: SetName},
-		{Key: "setVersion", Value: setVersion}, {Key: "hosts", Value: hosts}, {Key: "me", Value: m.host},
-		{Key: "tags", Value: bson.D{{Key: "dc", Value: fmt.Sprintf("dc%d", m.index+1)}}},
-	}
+	place := bsondoc.D("secondary", v.primary != m, "setName", SetName, "setVersion", setVersion, "hosts", hosts, "me", m.host,
+		"tags", bsondoc.D("dc", fmt.Sprintf("dc%d", m.index+1)))
 	if v.primary != nil {
-		place = append(place, bson.E{Key: "primary", Value: v.primary.host})
+		place = append(place, bsondoc.D("primary", v.primary.host)...)
 	}
 	if v.primary == m {
-		place = append(place, bson.E{Key: "electionId", Value: electionID(v.term)})
+		place = append(place, bsondoc.D("electionId", electionID(v.term))...)
 	}
 	return place
 }

@@ -69,7 +69,7 @@ func TestHello(t *testing.T) {
 		}},
 		"balancer": {balancer, 0, bson.D{{Key: "hello", Value: 1}, {Key: "loadBalanced", Value: true}}, bson.M{
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
-			"serviceId": balancer.services[0],
+			"serviceId": balancer.members[0].service(1),
 		}},
 		"balancer, not asked": {balancer, 0, bson.D{{Key: "hello", Value: 1}}, bson.M{
 			"isWritablePrimary": true, "msg": "isdbgrid", "$clusterTime": bson.D{},
