@@ -11,18 +11,19 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// cursor is what is left of a query's result, or a change stream, or a tailable cursor, which stays open without any.
+// cursor is what is left of a query's result, or a change stream.
 type cursor struct {
-	id               int64
-	host, namespace  string
-	rest             []bson.Raw
-	stream, tailable bool
-	next             int // of a change stream: the number of its next event
+	id              int64
+	host, namespace string
+	rest            []bson.Raw
+	stream          bool
+	stays           bool // open without a rest: a change stream, or a tailable cursor
+	next            int  // of a change stream: the number of its next event
 }
 
 // open returns the first batch of a result, and keeps the rest. A single batch is the last one.
-func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
-	c := &cursor{host: q.host, namespace: namespace, rest: docs, tailable: q.Tailable}
+func (s *store) open(q *query, c cursor) result {
+	c.host, c.stays = q.host, c.stream || q.Tailable
 	size := q.Cursor.BatchSize
 	switch {
 	case q.name == "find":
@@ -30,20 +31,16 @@ func (s *store) open(q *query, namespace string, docs []bson.Raw) result {
 	case q.name == "bulkWrite" && s.opts.Batch > 0:
 		size = 1
 	}
-	first := c.take(nil, size)
-	if (len(c.rest) > 0 || c.tailable) && !q.SingleBatch {
-		s.keep(c)
+	first := c.take(s.events, size)
+	if (len(c.rest) > 0 || c.stays) && !q.SingleBatch {
+		s.lastCursor++
+		c.id = s.lastCursor
+		s.cursors[c.id] = &c
 	}
 	if q.ReadConcern.Level == "snapshot" && q.transaction == nil {
 		return c.batch("firstBatch", first, bsondoc.D("atClusterTime", now())...)
 	}
 	return c.batch("firstBatch", first)
-}
-
-func (s *store) keep(c *cursor) {
-	s.lastCursor++
-	c.id = s.lastCursor
-	s.cursors[c.id] = c
 }
 
 // take removes the next documents of a cursor, which are those of a change stream's events if it is one.
@@ -63,13 +60,10 @@ func (c *cursor) take(events []event, size int) (docs []bson.Raw) {
 
 // batch returns a reply with documents.
 func (c *cursor) batch(name string, docs []bson.Raw, more ...bson.E) result {
-	if docs == nil {
-		docs = []bson.Raw{}
-	}
 	if c.stream {
 		more = append(more, bsondoc.D("postBatchResumeToken", resumeToken(c.next))...)
 	}
-	return bsondoc.D("cursor", append(bsondoc.D("id", c.id, "ns", c.namespace, name, docs), more...))
+	return bsondoc.D("cursor", append(bsondoc.D("id", c.id, "ns", c.namespace, name, append([]bson.Raw{}, docs...)), more...))
 }
 
 // getMore returns the next batch of a cursor. A change stream waits for events, while the client does.
@@ -100,11 +94,10 @@ func (s *store) nextBatch(q *query, waited bool) (result, <-chan struct{}, *fail
 		return nil, nil, servererror.Errorf(43, "cursor id %d not found", q.GetMore)
 	}
 	docs := c.take(s.events, q.BatchSize)
-	stays := c.stream || c.tailable
-	if len(docs) == 0 && stays && !waited {
+	if len(docs) == 0 && c.stays && !waited {
 		return nil, s.changed, nil
 	}
-	if len(c.rest) == 0 && !stays {
+	if len(c.rest) == 0 && !c.stays {
 		delete(s.cursors, c.id)
 		c.id = 0
 	}
@@ -138,13 +131,11 @@ func (s *store) report(namespace, kind string, id bson.RawValue) {
 
 // watch opens a change stream.
 func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
-	c := &cursor{host: q.host, namespace: q.namespace(), stream: true, next: len(s.events)}
+	c := cursor{namespace: q.namespace(), stream: true, next: len(s.events)}
 	for _, key := range []string{"resumeAfter", "startAfter"} {
 		if next, ok := bsondoc.Int64(stage.Lookup(key, "next")); ok {
 			c.next = int(next)
 		}
 	}
-	docs := c.take(s.events, q.Cursor.BatchSize)
-	s.keep(c)
-	return c.batch("firstBatch", docs), nil
+	return s.open(q, c), nil
 }

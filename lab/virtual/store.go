@@ -116,7 +116,8 @@ func (s *store) listDatabases(*query) (result, *failure) {
 }
 
 func (s *store) list(q *query) (result, *failure) {
-	return s.open(q, q.database+".$cmd."+q.name, []bson.Raw{bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))}), nil
+	listed := bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))
+	return s.open(q, cursor{namespace: q.database + ".$cmd." + q.name, rest: []bson.Raw{listed}}), nil
 }
 
 func (s *store) drop(q *query) (result, *failure) {
@@ -129,7 +130,7 @@ func (s *store) find(q *query) (result, *failure) {
 	if q.Limit > 0 && q.Limit < len(found) {
 		found = found[:q.Limit]
 	}
-	return s.open(q, q.namespace(), found), nil
+	return s.open(q, cursor{namespace: q.namespace(), rest: found}), nil
 }
 
 func (s *store) count(q *query) (result, *failure) {
@@ -166,5 +167,5 @@ func (s *store) aggregate(q *query) (result, *failure) {
 			found = nil
 		}
 	}
-	return s.open(q, q.namespace(), found), nil
+	return s.open(q, cursor{namespace: q.namespace(), rest: found}), nil
 }

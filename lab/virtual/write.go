@@ -113,28 +113,26 @@ type written struct {
 	results               []bson.Raw // of a bulk write
 }
 
-// add adds what a statement did.
-func (w *written) add(i int, kind string, o outcome, errorsOnly bool) {
+// add adds what a statement did, or that it failed.
+func (w *written) add(i int, kind string, o outcome, failed *failure) {
+	index := int32(i)
+	if failed != nil {
+		fails := bsondoc.D("code", failed.Code, "errmsg", failed.Message)
+		w.writeErrors = append(w.writeErrors, slices.Concat(bsondoc.D("index", index), fails, failed.Extra))
+		w.results = append(w.results, bsondoc.Marshal(append(bsondoc.D("ok", 0.0, "idx", index, "n", int32(0)), fails...)))
+		return
+	}
 	w.n[kind] += o.n
-	reply := bsondoc.D("ok", 1.0, "idx", int32(i), "n", o.n)
+	reply := bsondoc.D("ok", 1.0, "idx", index, "n", o.n)
 	if kind == "update" {
 		w.modified += o.modified
 		reply = append(reply, bsondoc.D("nModified", o.modified)...)
 	}
 	if o.upserted != nil {
-		w.upserted = append(w.upserted, bsondoc.D("index", int32(i), "_id", o.upserted))
+		w.upserted = append(w.upserted, bsondoc.D("index", index, "_id", o.upserted))
 		reply = append(reply, bsondoc.D("upserted", bsondoc.D("_id", o.upserted))...)
 	}
-	if !errorsOnly {
-		w.results = append(w.results, bsondoc.Marshal(reply))
-	}
-}
-
-// fail adds a statement that failed.
-func (w *written) fail(i int, failed *failure) {
-	fails := bsondoc.D("code", failed.Code, "errmsg", failed.Message)
-	w.writeErrors = append(w.writeErrors, slices.Concat(bsondoc.D("index", int32(i)), fails, failed.Extra))
-	w.results = append(w.results, bsondoc.Marshal(append(bsondoc.D("ok", 0.0, "idx", int32(i), "n", int32(0)), fails...)))
+	w.results = append(w.results, bsondoc.Marshal(reply))
 }
 
 // writes runs a write's statements until one fails, or all of them if they are not ordered.
@@ -142,27 +140,28 @@ func (s *store) writes(q *query) (result, *failure) {
 	w := written{n: map[string]int32{}}
 	for i, one := range q.statements() {
 		o, failed := s.apply(q, one)
-		if failed == nil {
-			w.add(i, one.kind, o, q.ErrorsOnly)
-			continue
-		}
-		if q.transaction != nil {
+		if failed != nil && q.transaction != nil {
 			return nil, failed
 		}
-		if w.fail(i, failed); q.Ordered {
+		w.add(i, one.kind, o, failed)
+		if failed != nil && q.Ordered {
 			break
 		}
 	}
+	nErrors, nUpserted := int32(len(w.writeErrors)), int32(len(w.upserted))
 	if q.name == "bulkWrite" {
-		return append(s.open(q, "admin.$cmd.bulkWrite", w.results), bsondoc.D("nErrors", int32(len(w.writeErrors)),
-			"nInserted", w.n["insert"], "nMatched", w.n["update"], "nModified", w.modified, "nUpserted", int32(len(w.upserted)),
+		if q.ErrorsOnly {
+			w.results = slices.DeleteFunc(w.results, bsondoc.Succeeded)
+		}
+		return append(s.open(q, cursor{namespace: "admin.$cmd.bulkWrite", rest: w.results}), bsondoc.D("nErrors", nErrors,
+			"nInserted", w.n["insert"], "nMatched", w.n["update"], "nModified", w.modified, "nUpserted", nUpserted,
 			"nDeleted", w.n["delete"])...), nil
 	}
-	reply := bsondoc.D("n", w.n[q.name]+int32(len(w.upserted)))
-	if len(w.upserted) > 0 {
+	reply := bsondoc.D("n", w.n[q.name]+nUpserted)
+	if nUpserted > 0 {
 		reply = append(reply, bsondoc.D("upserted", w.upserted)...)
 	}
-	if len(w.writeErrors) > 0 {
+	if nErrors > 0 {
 		reply = append(reply, bsondoc.D("writeErrors", w.writeErrors)...)
 	}
 	if q.name == "update" {

@@ -74,7 +74,7 @@ func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []strin
 		return nil
 	}
 	inTransaction := bsondoc.Has(command, "autocommit")
-	ends := endsTransaction(command)
+	ends := slices.Contains([]string{"commitTransaction", "abortTransaction"}, bsondoc.FirstKey(command))
 	if inTransaction && isTransient(code, writeConcernCode != 0, ends) {
 		return []string{"TransientTransactionError"}
 	}
@@ -98,9 +98,4 @@ func isTransient(code int32, hasWriteConcernError, ends bool) bool {
 	default:
 		return !ends && slices.Contains(retriable, code)
 	}
-}
-
-func endsTransaction(command bson.Raw) bool {
-	name := bsondoc.FirstKey(command)
-	return name == "commitTransaction" || name == "abortTransaction"
 }
