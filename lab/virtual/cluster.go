@@ -73,7 +73,8 @@ func New(t testing.TB, opts Options) *Cluster {
 	for i := range n {
 		c.network.hosts = append(c.network.hosts, &host{
 			network: &c.network, cluster: c, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
-			latency: latency + farther*time.Duration((i+n-opts.Nearest%n)%n), limits: overload.NewFront(), changed: make(chan struct{}),
+			latency: latency + farther*time.Duration((i+n-opts.Nearest%n)%n), limits: overload.NewFront(),
+			changed: make(chan struct{}),
 		})
 	}
 	c.topology = topology.New(spec, c.Hosts())
@@ -81,7 +82,7 @@ func New(t testing.TB, opts Options) *Cluster {
 	for i, h := range c.network.hosts {
 		front := proxy.New(proxy.Config{
 			Accept: h.limits.Accept,
-			// A hello is answered several times, so the hook sees it for each; other commands before anything is done about them.
+			// A hello is answered several times, so the hook sees it for each; other commands before anything is done.
 			Handlers: []proxy.Handler{h.record, h.hooked(false), h.limits.Handle, c.topology.Handler(i), h.hooked(true)},
 			Answer: func(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
 				return c.run(ctx, h.address.String(), req), nil

@@ -26,7 +26,8 @@ func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
 	id := inserted.Lookup("_id")
 	if s.collection(namespace).get(id) != nil {
 		message := fmt.Sprintf("E11000 duplicate key error collection: %s index: _id_ dup key: { _id: %v }", namespace, id)
-		return &failure{Code: 11000, Message: message, Extra: bsondoc.D("keyPattern", bsondoc.D("_id", 1), "keyValue", bsondoc.D("_id", id))}
+		extra := bsondoc.D("keyPattern", bsondoc.D("_id", 1), "keyValue", bsondoc.D("_id", id))
+		return &failure{Code: 11000, Message: message, Extra: extra}
 	}
 	s.write(q, namespace, "insert", id, inserted)
 	return nil
