@@ -9,6 +9,7 @@ type Execution struct {
 	kind   Kind
 
 	attempt int   // failed attempts that were or will be retried, under any policy
+	unmade  int   // those among them for which no connection could be established
 	spared  int   // further ones, which were held back and did not count
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
@@ -38,9 +39,9 @@ func (e *Execution) decide(f Failure) Verdict {
 		return Verdict{Reason: reason}
 	}
 	e.attempt++
-	backsOff := e.bound(f.Cause)
+	limited, backsOff := e.bound(f.Cause)
 	switch {
-	case Limit(e.attempt) > e.limit:
+	case limited || Limit(e.attempt) > e.limit:
 		return Verdict{Reason: LimitReached}
 	case f.Left == Ended || (backsOff && f.Left <= 0):
 		return tooLate
@@ -71,19 +72,26 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	}
 }
 
-// bound counts a failure to the limit of its cause, and reports whether there is a backoff.
-func (e *Execution) bound(cause Cause) (backsOff bool) {
-	if e.policy == nil || cause == ReadWrite {
-		return false
+// bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
+//
+// Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
+func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
+	switch {
+	case cause == Unestablished:
+		e.unmade++
+		return e.unmade > int(Once), false
+	case e.policy == nil || cause == ReadWrite:
+		return false, false
+	default:
+		e.limit = e.policy.MaxRetries
+		return false, true
 	}
-	e.limit = e.policy.MaxRetries
-	return true
 }
 
 // uncovered returns why no policy covers the cause, or nothing if one does.
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
-	case cause == ReadWrite || cause == OverloadReadWrite:
+	case cause == ReadWrite || cause == Unestablished || cause == OverloadReadWrite:
 		return ""
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable

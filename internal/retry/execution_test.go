@@ -24,6 +24,7 @@ var (
 	overloadedOnly = Failure{Cause: Unmarked, Left: NoDeadline}
 	overloadedBoth = Failure{Cause: OverloadReadWrite, Left: NoDeadline}
 	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
+	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
 	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
 	other          = Failure{Left: NoDeadline}
 )
@@ -155,6 +156,9 @@ func TestExecutionFailed(t *testing.T) {
 			{overloaded, backoff(50)},
 			{within(overloaded, 0), refused(DeadlineTooClose)},
 			{within(overloaded, Ended), refused(DeadlineTooClose)},
+		}},
+		{name: "without a connection once, and at once, also under a timeout", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{readWrite, again}, {unestablished, again}, {readWrite, again}, {unestablished, refused(LimitReached)},
 		}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never,
 			steps: []step{{overloaded, refused(NotRetryable)}}},

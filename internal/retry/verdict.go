@@ -40,6 +40,8 @@ const (
 	ReadWriteOff
 	// ReadWrite is an error that one of these specifications covers.
 	ReadWrite
+	// Unestablished is one of those after which there is no connection, although no overload is known.
+	Unestablished
 	// Unmarked is an error with the label SystemOverloadedError but not RetryableError.
 	Unmarked
 	// Overload is a retryable overload error.

@@ -88,6 +88,8 @@ func (ex *operationRun) cause(a *attempt, c coverage) retry.Cause {
 		return retry.Overload
 	case overload:
 		return retry.Unmarked
+	case c == covered && establishmentError(a.err) != nil:
+		return retry.Unestablished
 	case c == covered:
 		return retry.ReadWrite
 	case c == optionOff:
