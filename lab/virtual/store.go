@@ -37,7 +37,8 @@ type store struct {
 func newStore(spec topology.Spec, opts Options) *store {
 	return &store{
 		spec: spec, opts: opts, collections: map[string]*collection{}, sessions: map[string]*session{},
-		cursors: map[int64]*cursor{}, changed: make(chan struct{}), conversations: map[string]*scram.ServerConversation{}, authenticated: map[string]bool{},
+		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
+		conversations: map[string]*scram.ServerConversation{}, authenticated: map[string]bool{},
 	}
 }
 
@@ -101,7 +102,8 @@ func (s *store) succeed(*query) (result, *failure) { return nil, nil }
 func (s *store) hello(q *query) (result, *failure) {
 	reply := bsondoc.D("maxBsonObjectSize", int32(16<<20), "maxMessageSizeBytes", int32(48_000_000),
 		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "localTime", time.Now(),
-		"logicalSessionTimeoutMinutes", int32(30), "connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27), "readOnly", false)
+		"logicalSessionTimeoutMinutes", int32(30), "connectionId", int32(1), "minWireVersion", int32(0),
+		"maxWireVersion", int32(27), "readOnly", false)
 	if s.logical() {
 		last := bsondoc.D("opTime", bsondoc.D("ts", now(), "t", int64(1)), "lastWriteDate", time.Now())
 		reply = append(reply, bsondoc.D("lastWrite", last)...)
