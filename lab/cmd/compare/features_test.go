@@ -13,14 +13,7 @@ import (
 // TestFeatureRules has a trial that breaks each rule, and one next to it that does not.
 func TestFeatureRules(t *testing.T) {
 	t.Parallel()
-	asks := trial.Plan{
-		Monitor: trial.Monitor{On: "failed", Asks: time.Second}, Calls: []trial.Call{{ID: 1, Kind: "insertMany"}},
-		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "count"}},
-	}
-	closes := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "findOne"}},
-		Faults: []trial.Fault{{What: trial.Close, On: "saslStart", Times: 1}}}
-	twice := closes
-	twice.Faults = []trial.Fault{{What: trial.Close, On: "saslStart", Times: 2}}
+	only := func(scenario string) trial.Plan { return trial.Plan{Only: scenario} }
 	reauthenticates := trial.Plan{
 		Calls:  []trial.Call{{ID: 1, Kind: "insertOne"}},
 		Faults: []trial.Fault{{What: trial.Error, Code: 391, On: "insert"}, {What: trial.Reject, Code: 462, On: "insert"}},
@@ -44,7 +37,7 @@ func TestFeatureRules(t *testing.T) {
 		trace.Outcomes[0].Attempts = attempts
 		return trace
 	}
-	conflicts := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "withTransaction"}},
+	conflicts := trial.Plan{Only: trial.Conflicts,
 		Faults: []trial.Fault{{What: trial.Error, Code: 112, On: "insert", Nth: 1, Times: 3}}}
 	lasts := func(kind string, took time.Duration) trial.Trace {
 		trace := outcome(kind, "")
@@ -52,14 +45,10 @@ func TestFeatureRules(t *testing.T) {
 		return trace
 	}
 	reads := func(took time.Duration) trial.Trace { return lasts("find", took) }
-	refuses := closes
-	refuses.Topology, refuses.Faults = "loadbalanced:1", []trial.Fault{{What: trial.Close, On: "hello", Times: 2}}
 	cleared := outcome("findOne", "")
 	cleared.Cleared = 1
 	rejects := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "insertOne"}},
 		Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
-	oneRouter := rejects
-	oneRouter.Topology, oneRouter.Faults = "sharded:2", []trial.Fault{{What: trial.Reject, Code: 462, On: "insert", Host: 1}}
 	lost, written := outcome("insertOne", "x"), outcome("insertOne", "x NoWritesPerformed")
 	lost.Outcomes[0].Done, written.Outcomes[0].Done = true, true
 	panicked := outcome("find", "panic: nil")
@@ -96,22 +85,20 @@ func TestFeatureRules(t *testing.T) {
 		"a call panics that does not with upstream": {trial.Plan{}, good, panicked, good},
 		"far more processor time than upstream's": {trial.Plan{}, busy(time.Millisecond), busy(time.Second),
 			busy(200 * time.Millisecond)},
-		"the command of a monitor changes the result of its call": {asks, outcome("insertMany", "x"), outcome("insertMany", "y"),
-			outcome("insertMany", "x")},
-		"a retry that would do is not made": {closes, outcome("findOne", "x"), outcome("findOne", "x"),
+		"the command of a monitor changes the result of its call": {only(trial.Monitored), outcome("insertMany", "x"),
+			outcome("insertMany", "y"), outcome("insertMany", "x")},
+		"a retry that would do is not made": {only(trial.OneRetry), outcome("findOne", "x"), outcome("findOne", "x"),
 			outcome("findOne", "")},
 		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
 			overloaded("x SystemOverloadedError")},
-		"fewer retries than the limit allows": {rejects, outcome("insertOne", "x"), rejected(5, time.Second),
-			rejected(6, 1700*time.Millisecond)},
 		"a call that was given up does not say so":                {rejects, good, givenUp("x"), givenUp("x: context canceled")},
-		"an acknowledged write is lost that is not with upstream": {trial.Plan{}, good, lostAlone, good},
-		"a write took place twice that does not with upstream":    {trial.Plan{}, good, twiceAlone, good},
+		"an acknowledged write is lost":                           {trial.Plan{}, good, lostAlone, good},
+		"a write took place twice":                                {trial.Plan{}, good, twiceAlone, good},
 		"a retry is another command":                              {trial.Plan{}, good, changed, good},
 		"a backoff lasts until the deadline":                      {rejects, good, waits(time.Second), waits(time.Second - 1)},
 		"a pool is ready before its server is known":              {trial.Plan{}, good, early, good},
 		"a command is of a transaction that has not been started": {trial.Plan{}, good, unstarted, good},
-		"closing a cursor keeps its caller waiting": {trial.Plan{}, reads(0), reads(5 * time.Millisecond),
+		"closing a cursor keeps its caller waiting": {only(trial.Closings), reads(0), reads(5 * time.Millisecond),
 			reads(time.Millisecond)},
 		"a call succeeds whose last attempt was rejected": {trial.Plan{}, good,
 			having(func(o *trial.Outcome) { o.Refused, o.Attempts = true, 1 }),
@@ -126,13 +113,13 @@ func TestFeatureRules(t *testing.T) {
 		"a write that was not sent does not say that it may be retried": {trial.Plan{}, good,
 			outcome("insertOne", "during connection handshake: x network"),
 			outcome("insertOne", "during connection handshake: x network, RetryableWriteError")},
-		"backoffs vary too little": {rejects, good, rejected(6, 1550*time.Millisecond), rejected(6, 1700*time.Millisecond)},
 		"a read returns what is not there": {trial.Plan{}, good,
 			having(func(o *trial.Outcome) { o.Wrong = true }), good},
-		"a pool is cleared for an overload": {refuses, outcome("findOne", ""), cleared, outcome("findOne", "")},
+		"a pool is cleared for an overload": {only(trial.Refused), outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1700*time.Millisecond)},
-		"a retry goes to the overloaded router again":                {oneRouter, outcome("insertOne", ""), again(3), again(2)},
+		"a retry goes to the overloaded router again": {only(trial.OneRouter), outcome("insertOne", ""), again(3),
+			again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
 	all := slices.Concat(always, features)
@@ -161,5 +148,18 @@ func TestFeatureRules(t *testing.T) {
 		rule := brokenOf(all, conflicts, some[:1], some)
 		assert.Equal(t, tt.broken, rule != nil, "%+v", tt)
 	}
-	assert.Nil(t, brokenOf(all, twice, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry does not do")
+	assert.Nil(t, brokenOf(all, trial.Plan{}, traces{lostAlone}, traces{lostAlone}), "upstream loses it, too")
+	assert.NotNil(t, brokenOf(all, rejects, traces{lostAlone}, traces{lostAlone}), "which is no excuse where they need not do the same")
+	for _, tt := range []struct {
+		attempts int
+		options  []string
+		broken   bool
+	}{{5, nil, true}, {5, []string{"retryWrites=false"}, false}, {5, []string{"retryReads=false"}, true}, {6, nil, false}} {
+		plan := rejects
+		plan.Options = tt.options
+		rule := brokenOf(all, plan, traces{good}, traces{rejected(tt.attempts, 1700*time.Millisecond)})
+		assert.Equal(t, tt.broken, rule != nil && rule.text == "a command that was rejected is not sent again", "%+v", tt)
+	}
+	assert.NotNil(t, brokenOf(all, rejects, traces{good}, traces{rejected(6, 1550*time.Millisecond)}), "backoffs vary too little")
+	assert.Nil(t, brokenOf(all, trial.Plan{}, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry may not do")
 }

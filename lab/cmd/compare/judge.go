@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mongofork/lab/virtual/trial"
@@ -137,4 +138,30 @@ func crash(up, fork traces) (v verdict, crashed bool) {
 // text describes a finding.
 func (v verdict) text(plan trial.Plan) string {
 	return fmt.Sprintf("seed %d: %s\nplan %+v\n%s\n", plan.Seed, v.finding, plan, v.detail)
+}
+
+// traces are those of a plan's runs with one driver.
+type traces []trial.Trace
+
+func (t traces) any(is func(trial.Trace) bool) bool { return slices.ContainsFunc(t, is) }
+
+func (t traces) all(is func(trial.Trace) bool) bool {
+	return !slices.ContainsFunc(t, func(t trial.Trace) bool { return !is(t) })
+}
+
+func (t traces) numbers(of func(trial.Trace) int) []int {
+	numbers := make([]int, 0, len(t))
+	for _, one := range t {
+		numbers = append(numbers, of(one))
+	}
+	return numbers
+}
+
+func (t traces) least(of func(trial.Trace) int) int { return slices.Min(t.numbers(of)) }
+func (t traces) most(of func(trial.Trace) int) int  { return slices.Max(t.numbers(of)) }
+
+// often is what more than a third of the runs reach.
+func (t traces) often(of func(trial.Trace) int) int {
+	numbers := slices.Sorted(slices.Values(t.numbers(of)))
+	return numbers[len(numbers)-1-len(numbers)/3]
 }

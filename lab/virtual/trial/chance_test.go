@@ -45,7 +45,7 @@ func TestWorkersDrawTheirOwn(t *testing.T) {
 			for _, worker := range order {
 				var working sync.WaitGroup
 				working.Go(func() {
-					c.workers.enter(worker)
+					c.enter(worker)
 					numbers[worker] = c.Draw("a.go")
 				})
 				working.Wait()

@@ -78,8 +78,4 @@ func details(err error) string {
 }
 
 // sorted returns labels in order, each once.
-func sorted(labels []string) []string {
-	labels = slices.Clone(labels)
-	slices.Sort(labels)
-	return slices.Compact(labels)
-}
+func sorted(labels []string) []string { return slices.Compact(slices.Sorted(slices.Values(labels))) }

@@ -15,6 +15,7 @@ import (
 // Plan determines everything that happens in a trial but the driver's own random choices.
 type Plan struct {
 	Seed     uint64
+	Only     string `json:",omitempty"` // the name of a scenario, if there is nothing else
 	Topology string
 	Options  []string // of the connection string
 	Auth     Auth
@@ -114,9 +115,6 @@ func establishes(command string) bool {
 	return slices.Contains([]string{"hello", "isMaster", "ismaster", "saslStart", "saslContinue"}, command)
 }
 
-// cuts reports whether the fault closes connections that calls use.
-func (f Fault) cuts() bool { return f.is(Close, Lose, Drop, Abort, Tear) && !establishes(f.On) }
-
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
@@ -136,16 +134,6 @@ func (p Plan) OnlyOverloads() bool {
 	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Silent) || !f.overloads() && f.What != Slow })
 }
 
-// OnlyMonitored reports whether overload errors concern no command but those of monitors, and nothing else can make a call last.
-func (p Plan) OnlyMonitored() bool {
-	hurries := slices.ContainsFunc(p.Calls, func(c Call) bool { return c.Deadline+c.Cancel > 0 })
-	return p.Monitor.Asks > 0 && !hurries && !p.Lacks() && !p.Has("timeoutMS") && !p.Has("estimatedDocumentCount") &&
-		len(p.Workers()) == 1 &&
-		!p.faulty(func(f Fault) bool {
-			return f.overloads() && (f.What != Reject || f.On != "count") || f.cuts() || !f.onCommands()
-		})
-}
-
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
@@ -158,84 +146,35 @@ func (p Plan) failsConcern(command string) bool {
 }
 
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
-func (p Plan) Rejects() bool { return !p.Has("retry") && p.RejectsAny() }
-
-// RejectsAny is Rejects, with any options of retries.
-func (p Plan) RejectsAny() bool {
-	return !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
-		return f.What != Reject || f.Code == interrupted || establishes(f.On)
-	})
-}
-
-// OneRouter reports whether nothing goes wrong but that one of two routers, or of two members that will do, rejects commands.
-func (p Plan) OneRouter() bool {
-	return p.Rejects() && len(p.Faults) == 1 && p.Faults[0].Host > 0 &&
-		(p.Topology == "sharded:2" || p.Topology == "replicaset:2" && p.Has("readPreference=nearest") &&
-			p.Has("enableOverloadRetargeting=true"))
+func (p Plan) Rejects() bool {
+	return p.KeepsRetrying() && !p.Has("retry") && !p.faulty(func(f Fault) bool { return f.What != Reject })
 }
 
 // Conflicts returns how often a transaction begins again, if nothing else goes wrong.
 func (p Plan) Conflicts() int {
-	if len(p.Faults) != 1 || len(p.Calls) != 1 || len(p.Options) > 0 || p.Monitor.On != "" || p.Auth.Mechanism != "" ||
-		!p.Has("withTransaction") || p.Calls[0].Deadline+p.Calls[0].Cancel > 0 {
+	if p.Only != Conflicts {
 		return 0
 	}
-	if f := p.Faults[0]; f.Code == 112 && f.On == "insert" && f.Nth == 1 && f.Every < 2 {
-		return f.Times
-	}
-	return 0
+	return p.Faults[0].Times
 }
 
-// KeepsRetrying reports whether nothing but the limit ends the retries of a command that is rejected.
+// KeepsRetrying reports whether nothing but the limit, and options that permit retries, ends those of a command that is rejected.
 func (p Plan) KeepsRetrying() bool {
-	return !p.Has("retry") && !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
+	return !p.Has("adaptive") && !p.Has("timeoutMS") && p.Monitor.On == "" && !p.faulty(func(f Fault) bool {
 		return f.Code == interrupted || f.On == "killCursors" || !f.onCommands() || establishes(f.On)
 	})
 }
 
-// Off reports whether the option is off that permits retries of the call's first command after overload errors.
+// Off reports whether the option is off that permits retries of a call of one command after overload errors.
 func (p Plan) Off(c Call) bool {
-	reads, writes := p.Has("retryReads=false"), p.Has("retryWrites=false")
-	switch command := kinds[c.Kind].commands[0]; {
-	case command == "ping":
-		return reads || writes
-	case c.Kind != "aggregateOut" && slices.Contains([]string{"find", "aggregate", "count", "distinct", "listCollections",
-		"listDatabases", "listIndexes"}, command):
-		return reads
+	switch kinds[c.Kind].effect {
+	case isRead:
+		return p.Has("retryReads=false")
+	case isCommand:
+		return p.Has("retry")
 	default:
-		return writes
+		return p.Has("retryWrites=false")
 	}
-}
-
-// Closes reports whether nothing is overloaded but what cursors are closed at.
-func (p Plan) Closes() bool {
-	return !p.Has("timeoutMS") && p.Monitor.On == "" &&
-		!p.faulty(func(f Fault) bool { return f.overloads() && f.On != "killCursors" })
-}
-
-// Refuses reports whether nothing goes wrong but that the first connections of pools are closed when clients say hello.
-func (p Plan) Refuses() bool {
-	if len(p.Faults) != 1 || len(p.Options) > 0 || p.Auth.Mechanism != "" || len(p.Workers()) > 1 {
-		return false
-	}
-	f, proxy := p.Faults[0], p.Topology == "loadbalanced:1"
-	switch {
-	case f.On == "":
-		return proxy && f.is(Breaking, Closing, Refusing) && f.At == 0 && f.For <= refusal
-	case !f.is(Close, Abort, Tear) || f.Times > 2:
-		return false
-	}
-	return proxy && f.On == "hello" || p.Topology == "replicaset:1" && f.On == "isMaster" && f.Nth == 3
-}
-
-// refusal is how long a proxy refuses connections, so that one of the first retries comes after it.
-const refusal = 20 * time.Millisecond
-
-// OneRetry reports whether nothing goes wrong but that one connection is closed while a client authenticates.
-func (p Plan) OneRetry() bool {
-	return len(p.Faults) == 1 && p.Faults[0].Times == 1 && p.Faults[0].is(Close, Abort, Tear) &&
-		strings.HasPrefix(p.Faults[0].On, "sasl") && len(p.Workers()) == 1 && !p.Has("retry") && !p.Has("adaptive") &&
-		!p.Has("max") && !p.Has("timeoutMS")
 }
 
 // Reachable reports whether a server that exists can be reached at any time.
@@ -250,17 +189,13 @@ func (p Plan) Aborts() bool {
 	})
 }
 
-// Endless reports whether a call that meets closed connections has a deadline, until which both drivers send it again.
+// Endless reports whether calls that have a deadline may meet closed connections until then, as both drivers send them again.
 func (p Plan) Endless() bool {
-	return p.faulty(func(f Fault) bool {
-		return f.cuts() && f.Times == endless && slices.ContainsFunc(p.Calls, func(c Call) bool {
-			return (c.Deadline > 0 || p.timeout() > 0) && slices.Contains(kinds[c.Kind].commands, f.On)
-		})
+	const many = 1000
+	return slices.ContainsFunc(p.Calls, p.Hurries) && p.faulty(func(f Fault) bool {
+		return f.is(Close, Lose, Drop, Abort, Tear) && !establishes(f.On) && f.Times == many
 	})
 }
-
-// endless is how many commands a fault meets that does not end.
-const endless = 1000
 
 // Proxied reports whether clients connect to a load balancer.
 func (p Plan) Proxied() bool { return strings.HasPrefix(p.Topology, "loadbalanced:") }
@@ -282,6 +217,30 @@ func (p Plan) Turns() time.Duration {
 // Hurries reports whether a call may end because of the time.
 func (p Plan) Hurries(c Call) bool {
 	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
+}
+
+// Respite is how long a call may last after its deadline: monitors and authentication take their time; Cursor.All closes its cursor without
+// one, even at a silent host; and what ends a transaction of WithTransaction has the client's Timeout anew, and each of its attempts the
+// time that a connection takes, which only backoffs do not have.
+func (p Plan) Respite(c Call) (respite time.Duration) {
+	const handshakeAndCommand, authentication = 3 * time.Millisecond, 2 * time.Millisecond
+	if p.Monitor.On != "" || p.Auth.Mechanism != "" {
+		respite = 2*(p.Monitor.Takes+p.Monitor.Asks) + authentication
+	}
+	switch c.Kind {
+	case "find", "aggregate":
+		for _, f := range p.Faults {
+			if f.What == Silent {
+				respite += f.For + handshakeAndCommand
+			}
+		}
+	case "withTransaction":
+		respite += p.timeout()
+		if connect := p.number("connectTimeoutMS", 0); connect > 0 {
+			respite += time.Duration(1+p.limit()) * (time.Duration(connect)*time.Millisecond + handshakeAndCommand)
+		}
+	}
+	return respite
 }
 
 // offers reports whether the driver in this program has an option of clients: EnableOverloadRetargeting if it is for the newer

@@ -1,10 +1,12 @@
 package trial
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,6 +45,41 @@ func TestPlansHaveEverything(t *testing.T) {
 		assert.True(t, seen[what], "no plan has %s", what)
 	}
 	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")
+}
+
+// TestScenarios is about the words of the table, and about what rules rely on.
+func TestScenarios(t *testing.T) {
+	t.Parallel()
+	commands := []string{"hello", "isMaster", "saslStart", "saslContinue", "killCursors", "endSessions", "getMore", ""}
+	for _, k := range kinds {
+		commands = append(commands, k.commands...)
+	}
+	for i, c := range scenarios {
+		for seed := range uint64(30) {
+			p := New(seed)
+			p.Options, p.Calls[0].Deadline = []string{"timeoutMS=1"}, time.Second
+			source{rand.New(rand.NewPCG(seed, 1))}.stage(&p, c)
+			assert.Regexp(t, `^(standalone|(replicaset|sharded|loadbalanced):[1-3])$`, p.Topology, "row %d", i)
+			for _, call := range p.Calls {
+				assert.Contains(t, kinds, call.Kind, "row %d", i)
+				assert.True(t, c.only == "" || call.Deadline+call.Cancel == 0, "row %d", i)
+			}
+			for _, f := range p.Faults {
+				_, isLink := links[f.What]
+				assert.True(t, f.onCommands() || isLink || f.is(Reset, Stop, StepDown), "row %d: %s", i, f.What)
+				assert.Contains(t, commands, f.On, "row %d", i)
+				assert.Equal(t, f.is(Error, Concern, Reject), f.Code > 0, "row %d: %+v", i, f)
+				assert.Equal(t, f.onCommands(), f.Times > 0, "row %d: %+v", i, f)
+				assert.Equal(t, !f.onCommands() || f.What == Slow, f.For > 0, "row %d: %+v", i, f)
+			}
+			if c.only != "" {
+				assert.NotEmpty(t, c.calls, "row %d", i)
+				assert.False(t, p.Has("timeoutMS") || len(p.Workers()) > 1, "row %d: %+v", i, p)
+				assert.LessOrEqual(t, len(p.Faults), len(c.faults), "row %d: %+v", i, p)
+			}
+			assert.Equal(t, c.only, p.Only)
+		}
+	}
 }
 
 func TestDifferencesAreDocumented(t *testing.T) {

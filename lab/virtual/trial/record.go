@@ -18,9 +18,9 @@ import (
 
 // recorder records what happens as lines, without what differs from run to run, and counts.
 type recorder struct {
-	start   time.Time
-	workers *workers
-	keep    bool
+	start  time.Time
+	chance *Chance
+	keep   bool
 	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
 	ordered bool
 	// react is called for each event of a command.
@@ -47,6 +47,7 @@ type tally struct {
 	overloads        int               // errors
 	others           int               // failures, but for code 391
 	refused          bool              // the last command was rejected
+	written          []int             // documents
 	returned, ending time.Duration     // when it returned, but for its session's end; when a callback of WithTransaction last returned
 }
 
@@ -225,7 +226,7 @@ func (r *recorder) trace() Trace {
 	for i := range t.Outcomes {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
-		o.Index, o.Refused, o.Overloaded, o.Ending = i, c.refused, c.overloads > 0 && c.others == 0, c.ending
+		o.Refused, o.Overloaded, o.Ending, o.written = c.refused, c.overloads > 0 && c.others == 0, c.ending, c.written
 		for command, n := range c.sent {
 			o.Attempts, o.Rejected = max(o.Attempts, n), o.Rejected || c.rejected[command] == n
 		}

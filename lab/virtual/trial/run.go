@@ -27,8 +27,7 @@ type application struct {
 	client  *mongo.Client
 	coll    *mongo.Collection
 
-	arrived  map[int]int        // commands that a fault concerned, by its number
-	silences [][2]time.Duration // from when to when hosts did not answer
+	arrived map[int]int // commands that a fault concerned, by its number
 }
 
 // aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
@@ -50,7 +49,7 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(lines, len(plan.Workers()) < 2)}
-	a.workers, a.recorder.react = chance.workers, a.react
+	a.chance, a.recorder.react = chance, a.react
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Has("adaptiveRetries")))
 	if err != nil {
@@ -103,7 +102,7 @@ func (a *application) work() {
 	for i, worker := range slices.Sorted(maps.Keys(workers)) {
 		calls := workers[worker]
 		working.Go(func() {
-			a.workers.enter(i + 1)
+			a.chance.enter(i + 1)
 			for _, c := range calls {
 				time.Sleep(c.Pause)
 				a.call(c)
@@ -122,7 +121,7 @@ func callOf(ctx context.Context) Call {
 }
 
 func (a *application) call(c Call) {
-	a.note(func() { a.current[a.workers.current()] = c.ID })
+	a.note(func() { a.current[a.chance.current()] = c.ID })
 	ctx := context.WithValue(context.Background(), callKey{}, c)
 	cancel := context.CancelFunc(func() {})
 	if c.Deadline > 0 {
@@ -138,7 +137,7 @@ func (a *application) call(c Call) {
 	if err != nil {
 		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
-	o.Wrong = err == nil && a.plan.onlyReads() && a.plan.results()[c.Kind] != fmt.Sprint(result)
+	o.Wrong = err == nil && a.plan.onlyReads() && results[c.Kind] != fmt.Sprint(result)
 	a.ended(c.ID, result, err)
 	a.note(func() {
 		o.End = cmp.Or(a.of(c.ID).returned, o.End)
@@ -163,9 +162,6 @@ func (a *application) inflict(f Fault) {
 		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
 	}
 	switch f.What {
-	case Silent:
-		now := a.now()
-		a.note(func() { a.silences = append(a.silences, [2]time.Duration{now, now + f.For}) })
 	case Reset, Away:
 		a.cluster.Reset(hosts...)
 	case Stop:
@@ -236,9 +232,6 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 // trace returns what has been recorded.
 func (a *application) trace() Trace {
 	t := a.recorder.trace()
-	for i := range t.Outcomes {
-		t.Outcomes[i].Held = a.held(t.Outcomes[i])
-	}
 	t.Opened, t.Commands, t.Limit = len(a.cluster.Connections()), len(a.cluster.Commands()), a.plan.limit()
 	t.Untouched = !offers("AdaptiveThrottling")
 	if t.Backoff = 100 * time.Millisecond; newest() {
@@ -248,45 +241,20 @@ func (a *application) trace() Trace {
 	return t
 }
 
-// held returns until when a call may last, whatever its deadline: Cursor.All closes its cursor without one, even at a silent host; monitors
-// and authentication take their time; and what ends a transaction of WithTransaction has the client's Timeout anew, and each of its
-// attempts the time that a connection takes, which only backoffs do not have.
-func (a *application) held(o Outcome) (until time.Duration) {
-	const handshakeAndCommand = 3 * time.Millisecond
-	const authentication = 2 * time.Millisecond
-	if m := a.plan.Monitor; m.On != "" || a.plan.Auth.Mechanism != "" {
-		until = o.Start + o.Deadline + o.Cancel + 2*(m.Takes+m.Asks) + authentication
-	}
-	switch o.Kind {
-	case "find", "aggregate":
-		for _, silence := range a.silences {
-			if silence[0] < o.End {
-				until = max(until, silence[1]+handshakeAndCommand)
-			}
-		}
-	case "withTransaction":
-		if o.Ending > 0 {
-			until = max(until, max(o.Ending, o.Start+o.Deadline+o.Cancel)+a.plan.timeout())
-		}
-		if connect := a.plan.number("connectTimeoutMS", 0); connect > 0 && until > 0 {
-			until += time.Duration(1+a.plan.limit()) * (time.Duration(connect)*time.Millisecond + handshakeAndCommand)
-		}
-	}
-	return until
-}
-
 // account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for,
 // isThere whether they have a document.
 func (t *Trace) account(unacknowledged bool, done func(Call) int64, isThere func(id int) bool) {
 	for i, o := range t.Outcomes {
+		if kinds[o.Kind].effect < inserts {
+			continue
+		}
 		n := done(o.Call)
-		t.Outcomes[i].Done = kinds[o.Kind].effect != nothing && n > 0
+		t.Outcomes[i].Done = n > 0
 		switch {
-		case kinds[o.Kind].effect != nothing && n > 1:
+		case n > 1:
 			t.Twice = append(t.Twice, o.ID)
 		case unacknowledged:
-		case kinds[o.Kind].effect != nothing && n == 0 && o.OK(),
-			o.OK() && slices.ContainsFunc(o.written(), func(i int) bool { return !isThere(o.id(i)) }):
+		case o.OK() && (n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })):
 			t.Lost = append(t.Lost, o.ID)
 		}
 	}

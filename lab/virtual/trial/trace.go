@@ -65,9 +65,8 @@ type Outcome struct {
 	Call
 	Start, End time.Duration
 	Error      string `json:",omitempty"`
-	Index      int
-	Attempts   int  // the most of one command
-	Rejected   bool // a command failed with NoWritesPerformed and was not sent again
+	Attempts   int    // the most of one command
+	Rejected   bool   // a command failed with NoWritesPerformed and was not sent again
 	Panicked   bool
 	Refused    bool // its last command was rejected
 	Wrong      bool // it returned something else than is there
@@ -76,49 +75,31 @@ type Outcome struct {
 	Overloaded bool
 	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
 	Ending time.Duration `json:",omitempty"`
-	// Held is until when the call may last, whatever its deadline.
-	Held time.Duration `json:",omitempty"`
+
+	written []int // documents that are there if it succeeded
 }
 
 // OK reports whether the call succeeded.
 func (o Outcome) OK() bool { return o.Error == "" }
 
-// Overrun is how long the call outlived its deadline, or its cancellation.
-func (o Outcome) Overrun() time.Duration {
+// Overrun is how long the call outlived its deadline, or its cancellation, and a respite that a transaction's callback has not.
+func (o Outcome) Overrun(respite time.Duration) time.Duration {
 	if o.Deadline+o.Cancel == 0 {
 		return 0
 	}
-	deadline := o.Start + o.Deadline + o.Cancel
-	return max(o.Ending-deadline, o.End-max(deadline, o.Held))
+	return max(o.Ending, o.End-respite) - (o.Start + o.Deadline + o.Cancel)
 }
 
 // Single reports whether the call is one command. A document that is there twice needs a second batch.
-func (o Outcome) Single() bool { return kinds[o.Kind].single && !strings.Contains(o.Error, "E11000") }
+func (o Outcome) Single() bool {
+	return len(kinds[o.Kind].commands) == 1 && !strings.Contains(o.Error, "E11000")
+}
 
 // Unhurried reports whether nothing ends the call early.
 func (o Outcome) Unhurried() bool { return o.Deadline+o.Cancel == 0 }
 
-// Shed reports whether a call of one command, which nothing ends early, fails because of nothing but overloads.
-func (o Outcome) Shed() bool { return o.Single() && o.Unhurried() && o.Overloaded && !o.OK() }
-
 // Retryable reports whether the call is one write that the server may get twice.
-func (o Outcome) Retryable() bool {
-	return o.Single() && (kinds[o.Kind].effect != nothing || slices.Contains([]string{"replaceOne", "deleteOne", "findOneAndReplace",
-		"findOneAndDelete"}, o.Kind))
-}
-
-// Reads reports whether the call is a read of one command that nothing ends early.
-func (o Outcome) Reads() bool {
-	return o.Single() && o.Deadline+o.Cancel == 0 && slices.Contains([]string{"find", "count", "distinct"}, kinds[o.Kind].commands[0])
-}
-
-// ReadsAll reports whether the call reads a whole cursor, which then closes itself.
-func (o Outcome) ReadsAll() bool { return o.Kind == "find" || o.Kind == "aggregate" }
-
-// Ends reports whether the call ends a transaction.
-func (o Outcome) Ends() bool {
-	return slices.Contains(kinds[o.Kind].commands, "abortTransaction") || o.Kind == "transaction"
-}
+func (o Outcome) Retryable() bool { return o.Single() && kinds[o.Kind].effect >= isRetryable }
 
 // EndsItself reports whether the application ends the call's transaction.
 func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind == "abortedTransaction" }
@@ -127,7 +108,7 @@ func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind ==
 func (t Trace) BeyondLimit(limit int) bool {
 	return slices.ContainsFunc(t.Outcomes, func(o Outcome) bool {
 		const many = 100 // other kinds may send a command several times
-		return (o.Single() || o.Kind == "clientBulkWrite") && o.Attempts > limit+1 || o.Attempts > many
+		return o.Single() && o.Attempts > limit+1 || o.Attempts > many
 	})
 }
 

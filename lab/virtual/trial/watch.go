@@ -102,9 +102,11 @@ func (r *recorder) pool(e *event.PoolEvent) {
 		if r.now() == 0 {
 			r.note(func() { r.result.Early++ })
 		}
+	case event.ConnectionPoolCleared:
+		r.note(func() { r.result.Cleared++ })
 	case event.ConnectionCheckOutFailed:
 		var call int
-		r.note(func() { call = r.current[r.workers.current()] })
+		r.note(func() { call = r.current[r.chance.current()] })
 		r.line(call, "%sno connection: %s %s", asideMark, e.Reason, describe(e.Error))
 	case event.ConnectionClosed:
 		if e.Reason == event.ReasonError {
@@ -113,25 +115,15 @@ func (r *recorder) pool(e *event.PoolEvent) {
 	}
 	r.note(func() { r.hold(e.Type) })
 	if e.Type == event.ConnectionCheckOutStarted {
-		time.Sleep(r.workers.turn())
+		time.Sleep(r.chance.turn())
 	}
 }
 
-func (r *recorder) hold(what string) {
-	switch what {
-	case event.ConnectionPoolCleared:
-		r.result.Cleared++
-	case event.ConnectionCheckOutStarted:
-		r.asked++
-	case event.ConnectionCheckOutFailed:
-		r.asked--
-	case event.ConnectionCheckedOut:
-		r.asked--
-		r.held++
-	case event.ConnectionCheckedIn:
-		r.held--
-	}
-}
+// holds are how many connections are asked for, and held, more or less after an event.
+var holds = map[string][2]int{event.ConnectionCheckOutStarted: {1, 0}, event.ConnectionCheckOutFailed: {-1, 0},
+	event.ConnectionCheckedOut: {-1, 1}, event.ConnectionCheckedIn: {0, -1}}
+
+func (r *recorder) hold(what string) { r.asked, r.held = r.asked+holds[what][0], r.held+holds[what][1] }
 
 // Info implements options.LogSink. The log repeats what events say, but for the tokens.
 func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
