@@ -162,6 +162,10 @@ var examplesOfCalls = []example{
 		ended(`T "x: no time for a retry: y"`, "timeout", "detail write 64")},
 	{"", "a success", of("insertOne"), nil, ended(`T "x"`, ""), l("returns {}, no error")},
 
+	{"an interrupted write of many documents", "the result of insertMany", of("insertMany", "timeoutMS=50"), nil,
+		l(`error *fmt.wrapError "x: context deadline exceeded"`, "is timeout", "returns <nil>, an error"),
+		l(`error backpressure.Interruption "y: no time for a retry: x: context deadline exceeded"`, "is timeout, RetryableWriteError",
+			"returns &{InsertedIDs:[20 21] Acknowledged:true}, an error")},
 	{"an interrupted write of many documents", "its result", under(time.Second, of("bulkWrite")), nil,
 		l(`error E "x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error"),
 		l(`error E "y: no time for a retry: x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:true}, an error")},

@@ -78,8 +78,8 @@ var ofCalls = []Difference{
 			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.Fork.attempted())
 	}},
 	// Its retries are lost with their result.
-	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.Up.says("returns", `Acknowledged:false`) && i.Fork.says("returns", `Acknowledged:true`) &&
+	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
+		return i.hurries() && i.Up.says("returns", `Acknowledged:false|^<nil>`) && i.Fork.says("returns", `Acknowledged:true`) &&
 			i.Fork.says("error", noTime) && i.adds(expired+"|network|RetryableWriteError")
 	}},
 	// Its error has not the label of the attempt before.
