@@ -321,7 +321,7 @@ func (i *Instant) reauthenticates() bool {
 	return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 })
 }
 
-// failures returns how many commands of the call have failed before with upstream, be it by a write concern error.
+// failures returns how many commands of the call have failed so far with upstream, be it by a write concern error.
 func (i *Instant) failures() (n int) {
 	name := re(`^(?:\S+ sees|started) (\w+)`).FindStringSubmatch(slices.Concat(i.Up.Only, i.Fork.Only)[0])
 	if name == nil {
@@ -330,7 +330,7 @@ func (i *Instant) failures() (n int) {
 	if i.Plan.failsConcern(name[1]) {
 		n += count(i.Up.Before, `^succeeded `+name[1]+`\b`)
 	}
-	return n + count(i.Up.Before, `^failed `+name[1]+`\b`)
+	return n + count(i.Up.soFar(), `^failed `+name[1]+`\b`)
 }
 
 // avoided returns how many routers upstream avoids: a change stream none.
