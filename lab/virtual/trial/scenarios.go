@@ -131,7 +131,8 @@ var scenarios = []scenario{
 		lasts: [2]int{1, 3000}}}},
 	{auth: Scram, kind: someReads, ends: "deadline", within: [2]int{500, 3000},
 		faults: []disorder{{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1000", lasts: [2]int{1, 3000}}}},
-	{only: OneRetry, auth: Scram, kind: someReads, calls: "1 2 3", faults: []disorder{{what: cuts, on: "saslStart saslContinue"}}},
+	{only: OneRetry, auth: Scram, monitor: "-", kind: someReads, calls: "1 2 3",
+		faults: []disorder{{what: cuts, on: "saslStart saslContinue"}}},
 	// Connections break at each phase of being established.
 	{faults: []disorder{{what: "breaking closing refusing", at: [2]int{0, 100}, lasts: [2]int{1, 3000}}}},
 	{monitor: "-", faults: []disorder{{what: cuts, on: "hello", nth: "1 2 3 4", times: "1 1 1 2 3"}}},
