@@ -13,18 +13,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-type clientOptions = options.ClientOptions
-
-func optionsFor(uri string) *clientOptions { return options.Client().ApplyURI(uri) }
+func optionsFor(uri string) *options.ClientOptions { return options.Client().ApplyURI(uri) }
 
 // direct are the options of a client of one server alone, in any state, without credentials, which the commands here need none of.
-func direct(address string) *clientOptions {
+func direct(address string) *options.ClientOptions {
 	return optionsFor("mongodb://" + address + "/?directConnection=true")
 }
 
 // runAdmin waits until a server that may run a command, of a replica set the primary, answers, but not longer than startTimeout, runs it on
 // the database admin, and decodes the reply unless that is nil.
-func runAdmin(ctx context.Context, opts *clientOptions, command bson.D, reply any) error {
+func runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D, reply any) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	client, err := mongo.Connect(opts.SetServerSelectionTimeout(startTimeout))

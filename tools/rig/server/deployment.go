@@ -10,15 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/sync/errgroup"
-)
-
-const (
-	// Elections depend on these times, so they are short.
-	electionTimeoutMillis   = 2000
-	heartbeatIntervalMillis = 500
 )
 
 // Options configures Start. Binary and Dir are required.
@@ -41,13 +36,17 @@ type Options struct {
 	// arguments returns the command line of a server that is no mongod, by its address, and env is added to its environment.
 	arguments func(address string) []string
 	env       []string
+	// below is what the servers need. It ends after them, or if they do not start.
+	below *Deployment
 }
 
-// Deployment is a running replica set, or servers that are none. Its methods may be called from several goroutines.
+// Deployment is a running replica set, or servers that are none. One that was not started here has no members. Its methods may be
+// called from several goroutines.
 type Deployment struct {
 	options Options
 	dir     string
 	user    *url.Userinfo
+	uri     string
 	members []*Member
 	version string
 
@@ -63,10 +62,6 @@ func Start(ctx context.Context, o Options) (*Deployment, error) {
 	}
 	d := &Deployment{options: o}
 	d.running, d.fail = context.WithCancelCause(context.Background())
-	var err error
-	if d.dir, err = newRunDir(o.Dir); err != nil {
-		return nil, fmt.Errorf("make a folder for the servers: %w", err)
-	}
 	starting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	context.AfterFunc(d.running, cancel)
@@ -87,17 +82,20 @@ func (d *Deployment) start(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := d.assemble(ctx); err != nil {
-		for _, m := range d.members {
-			err = fmt.Errorf("%w\n%v:\n%s", err, m, m.child.tail())
+	err := d.assemble(ctx)
+	for _, m := range d.members {
+		if err != nil {
+			err = fmt.Errorf("%w\n%v:\n%s", err, m, m.tail())
 		}
-		return err
 	}
-	return nil
+	return err
 }
 
 // prepare makes the files and the members, without starting them.
-func (d *Deployment) prepare() error {
+func (d *Deployment) prepare() (err error) {
+	if d.dir, err = newRunDir(d.options.Dir); err != nil {
+		return fmt.Errorf("make a folder for the servers: %w", err)
+	}
 	if d.options.Users {
 		d.user = url.UserPassword("root", rand.Text())
 		if err := os.WriteFile(d.key(), []byte(rand.Text()+rand.Text()), 0o600); err != nil {
@@ -105,32 +103,72 @@ func (d *Deployment) prepare() error {
 		}
 	}
 	addresses, err := freeAddresses(max(1, d.options.Members, d.options.servers))
-	if err != nil {
-		return err
+	uri := url.URL{Scheme: "mongodb", User: d.user, Host: strings.Join(addresses, ","), Path: "/"}
+	if d.options.ReplicaSet != "" {
+		uri.RawQuery = "replicaSet=" + d.options.ReplicaSet
 	}
+	d.uri = uri.String()
 	for i, address := range addresses {
 		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir, fmt.Sprint(i)), address: address}
-		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.MkdirAll(filepath.Join(m.dir, "data"), 0o700))
 		d.members = append(d.members, m)
 	}
-	return nil
+	return err
+}
+
+// newRunDir makes a new folder for data and logs below parent, and removes those of processes that were killed.
+func newRunDir(parent string) (string, error) {
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
+	left, err := filepath.Glob(filepath.Join(parent, "run-*-*"))
+	for _, dir := range left {
+		var owner int
+		if _, scanned := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); scanned == nil && !lives(owner) {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(parent, fmt.Sprintf("run-%d-", os.Getpid()))
+}
+
+// lives reports whether there is a process with this number.
+func lives(pid int) bool {
+	process, err := os.FindProcess(pid)
+	return err == nil && !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // key is the file by which members recognize each other.
 func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
 // assemble makes the members a replica set, or leaves one alone, creates the user, and waits until all members have followed the primary.
-func (d *Deployment) assemble(ctx context.Context) (err error) {
+func (d *Deployment) assemble(ctx context.Context) error {
 	last := bson.D{{Key: "ping", Value: 1}}
 	if d.options.Members > 0 {
-		if err := d.initiate(ctx); err != nil {
+		var members bson.A
+		for _, m := range d.members {
+			members = append(members, bson.M{"_id": m.number, "host": m.address})
+		}
+		configuration := bson.M{"_id": d.options.ReplicaSet, "members": members,
+			// Elections depend on these times, so they are short.
+			"settings": bson.M{"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500},
+		}
+		if d.options.ReplicaSet == configReplicaSet {
+			configuration["configsvr"] = true
+		}
+		initiate := bson.D{{Key: "replSetInitiate", Value: configuration}}
+		if err := runAdmin(ctx, direct(d.members[0].address), initiate, nil); err != nil {
 			return err
 		}
 		last = bson.D{{Key: "appendOplogNote", Value: 1}, {Key: "data", Value: bson.D{}}}
 	}
-	opts := optionsFor(d.URI())
+	opts := optionsFor(d.uri)
 	if d.user != nil {
 		opts.Auth = nil // a server without users allows this to any connection from its own machine
 		password, _ := d.user.Password()
@@ -138,47 +176,17 @@ func (d *Deployment) assemble(ctx context.Context) (err error) {
 			{Key: "roles", Value: bson.A{"root"}}}
 	}
 	if d.options.Members > 0 {
-		last = append(last, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: len(d.members)}}})
+		last = append(last, bson.E{Key: "writeConcern", Value: bson.M{"w": len(d.members)}})
 	}
-	if err := runAdmin(ctx, opts, last, nil); err != nil {
-		return err
+	err := runAdmin(ctx, opts, last, nil)
+	if err == nil {
+		d.version, err = awaitPrimary(ctx, d.uri)
 	}
-	d.version, err = awaitPrimary(ctx, d.URI())
 	return err
 }
 
-// initiate makes the members a replica set.
-func (d *Deployment) initiate(ctx context.Context) error {
-	var members bson.A
-	for _, m := range d.members {
-		members = append(members, bson.D{{Key: "_id", Value: m.number}, {Key: "host", Value: m.address}})
-	}
-	configuration := bson.D{
-		{Key: "_id", Value: d.options.ReplicaSet}, {Key: "members", Value: members},
-		{Key: "settings", Value: bson.D{
-			{Key: "electionTimeoutMillis", Value: electionTimeoutMillis},
-			{Key: "heartbeatIntervalMillis", Value: heartbeatIntervalMillis},
-		}},
-	}
-	if d.options.ReplicaSet == configReplicaSet {
-		configuration = append(configuration, bson.E{Key: "configsvr", Value: true})
-	}
-	return runAdmin(ctx, direct(d.members[0].address), bson.D{{Key: "replSetInitiate", Value: configuration}}, nil)
-}
-
 // URI is the connection string for clients.
-func (d *Deployment) URI() string {
-	var hosts []string
-	for _, m := range d.members {
-		hosts = append(hosts, m.address)
-	}
-	query := ""
-	if d.options.ReplicaSet != "" {
-		query = "replicaSet=" + d.options.ReplicaSet
-	}
-	uri := url.URL{Scheme: "mongodb", User: d.user, Host: strings.Join(hosts, ","), Path: "/", RawQuery: query}
-	return uri.String()
-}
+func (d *Deployment) URI() string { return d.uri }
 
 // Members returns the members, in the order of their numbers.
 func (d *Deployment) Members() []*Member { return d.members }
@@ -192,10 +200,13 @@ func (d *Deployment) Failed() <-chan struct{} { return d.running.Done() }
 // Err says which member ended first without being killed, and why; nil if none has.
 func (d *Deployment) Err() error { return context.Cause(d.running) }
 
-// Stop kills the members, paused or not, and removes their files.
+// Stop kills the members, paused or not, removes their files, and stops what they needed.
 func (d *Deployment) Stop() error {
+	if d == nil {
+		return nil
+	}
 	for _, m := range d.members {
 		m.Kill()
 	}
-	return os.RemoveAll(d.dir)
+	return errors.Join(os.RemoveAll(d.dir), d.options.below.Stop())
 }

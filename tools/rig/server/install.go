@@ -151,8 +151,8 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 	return found[0], nil
 }
 
-// openSecantus starts SecantusDB, and installs it if necessary.
-func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
+// startSecantus starts SecantusDB, and installs it if necessary.
+func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
 	venv, err := ensure(ctx, cfg, "requirements.txt", "SecantusDB")
 	if err != nil {
 		return nil, err
@@ -162,15 +162,11 @@ func openSecantus(ctx context.Context, cfg Config) (*Server, error) {
 	if err := os.WriteFile(settings, nil, 0o600); err != nil {
 		return nil, err
 	}
-	d, err := Start(ctx, Options{
+	return Start(ctx, Options{
 		Binary: executable(venv, "secantusd-py"), Dir: cfg.folder(), ReplicaSet: "secantus", env: isolatedPython,
 		arguments: func(address string) []string {
 			return []string{"--config", settings, "--host", loopback, "--port", port(address), "--storage-path", ":memory:",
 				"--enable-test-commands"}
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return new(Server).with(d), nil
 }

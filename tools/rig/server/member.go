@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +23,9 @@ type Member struct {
 	number       int
 	dir, address string
 
-	mu    sync.Mutex // held while something happens to the process
-	child *child     // nil unless it was started and not killed since
+	mu  sync.Mutex // held while something happens to the process
+	cmd *exec.Cmd  // nil unless it was started and not killed since
+	end func()     // ends it
 }
 
 // String names the member in messages.
@@ -33,8 +36,8 @@ func (m *Member) String() string {
 // Address returns where the member listens, which is its name in the replica set.
 func (m *Member) Address() string { return m.address }
 
-// Kill ends the member like a crash of its machine, and returns when it has ended. Its data stays. Killing a member that does not
-// run does nothing.
+// Kill ends the member, paused or not, like a crash of its machine, and returns when it has ended. Its data stays. Killing a member that
+// does not run does nothing.
 func (m *Member) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,9 +45,9 @@ func (m *Member) Kill() {
 }
 
 func (m *Member) kill() {
-	if m.child != nil {
-		m.child.stop()
-		m.child = nil
+	if m.cmd != nil {
+		m.end()
+		m.cmd = nil
 	}
 }
 
@@ -53,26 +56,61 @@ func (m *Member) Restart(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.kill()
-	o := m.deployment.options
-	c, err := startChild(m.dir, o.env, o.Binary, m.arguments()...)
-	if err != nil {
+	if err := m.start(); err != nil {
 		return fmt.Errorf("%v: %w", m, err)
 	}
-	m.child = c
-	go func() {
-		<-c.exited.Done()
-		if !c.killed.Load() {
-			m.deployment.fail(fmt.Errorf("%v: it exited (%v); the end of its log:\n%s", m, c.cmd.ProcessState, c.tail()))
-		}
-	}()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	context.AfterFunc(c.exited, cancel)
-	if err = runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}, nil); err != nil {
-		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, c.tail())
+	defer context.AfterFunc(m.deployment.running, cancel)()
+	err := runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}, nil)
+	if err != nil {
+		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, m.tail())
 		m.kill()
 	}
 	return err
+}
+
+// start starts the process, whose files, the temporary ones and its output included, are in the member's folder. On Linux it ends even if
+// this process is killed.
+func (m *Member) start() error {
+	log, err := os.OpenFile(m.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has its own copy
+	wanted, kill := context.WithCancel(context.Background())
+	o := m.deployment.options
+	env := slices.Concat(os.Environ(), []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir}, o.env)
+	cmd := process.Command(wanted, m.dir, env, o.Binary, m.arguments()...)
+	cmd.Cancel = func() error { return cmd.Process.Kill() }
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		kill()
+		return fmt.Errorf("start %s: %w", o.Binary, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ended is in its state
+		if wanted.Err() == nil {
+			m.deployment.fail(fmt.Errorf("%v: it exited (%v); the end of its log:\n%s", m, cmd.ProcessState, m.tail()))
+		}
+		process.Reap(cmd)
+	}()
+	m.cmd, m.end = cmd, func() { kill(); <-ended }
+	return nil
+}
+
+func (m *Member) log() string { return filepath.Join(m.dir, "log") }
+
+// tail returns the end of the process's output.
+func (m *Member) tail() string {
+	const length = 4 << 10
+	text, err := os.ReadFile(m.log())
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text[max(0, len(text)-length):]))
 }
 
 // helloTimeout is for how long IsPrimary waits. A paused server accepts connections and answers nothing.
@@ -107,8 +145,8 @@ func (m *Member) signal(what string, signal func(*os.Process) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := os.ErrProcessDone
-	if m.child != nil {
-		err = signal(m.child.cmd.Process)
+	if m.cmd != nil {
+		err = signal(m.cmd.Process)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %v: %w", what, m, err)

@@ -46,16 +46,16 @@ func versionOf(ctx context.Context, path string) (string, error) {
 	return string(match[1]), nil
 }
 
-// started opens a server by starting the mongod that is found.
-func started(find func(context.Context, Config) (string, error)) func(context.Context, Config) (*Server, error) {
-	return func(ctx context.Context, cfg Config) (*Server, error) {
+// started starts the mongod that is found.
+func started(find func(context.Context, Config) (string, error)) func(context.Context, Config) (*Deployment, error) {
+	return func(ctx context.Context, cfg Config) (*Deployment, error) {
 		path, err := find(ctx, cfg)
 		if err != nil {
 			return nil, err
 		}
 		members, routers, _ := cfg.form() // Open has looked for its error
 		if routers > 0 {
-			return openCluster(ctx, cfg, path, routers)
+			return startCluster(ctx, cfg, path, routers)
 		}
 		o := Options{Binary: path, Dir: cfg.folder(), Members: members, Users: cfg.Users}
 		if cfg.Limitable {
@@ -71,11 +71,7 @@ func started(find func(context.Context, Config) (string, error)) func(context.Co
 		if err != nil {
 			return nil, fmt.Errorf("started as %s: %w", path, err)
 		}
-		s := new(Server).with(d)
-		if o.Users {
-			s.Env = append(s.Env, "AUTH=auth")
-		}
-		return s, nil
+		return d, nil
 	}
 }
 
@@ -96,36 +92,32 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	return path, err
 }
 
-// openCluster starts a sharded cluster of one shard, from the mongod and the mongos on the PATH.
-func openCluster(ctx context.Context, cfg Config, mongod string, routers int) (*Server, error) {
+// startCluster starts a sharded cluster of one shard, from the mongod and the mongos on the PATH.
+func startCluster(ctx context.Context, cfg Config, mongod string, routers int) (*Deployment, error) {
 	mongos, err := exec.LookPath("mongos")
 	if err != nil {
 		return nil, absent("no mongos on the PATH")
 	}
-	s := &Server{}
-	start := func(o Options) error {
-		o.Dir = cfg.folder()
-		d, err := Start(ctx, o)
-		if err == nil {
-			s.with(d)
-		}
-		return err
-	}
 	name := func(d *Deployment) string { return d.options.ReplicaSet + "/" + d.members[0].address }
-	err = start(Options{Binary: mongod, Members: 1, ReplicaSet: configReplicaSet, Arguments: []string{"--configsvr"}})
-	if err == nil {
-		err = start(Options{Binary: mongod, Members: 1, ReplicaSet: "shard", Arguments: []string{"--shardsvr"}})
-	}
-	if err == nil {
-		err = start(Options{Binary: mongos, servers: routers, arguments: func(address string) []string {
-			return append([]string{"--configdb", name(s.parts[0])}, listen(address)...)
-		}})
-	}
-	if err == nil {
-		err = runAdmin(ctx, optionsFor(s.URI), bson.D{{Key: "addShard", Value: name(s.parts[1])}}, nil)
-	}
+	o := Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: configReplicaSet, Arguments: []string{"--configsvr"}}
+	config, err := Start(ctx, o)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
-	return s, nil
+	o.ReplicaSet, o.Arguments, o.below = "shard", []string{"--shardsvr"}, config
+	shard, err := Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	o = Options{Binary: mongos, Dir: cfg.folder(), servers: routers, below: shard, arguments: func(address string) []string {
+		return append([]string{"--configdb", name(config)}, listen(address)...)
+	}}
+	d, err := Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := runAdmin(ctx, optionsFor(d.uri), bson.D{{Key: "addShard", Value: name(shard)}}, nil); err != nil {
+		return nil, errors.Join(err, d.Stop())
+	}
+	return d, nil
 }

@@ -79,7 +79,7 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	d, err := Start(t.Context(), Options{Binary: pinned(t), Dir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, d.Err())
-	require.NoError(t, syscall.Kill(d.Members()[0].child.cmd.Process.Pid, syscall.SIGTERM))
+	require.NoError(t, syscall.Kill(d.Members()[0].cmd.Process.Pid, syscall.SIGTERM))
 	<-d.Failed()
 	assert.ErrorContains(t, d.Err(), "exited (exit status 0)")
 	require.NoError(t, d.Stop())

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -87,14 +86,7 @@ type Server struct {
 	// Env is the environment in which upstream's tests find the server.
 	Env []string
 
-	parts []*Deployment // in the order of their start
-}
-
-// with adds what was started, which is what clients see then.
-func (s *Server) with(d *Deployment) *Server {
-	s.parts = append(s.parts, d)
-	s.URI, s.Version, s.Env = d.URI(), d.Version(), []string{"MONGODB_URI=" + d.URI()}
-	return s
+	deployment *Deployment
 }
 
 // String names the server with its version.
@@ -108,29 +100,16 @@ func (s *Server) String() string {
 
 // Wait waits until the context ends, or returns why what clients see has ended by itself before, if it was started here.
 func (s *Server) Wait(ctx context.Context) error {
-	if len(s.parts) == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	last := s.parts[len(s.parts)-1]
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-last.Failed():
-		return last.Err()
+	case <-s.deployment.Failed():
+		return s.deployment.Err()
 	}
 }
 
-// Close stops the server and removes its files if it was started here, and leaves it alone otherwise. What was started last ends
-// first: a router before the shard that it needs.
-func (s *Server) Close() error {
-	var errs []error
-	for _, p := range slices.Backward(s.parts) {
-		errs = append(errs, p.Stop())
-	}
-	s.parts = nil
-	return errors.Join(errs...)
-}
+// Close stops the server and removes its files if it was started here, and leaves it alone otherwise.
+func (s *Server) Close() error { return s.deployment.Stop() }
 
 // absence says why a server is not available here, where others may be.
 type absence string
@@ -159,8 +138,8 @@ func (c Config) first(ctx context.Context) (*Server, error) {
 	var names, reasons []string
 	for _, f := range []struct {
 		name string
-		open func(context.Context, Config) (*Server, error)
-	}{{Given, openGiven}, {Path, started(findMongod)}, {Pinned, started(installMongod)}, {SecantusDB, openSecantus}} {
+		open func(context.Context, Config) (*Deployment, error)
+	}{{Given, given}, {Path, started(findMongod)}, {Pinned, started(installMongod)}, {SecantusDB, startSecantus}} {
 		if c.Topology != "" && (f.name == Given || f.name == SecantusDB) {
 			continue
 		}
@@ -168,10 +147,13 @@ func (c Config) first(ctx context.Context) (*Server, error) {
 		if c.Name != "" && c.Name != f.name {
 			continue
 		}
-		s, err := f.open(ctx, c)
+		d, err := f.open(ctx, c)
 		switch {
 		case err == nil:
-			s.Name = f.name
+			s := &Server{URI: d.uri, Version: d.version, Name: f.name, Env: []string{"MONGODB_URI=" + d.uri}, deployment: d}
+			if d.user != nil {
+				s.Env = append(s.Env, "AUTH=auth")
+			}
 			fmt.Fprintf(c.Progress, "%s: %v %s\n", s.Name, s, strings.Join(reasons, "; "))
 			return s, nil
 		case ctx.Err() != nil:
@@ -195,8 +177,8 @@ func (c Config) first(ctx context.Context) (*Server, error) {
 // folder is that of installations, data and logs.
 func (c Config) folder() string { return filepath.Join(c.Root, "build", "server") }
 
-// openGiven uses a server that is already running.
-func openGiven(ctx context.Context, cfg Config) (*Server, error) {
+// given uses a server that is already running.
+func given(ctx context.Context, _ Config) (*Deployment, error) {
 	uri := os.Getenv("MONGODB_URI")
 	if uri == "" {
 		return nil, absent("MONGODB_URI is not set")
@@ -211,5 +193,5 @@ func openGiven(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("the server that MONGODB_URI names does not answer as a primary; "+
 			"start it, or unset MONGODB_URI to have one started: %w", err)
 	}
-	return &Server{URI: uri, Version: version, Env: []string{"MONGODB_URI=" + uri}}, nil
+	return &Deployment{uri: uri, version: version, running: context.Background()}, nil
 }
