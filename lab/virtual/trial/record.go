@@ -42,13 +42,13 @@ type recorder struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
-	sent, rejected   map[string]int    // by name; rejected with NoWritesPerformed
-	last, again      map[string]string // what is the last command of a name, and what has to be the next: a rejected one is sent again
-	overloads        int               // errors
-	others           int               // failures, but for code 391
-	refused          bool              // the last command was rejected
-	written          []int             // documents
-	returned, ending time.Duration     // when it returned, but for its session's end; when a callback of WithTransaction last returned
+	sent, rejected   map[string]int // by name; rejected with NoWritesPerformed
+	last, again      string         // the last command, and the rejected one that the next has to be if it has its name
+	overloads        int            // errors
+	others           int            // failures, but for code 391
+	refused          bool           // the last command was rejected
+	written          []int          // documents
+	returned, ending time.Duration  // when it returned, but for its session's end; when a callback of WithTransaction last returned
 }
 
 func newRecorder(keep, ordered bool) *recorder {
@@ -69,8 +69,7 @@ func (r *recorder) note(change func()) {
 // of returns what a call comes to. The recorder is locked.
 func (r *recorder) of(call int) *tally {
 	if r.calls[call] == nil {
-		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}, last: map[string]string{},
-			again: map[string]string{}}
+		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}}
 	}
 	return r.calls[call]
 }
@@ -188,10 +187,10 @@ const passing = maxTime + `|(, txnNumber: \d+)?, startTransaction: true|, \$clus
 // sentAgain counts a command that has to be the rejected one, and is not. The recorder is locked.
 func (r *recorder) sentAgain(c *tally, name, text string) {
 	text = re(passing).ReplaceAllString(text, "")
-	if again := c.again[name]; again != "" && again != text {
+	if strings.HasPrefix(c.again, name+":") && c.again != text {
 		r.result.Changed++
 	}
-	c.last[name], c.again[name] = text, ""
+	c.last, c.again = text, ""
 }
 
 // number returns the number of one that was seen among others, from 1.

@@ -77,7 +77,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	r.pending[e.RequestID]--
 	c.refused = hasLabel(failure, "SystemOverloadedError")
 	if c.refused {
-		c.again[e.CommandName] = c.last[e.CommandName]
+		c.again = c.last
 	}
 	switch {
 	case failure == nil:
