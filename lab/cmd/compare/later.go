@@ -22,15 +22,12 @@ func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding,
 		}
 		same := len(plan.Workers()) == 1 && up.Well(n) && fork.Well(n)
 		a, b := asked(plan, up, u, same), asked(plan, fork, f, same)
-		onlyA, onlyB := without(a, b, math.MaxInt64/2), without(b, a, math.MaxInt64/2)
-		if len(onlyA)+len(onlyB) == 0 {
-			continue
-		}
 		up, fork := up, fork
 		up.Lines, fork.Lines = a, b
-		i := trial.At(plan, u.ID, 0, 0, up, fork, onlyA, onlyB)
-		if trial.Reason(&i) == nil {
-			return different, "after the drivers go apart, " + i.String()
+		for group := range trial.Instants(plan, up, fork, math.MaxInt64/2) {
+			if trial.Reason(&group[0]) == nil {
+				return different, "after the drivers go apart, " + group[0].String()
+			}
 		}
 	}
 	return "", ""

@@ -1,6 +1,11 @@
 package trial
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Difference is one between upstream and the fork that is wanted without overload errors. What it says of an instant of a call has to be
 // all that is different there.
@@ -9,7 +14,7 @@ type Difference struct {
 	Row string
 	// Apart is whether the drivers go on differently with the call.
 	Apart bool
-	// Kinds matches the call's kind; empty is that of what is of no call.
+	// Kinds matches the call's kind, if it is not that of any call.
 	Kinds string
 	// Ends says with which driver the call ends: "none", "up", "fork" or "both", or several of them.
 	Ends string
@@ -18,16 +23,14 @@ type Difference struct {
 	// But matches that in which the lines of both differ, if that is all. There are some if Up is not empty.
 	But string
 	// When is what else has to be so.
-	When func(*Instant) bool
+	When clue
 }
 
 // explains reports whether the difference is all that is different at an instant.
 func (d *Difference) explains(i *Instant) bool {
-	ends := map[[2]bool]string{{false, false}: "none", {true, false}: "up", {false, true}: "fork", {true, true}: "both"}
-	up, fork := i.Up.rest(), i.Fork.rest()
-	return i.of(d.Kinds) &&
-		re(`^(`+d.Ends+`)$`).MatchString(ends[[2]bool{i.Up.ends(), i.Fork.ends()}]) && every(up, d.Up) && every(fork, d.Fork) &&
-		(d.But == "" || i.but(d.But) && (d.Up == "" || len(up) > 0)) && (d.When == nil || d.When(i))
+	return ofKind(cmp.Or(d.Kinds, `.+`))(i) && re(`^(`+d.Ends+`)$`).MatchString(i.ends()) &&
+		every(i.Up[rest], d.Up) && every(i.Fork[rest], d.Fork) && (d.When == nil || d.When(i)) &&
+		(d.But == "" || alike(i.Up[only], i.Fork[only], d.But) && (d.Up == "" || len(i.Up[rest]) > 0))
 }
 
 // Reason returns the difference that explains an instant, or nil.
@@ -37,4 +40,151 @@ func Reason(i *Instant) *Difference {
 		return nil
 	}
 	return &Differences[n]
+}
+
+// clue is what an instant has to show.
+type clue = func(*Instant) bool
+
+func allOf(clues ...clue) clue {
+	return func(i *Instant) bool { return !slices.ContainsFunc(clues, func(c clue) bool { return !c(i) }) }
+}
+
+func anyOf(clues ...clue) clue {
+	return func(i *Instant) bool { return slices.ContainsFunc(clues, func(c clue) bool { return c(i) }) }
+}
+
+func not(c clue) clue { return func(i *Instant) bool { return !c(i) } }
+
+// up and fork are a line, or how the call ends, with one of the drivers.
+func up(of part, pattern string) clue {
+	return func(i *Instant) bool { return some(i.Up[of], pattern) }
+}
+
+func fork(of part, pattern string) clue {
+	return func(i *Instant) bool { return some(i.Fork[of], pattern) }
+}
+
+// ifUp and ifFork are how it ends if it does.
+func ifUp(of part, pattern string) clue { return anyOf(not(up(returns, `.`)), up(of, pattern)) }
+
+func ifFork(of part, pattern string) clue { return anyOf(not(fork(returns, `.`)), fork(of, pattern)) }
+
+// either is a line of any of them until the end of the instant.
+func either(pattern string) clue { return anyOf(up(soFar, pattern), fork(soFar, pattern)) }
+
+// twice is a line that the fork has more than once.
+func twice(of part, pattern string) clue {
+	return func(i *Instant) bool { return count(i.Fork[of], pattern) > 1 }
+}
+
+func has(option string) clue { return func(i *Instant) bool { return i.Plan.Has(option) } }
+
+// ofKind is a call of one of these kinds.
+func ofKind(kinds string) clue {
+	return func(i *Instant) bool { return re(`^(` + kinds + `)$`).MatchString(i.Call.Kind) }
+}
+
+// faulty is a fault of the plan that has all that this one has.
+func faulty(like Fault) clue {
+	return func(i *Instant) bool {
+		return i.Plan.faulty(func(f Fault) bool {
+			return cmp.Or(like.What, f.What) == f.What && cmp.Or(like.On, f.On) == f.On &&
+				cmp.Or(like.Code, f.Code) == f.Code && strings.HasPrefix(f.Field, like.Field)
+		})
+	}
+}
+
+var (
+	reauthenticates = faulty(Fault{Code: 391})
+	concerned       = faulty(Fault{What: Concern, On: "commitTransaction"})
+)
+
+func proxied(i *Instant) bool    { return i.Plan.Proxied() }
+func twoRouters(i *Instant) bool { return i.Plan.Topology == "sharded:2" }
+
+// hurries is a deadline of the call, or its cancellation.
+func hurries(i *Instant) bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
+
+// over is whether such a time, if there is one, may have passed since the call began.
+func (i *Instant) over(limit time.Duration) bool {
+	return limit > 0 && i.At >= (i.Start+limit).Truncate(time.Microsecond)
+}
+
+// timedOut is the client's Timeout that may be over.
+func timedOut(i *Instant) bool { return i.over(i.Plan.timeout()) }
+
+// shifted is whether the other driver shows each line as well, then or later.
+func shifted(i *Instant) bool {
+	lacks := func(only, on []string) bool {
+		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(on, line) })
+	}
+	return !lacks(i.Up[only], i.Fork[on]) && !lacks(i.Fork[only], i.Up[on])
+}
+
+// interruption is the error of upstream, to which the fork adds why there was no time for a retry, and perhaps more properties.
+func interruption(more string) clue {
+	return allOf(adds(more), func(i *Instant) bool {
+		kind, text := i.Up.failure()
+		forkKind, forkText := i.Fork.failure()
+		parts := re(noTime+`|`+inBackoff).Split(forkText, 2)
+		same := func(text string) bool { return text == parts[0] || strings.HasPrefix(text, parts[0]+": ") }
+		wrapped, isTimeout := strings.CutPrefix(text, "operation timed out: ") // by WithTransaction
+		cancelled := i.Call.Cancel > 0 || i.Call.ID >= monitors || up(is, "context canceled")(i) || !fork(is, "context canceled")(i)
+		return cancelled && len(parts) > 1 && parts[0] != "" &&
+			(same(text) && (forkKind == kind || forkKind == "backpressure.Interruption") || isTimeout && same(wrapped))
+	})
+}
+
+// adds is whether the fork's error, if there is one, is what upstream's is, and what matches, too.
+func adds(more string) clue {
+	return func(i *Instant) bool {
+		up, fork := strings.Split(i.Up.end(is), ", "), strings.Split(i.Fork.end(is), ", ")
+		isNew := func(one string) bool {
+			return one != "" && !slices.Contains(up, one) && !re(`^(`+more+`)$`).MatchString(one)
+		}
+		lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
+		return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, isNew)
+	}
+}
+
+// addsOwn is the same, with the properties that errors of such a call may have as well.
+func addsOwn(more string) clue {
+	return func(i *Instant) bool {
+		own := `network`
+		switch {
+		case ofKind(transactions)(i) && commits(i):
+			own = `RetryableWriteError|` + unknown
+		case ofKind(transactions)(i):
+			own = `RetryableWriteError|` + transient
+		case ofKind(writes)(i):
+			own = `RetryableWriteError`
+		}
+		return adds(more + own)(i)
+	}
+}
+
+// sameText is whether the errors have the same text.
+func sameText(i *Instant) bool {
+	_, up := i.Up.failure()
+	_, fork := i.Fork.failure()
+	return strings.TrimSpace(up) == strings.TrimSpace(fork) // a command's error has another space where it has no name
+}
+
+// same is whether the call ends in the same way in this respect.
+func same(of part) clue { return func(i *Instant) bool { return i.Up.end(of) == i.Fork.end(of) } }
+
+// sameLater is whether upstream has the fork's error, then or later.
+func sameLater(i *Instant) bool { return endOf(i.Up[on], fails) == i.Fork.end(fails) }
+
+// sameResult is whether the call returns the same, and upstream's details are among the fork's, which may have more labels.
+func sameResult(i *Instant) bool {
+	up, fork := i.Up.end(detail), i.Fork.end(detail)
+	bare := func(text string) string { return re(`\[("\w+" ?)*\]`).ReplaceAllString(text, "") }
+	return same(returns)(i) && strings.Contains(bare(fork), bare(up)) &&
+		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
+}
+
+// sameCourse is whether the call goes on, and ends, in the same way, at whatever times, and by whichever router.
+func sameCourse(i *Instant) bool {
+	return alike(i.Up[on], i.Fork[on], `^\(.*|127\.0\.0\.1:\d+| in \S+$|"t":\d+,"i":\d+|`+maxTime)
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,42 +22,114 @@ type Instant struct {
 }
 
 // Side is what one of the drivers shows of the call.
-type Side struct {
-	// Only are the lines of the instant that the other driver has not, All its lines of the instant, Before those until then, and On
-	// those
-	// from the instant on.
-	Only, All, Before, On []string
-}
+type Side map[part][]string
 
-// At returns the instant of a call at a time: by lines that only one of the traces has.
-func At(plan Plan, call int, at, width time.Duration, up, fork Trace, onlyUp, onlyFork []Line) Instant {
-	i := Instant{Plan: plan, At: at, Call: plan.call(call)}
-	for _, o := range fork.Outcomes {
-		if o.ID == call {
-			i.Start = o.Start
+// part are some of the lines, or how the call ends.
+type part string
+
+const (
+	only   part = "only" // those of the instant that the other driver has not
+	rest   part = "rest" // those of them that tell of no end
+	now    part = "now"  // all of the instant
+	before part = "before"
+	soFar  part = "so far" // until the instant's end
+	on     part = "on"     // from the instant on
+
+	fails   part = "error"
+	is      part = "is"
+	detail  part = "detail"
+	returns part = "returns"
+)
+
+// Instants yields those of each time at which the traces differ, within a width: one for each call of which lines are different then.
+func Instants(plan Plan, up, fork Trace, width time.Duration) iter.Seq[[]Instant] {
+	return func(yield func([]Instant) bool) {
+		a, b := without(up.Lines, fork.Lines, width), without(fork.Lines, up.Lines, width)
+		for len(a)+len(b) > 0 {
+			at := slices.Concat(a, b)[0].At
+			if len(b) > 0 {
+				at = min(at, b[0].At)
+			}
+			var onlyUp, onlyFork []Line
+			onlyUp, a = until(a, at+width)
+			onlyFork, b = until(b, at+width)
+			var group []Instant
+			for _, l := range slices.Concat(onlyUp, onlyFork) {
+				if slices.ContainsFunc(group, func(i Instant) bool { return i.Call.ID == l.Call }) {
+					continue
+				}
+				i := Instant{Plan: plan, Call: plan.call(l.Call), At: at,
+					Up: side(up.Lines, onlyUp, l.Call, at, width), Fork: side(fork.Lines, onlyFork, l.Call, at, width)}
+				for _, o := range fork.Outcomes {
+					if o.ID == l.Call {
+						i.Start = o.Start
+					}
+				}
+				group = append(group, i)
+			}
+			if !yield(group) {
+				return
+			}
 		}
 	}
-	i.Up, i.Fork = side(up.Lines, onlyUp, call, at, width), side(fork.Lines, onlyFork, call, at, width)
-	return i
 }
 
-func side(lines, only []Line, call int, at, width time.Duration) (s Side) {
-	for _, l := range only {
+// without returns the lines that others have not, or not as often, at times that are so far apart at most.
+func without(lines, others []Line, apart time.Duration) (missing []Line) {
+	times := map[Line][]time.Duration{}
+	for _, l := range others {
+		said := Line{Call: l.Call, Text: l.Text}
+		times[said] = append(times[said], l.At)
+	}
+	for _, l := range lines {
+		said := Line{Call: l.Call, Text: l.Text}
+		for len(times[said]) > 0 && times[said][0] < l.At-apart {
+			times[said] = times[said][1:]
+		}
+		switch {
+		case l.Aside():
+		case len(times[said]) > 0 && times[said][0] <= l.At+apart:
+			times[said] = times[said][1:]
+		default:
+			missing = append(missing, l)
+		}
+	}
+	return missing
+}
+
+// until returns the lines until a time, and the others.
+func until(lines []Line, at time.Duration) (earlier, later []Line) {
+	n := 0
+	for n < len(lines) && lines[n].At <= at {
+		n++
+	}
+	return lines[:n], lines[n:]
+}
+
+func side(lines, alone []Line, call int, at, width time.Duration) Side {
+	s := Side{}
+	for _, l := range alone {
 		if l.Call == call {
-			s.Only = append(s.Only, l.Text)
+			s[only] = append(s[only], l.Text)
 		}
 	}
 	for _, l := range lines {
 		switch {
 		case l.Call != call:
+			continue
 		case l.At < at:
-			s.Before = append(s.Before, l.Text)
+			s[before] = append(s[before], l.Text)
 		default:
-			s.On = append(s.On, l.Text)
-			if l.At <= at+width {
-				s.All = append(s.All, l.Text)
-			}
+			s[on] = append(s[on], l.Text)
 		}
+		if l.At >= at && l.At <= at+width {
+			s[now] = append(s[now], l.Text)
+		}
+	}
+	s[soFar] = slices.Concat(s[before], s[now])
+	s[rest] = slices.DeleteFunc(slices.Clone(s[only]), re(`^(error|is|detail|returns)`).MatchString)
+	for _, what := range []part{fails, is, detail, returns} {
+		s[what] = []string{endOf(s[now], what)}
 	}
 	return s
 }
@@ -81,145 +154,66 @@ func (p Plan) call(number int) (c Call) {
 // Follows reports whether it may follow from another call's difference: what servers and monitors show, a second commit, or what a call
 // that goes on does with both drivers, sooner or later, with the connection of that one.
 func (i *Instant) Follows() bool {
-	return i.Call.ID == 0 || i.Call.ID >= monitors ||
-		!i.Up.ends() && !i.Fork.ends() && i.shifted()
-}
-
-// shifted reports whether the other driver shows each line as well, then or later.
-func (i *Instant) shifted() bool {
-	lacks := func(only, on []string) bool {
-		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(on, line) })
-	}
-	return !lacks(i.Up.Only, i.Fork.On) && !lacks(i.Fork.Only, i.Up.On)
+	return i.Call.ID == 0 || i.Call.ID >= monitors || i.ends() == "none" && shifted(i)
 }
 
 // Strays reports whether a call that nothing ends early, and that has not ended yet, ends otherwise with the fork.
 func (i *Instant) Strays() bool {
-	end := func(s Side) string { return endOf(s.On, "is") + endOf(s.On, "detail") + endOf(s.On, "returns") }
-	fails := endOf(i.Up.On, "error")+endOf(i.Fork.On, "error") != ""
+	end := func(s Side) string { return endOf(s[on], is) + endOf(s[on], detail) + endOf(s[on], returns) }
 	switch {
-	case i.Call.ID == 0, i.Plan.Hurries(i.Call), i.Up.ends(), i.Fork.ends(), end(i.Up) == end(i.Fork):
+	case i.Call.ID == 0, i.Plan.Hurries(i.Call), i.ends() != "none", end(i.Up) == end(i.Fork):
 		return false
-	case len(i.Plan.Workers()) > 1, i.reauthenticates(), some(i.Fork.On, `^error .*(`+noTimeAgain+`)`):
+	case len(i.Plan.Workers()) > 1, reauthenticates(i), some(i.Fork[on], `^error .*(`+noTimeAgain+`)`):
 		return false // faults that are for others, or for other commands of this one
 	}
-	return !fails || len(i.Plan.Faults) == 0 || !strings.HasPrefix(i.Call.Kind, "clientBulk")
+	fail := some(i.Up[on], `^error `) || some(i.Fork[on], `^error `)
+	return !fail || len(i.Plan.Faults) == 0 || !strings.HasPrefix(i.Call.Kind, "clientBulk")
 }
 
-// both are the lines that either driver shows until the end of the instant.
-func (i *Instant) both() []string {
-	return slices.Concat(i.Up.soFar(), i.Fork.soFar())
-}
-
-// soFar are the lines until the end of the instant.
-func (s Side) soFar() []string { return slices.Concat(s.Before, s.All) }
-
-// of reports whether the call is of one of these kinds.
-func (i *Instant) of(kinds string) bool { return re(`^(` + kinds + `)$`).MatchString(i.Call.Kind) }
-
-// hurries reports whether the call has a deadline, or is cancelled.
-func (i *Instant) hurries() bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
-
-// end returns what the call's end says, if it ends: after error, is, detail or returns.
-func (s Side) end(what string) string { return endOf(s.All, what) }
-
-func endOf(lines []string, what string) string {
-	for _, line := range lines {
-		if text, ok := strings.CutPrefix(line, what+" "); ok {
-			return text
-		}
+// ends says with which driver the call ends.
+func (i *Instant) ends() string {
+	ofUp, ofFork := i.Up.end(returns) != "", i.Fork.end(returns) != ""
+	switch {
+	case ofUp && ofFork:
+		return "both"
+	case ofUp:
+		return "up"
+	case ofFork:
+		return "fork"
 	}
-	return ""
+	return "none"
 }
 
-// says reports whether it matches.
-func (s Side) says(what, pattern string) bool { return re(pattern).MatchString(s.end(what)) }
+// end returns what the call's end says, if it ends.
+func (s Side) end(what part) string { return s[what][0] }
 
-// ends reports whether the call ends.
-func (s Side) ends() bool { return s.end("returns") != "" }
-
-var endLine = regexp.MustCompile(`^(error|is|detail|returns)`)
-
-// rest are the lines of Only that tell of no end.
-func (s Side) rest() (rest []string) {
-	return slices.DeleteFunc(slices.Clone(s.Only), endLine.MatchString)
+func endOf(lines []string, what part) string {
+	return strings.TrimPrefix(find(slices.All(lines), `^`+string(what)+` `), string(what)+" ")
 }
 
-// interrupted reports whether the fork's error is upstream's, and why there was no time for a retry, which may add more to it.
-func (i *Instant) interrupted(more string) bool {
-	upType, up, _ := strings.Cut(i.Up.end("error"), " ")
-	forkType, fork, _ := strings.Cut(i.Fork.end("error"), " ")
-	before, _, ok := strings.Cut(fork, noTime)
-	if !ok {
-		before, _, ok = strings.Cut(fork, inBackoff)
-	}
-	wrapped, isTimeout := strings.CutPrefix(up, `"operation timed out: `) // by WithTransaction
-	same := func(text string) bool { return text == before+`"` || strings.HasPrefix(text, before+": ") }
-	cancelled := i.Fork.says("is", "context canceled") && !i.Up.says("is", "context canceled")
-	if cancelled && i.Call.Cancel == 0 && i.Call.ID < monitors {
-		return false
-	}
-	return ok && len(before) > 1 && i.adds(more) &&
-		(same(up) && (forkType == upType || forkType == "backpressure.Interruption") || isTimeout && same(`"`+wrapped))
+// failure returns the type of the call's error, and its text.
+func (s Side) failure() (kind, text string) {
+	kind, text, _ = strings.Cut(s.end(fails), ` "`)
+	return kind, strings.TrimSuffix(text, `"`)
 }
 
-// adds reports whether the fork's error is what upstream's is, and what matches, too.
-func (i *Instant) adds(more string) bool {
-	up, fork := strings.Split(i.Up.end("is"), ", "), strings.Split(i.Fork.end("is"), ", ")
-	isNew := func(one string) bool {
-		return one != "" && !slices.Contains(up, one) && !re(`^(`+more+`)$`).MatchString(one)
-	}
-	lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
-	return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, isNew)
-}
-
-// sameText reports whether the errors have the same text.
-func (i *Instant) sameText() bool {
-	text := func(s Side) string {
-		_, text, _ := strings.Cut(s.end("error"), ` "`)
-		return strings.TrimSpace(text) // a command's error has another space where it has no name
-	}
-	return text(i.Up) == text(i.Fork)
-}
-
-// sameResult reports whether the call returns the same, and upstream's details are among the fork's, which may have more labels.
-func (i *Instant) sameResult() bool {
-	up, fork := i.Up.end("detail"), i.Fork.end("detail")
-	bare := func(detail string) string { return re(`\[("\w+" ?)*\]`).ReplaceAllString(detail, "") }
-	return i.Up.end("returns") == i.Fork.end("returns") && strings.Contains(bare(fork), bare(up)) &&
-		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
-}
-
-// sameCourse reports whether the call goes on, and ends, in the same way, at whatever times, and by whichever router.
-func (i *Instant) sameCourse() bool {
-	course := func(lines []string) (rest []string) {
+// alike reports whether the lines are the same, in whatever order, but for what the pattern matches.
+func alike(a, b []string, pattern string) bool {
+	bare := func(lines []string) (rest []string) {
 		for _, line := range lines {
-			if !strings.HasPrefix(line, asideMark) {
-				rest = append(rest, re(`127\.0\.0\.1:\d+| in \S+$|"t":\d+,"i":\d+|`+maxTime).ReplaceAllString(line, ""))
+			if line = re(pattern).ReplaceAllString(line, ""); line != "" {
+				rest = append(rest, line)
 			}
 		}
-		slices.Sort(rest)
-		return rest
+		return slices.Sorted(slices.Values(rest))
 	}
-	return slices.Equal(course(i.Up.On), course(i.Fork.On))
-}
-
-// but reports whether the lines are the same but for what the pattern matches.
-func (i *Instant) but(pattern string) bool {
-	without := func(lines []string) (rest []string) {
-		for _, line := range lines {
-			rest = append(rest, re(pattern).ReplaceAllString(line, ""))
-		}
-		slices.Sort(rest)
-		return rest
-	}
-	return slices.Equal(without(i.Up.Only), without(i.Fork.Only))
+	return slices.Equal(bare(a), bare(b))
 }
 
 // String shows what only one of the drivers has.
 func (i *Instant) String() string {
 	return fmt.Sprintf("at %v, call %d %s\nonly upstream:\n\t%s\nonly the fork:\n\t%s", i.At, i.Call.ID, i.Call.Kind,
-		strings.Join(i.Up.Only, "\n\t"), strings.Join(i.Fork.Only, "\n\t"))
+		strings.Join(i.Up[only], "\n\t"), strings.Join(i.Fork[only], "\n\t"))
 }
 
 var compiled sync.Map
@@ -233,19 +227,14 @@ func re(pattern string) *regexp.Regexp {
 	return re(pattern)
 }
 
-// first returns the first line that matches a pattern, or nothing.
-func first(lines []string, pattern string) string {
-	if n := slices.IndexFunc(lines, re(pattern).MatchString); n >= 0 {
-		return lines[n]
+// find returns the first line that matches a pattern, or nothing.
+func find(lines iter.Seq2[int, string], pattern string) string {
+	for _, line := range lines {
+		if re(pattern).MatchString(line) {
+			return line
+		}
 	}
 	return ""
-}
-
-// last returns the last one.
-func last(lines []string, pattern string) string {
-	lines = slices.Clone(lines)
-	slices.Reverse(lines)
-	return first(lines, pattern)
 }
 
 // count returns how many lines match a pattern.
@@ -259,9 +248,7 @@ func count(lines []string, pattern string) (n int) {
 }
 
 // some reports whether a line matches a pattern.
-func some(lines []string, pattern string) bool {
-	return slices.ContainsFunc(lines, re(pattern).MatchString)
-}
+func some(lines []string, pattern string) bool { return count(lines, pattern) > 0 }
 
 // every reports whether all lines match a pattern; none do if it is empty.
 func every(lines []string, pattern string) bool {

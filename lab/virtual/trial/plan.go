@@ -140,11 +140,6 @@ func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Fa
 // Lacks reports whether replies lack what they must have, which upstream may not notice.
 func (p Plan) Lacks() bool { return p.faulty(func(f Fault) bool { return f.What == Lack }) }
 
-// failsConcern reports whether replies to a command have a write concern error.
-func (p Plan) failsConcern(command string) bool {
-	return p.faulty(func(f Fault) bool { return f.What == Concern && f.On == command })
-}
-
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
 func (p Plan) Rejects() bool {
 	return p.KeepsRetrying() && !p.Has("retry") && !p.faulty(func(f Fault) bool { return f.What != Reject })

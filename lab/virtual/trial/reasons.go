@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,8 @@ const (
 	// unfit is an attempt that gets no connection because the pool was cleared, unmade one because none is established.
 	unfit  = `^\(no connection: .*` + poolCleared
 	unmade = `^\(no connection: .*` + handshake
+	// unmadeError is the error of such an attempt.
+	unmadeError = handshake + `|incomplete read of message header`
 	// unsent are the errors of attempts that got no connection, or no server.
 	unsent = `\S+ " ?(connection pool for \S+` + poolCleared + `|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
@@ -29,325 +32,223 @@ const (
 	found = `^(server \S+: Unknown to|topology: )`
 	down  = `^(server \S+: \w+ to Unknown|topology: )`
 
-	commits      = `^(started|\S+ sees) commitTransaction`
+	commitSent   = `^(started|\S+ sees) commitTransaction`
 	aborts       = `^(started|\S+ sees) abortTransaction`
 	endsTxn      = `^(started|\S+ sees|succeeded|failed) (commit|abort)Transaction`
 	begins       = `^(started (insert|abortTransaction)|\S+ sees insert: .*startTransaction: true|failed insert at once: .*context)`
 	commitSeen   = `^\S+ sees commitTransaction: `
 	countSeen    = `^\S+ sees count: `
+	timeoutError = `^mongo\.timeoutError "operation timed out: `
 	majority     = `"w": "majority"`
 	maxTime      = `, maxTimeMS: \{"\$numberLong":"\d+"\}`
 	writeConcern = `, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`
 
-	anyCall      = `.+`
-	within       = `withTransaction`
-	committing   = `transaction|withTransaction|commitAgain`
-	transactions = committing + `|abortedTransaction|abortAgain`
-	writes       = `(insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite).*`
+	noCall     = `$`
+	within     = `withTransaction`
+	committing = `transaction|withTransaction|commitAgain`
+	// byApplication are those that the application ends.
+	byApplication = `transaction|commitAgain|abortedTransaction|abortAgain`
+	transactions  = byApplication + `|` + within
+	writes        = `(insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite).*`
 
-	beforeRetry  = "the deadline passes, or the context is cancelled, before a retry is sent"
-	manyWrites   = "an interrupted write of many documents"
-	establishing = "network error while a connection is established"
-	clearedPool  = "pool cleared before the command asked for a connection"
-	inTxn        = "that error, or one while a connection is established, in a transaction"
-	between      = "`WithTransaction`, between transactions"
-	itsEnd       = "commit and abort by `WithTransaction`"
-	otherError   = "`WithTransaction`, time is up after another error"
-	wasSent      = "a commit of unknown result that was sent"
-	unpinned     = "a transaction finds no server; a commit's result is unknown"
-	thatError    = "that error of a commit; a commit that finds no server"
-	abortAgain   = "retried abortTransaction"
-	bulkResults  = "client bulk write, reading its results with getMore"
-	clientLevel  = "`WithTransaction`, client-level timeout without a deadline"
+	beforeRetry      = "the deadline passes, or the context is cancelled, before a retry is sent"
+	manyWrites       = "an interrupted write of many documents"
+	establishing     = "network error while a connection is established"
+	clearedPool      = "pool cleared before the command asked for a connection"
+	inTxn            = "that error, or one while a connection is established, in a transaction"
+	between          = "`WithTransaction`, between transactions"
+	itsEnd           = "commit and abort by `WithTransaction`"
+	otherError       = "`WithTransaction`, time is up after another error"
+	wasSent          = "a commit of unknown result that was sent"
+	unpinned         = "a transaction finds no server; a commit's result is unknown"
+	thatError        = "that error of a commit; a commit that finds no server"
+	abortAgain       = "retried abortTransaction"
+	bulkResults      = "client bulk write, reading its results with getMore"
+	deprioritized    = "deprioritized servers"
+	reauthentication = "reauthentication (code 391)"
+	withDeadline     = "`WithTransaction`, context with a deadline"
+	clientLevel      = "`WithTransaction`, client-level timeout without a deadline"
 )
 
 // Differences are all of them. A comment says what upstream does.
 var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 
 var ofCalls = []Difference{
-	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
-		return (i.hurries() || i.Call.ID >= monitors) && i.interrupted(expired) && i.sameResult()
-	}},
+	{Row: beforeRetry, Ends: "both", When: allOf(anyOf(hurries, beside), interruption(expired), sameResult)},
 	// It has the context's error alone.
-	{Row: beforeRetry, Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
-		_, up, _ := strings.Cut(i.Up.end("error"), ` "`)
-		_, fork, _ := strings.Cut(i.Fork.end("error"), noTime)
-		return strings.HasSuffix(fork, up) && i.Up.says("error",
-			`^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`) &&
-			i.adds(`network|`+i.labels()) &&
-			i.Up.end("returns") == i.Fork.end("returns") && (some(i.Fork.Before, unfit) || i.Fork.attempted())
-	}},
+	{Row: beforeRetry, Ends: "both", When: allOf(same(returns), addsOwn(`network|`), anyOf(fork(before, unfit), attempted(`\w+`)),
+		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
+			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
+			_, up := i.Up.failure()
+			return strings.HasSuffix(fork, up+`"`)
+		})},
 	// Its retries are lost with their result.
-	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.Up.says("returns", `Acknowledged:false|^<nil>`) && i.Fork.says("returns", `Acknowledged:true`) &&
-			i.Fork.says("error", noTime) && i.adds(expired+"|network|RetryableWriteError")
-	}},
+	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, up(returns, `Acknowledged:false|^<nil>`),
+		fork(returns, `Acknowledged:true`), fork(fails, noTime), adds(expired+"|network|RetryableWriteError"))},
 	// Its error has not the label of the attempt before.
-	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.interrupted(expired+"|RetryableWriteError") && i.sameResult()
-	}},
-	// Its indexes are those of the batch.
-	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		detail := func(s Side) string { return re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end("detail"), "$1") }
-		ids := func(s Side) string { return re(`InsertedIDs:\[[^]]*\]`).FindString(s.end("returns")) }
-		result := func(s Side) string { return strings.Replace(s.end("returns"), ids(s), "", 1) }
-		index := func(s Side) (n int) {
-			for _, one := range re(`(\d+) \d+ of `).FindAllStringSubmatch(s.end("detail"), -1) {
-				more, _ := strconv.Atoi(one[1])
-				n += more
-			}
-			return n
+	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: allOf(hurries, interruption(expired+"|RetryableWriteError"), sameResult)},
+	// Its indexes are those of the batch, so it takes some IDs for those that failed.
+	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, interruption(expired), func(i *Instant) bool {
+		bare := func(s Side) string {
+			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllString(s.end(returns), "") +
+				re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end(detail), "$1")
 		}
-		return i.hurries() && i.interrupted(expired) && result(i.Up) == result(i.Fork) && detail(i.Up) == detail(i.Fork) &&
-			index(i.Up) <= index(i.Fork) && len(ids(i.Up)) <= len(ids(i.Fork)) // so it takes some IDs for those that failed
-	}},
+		ids := func(s Side) int { return len(re(`InsertedIDs:\[[^]]*\]`).FindString(s.end(returns))) }
+		indexes := func(s Side) (sum int) {
+			for _, one := range re(`(\d+) \d+ of `).FindAllStringSubmatch(s.end(detail), -1) {
+				n, _ := strconv.Atoi(one[1])
+				sum += n
+			}
+			return sum
+		}
+		return bare(i.Up) == bare(i.Fork) && indexes(i.Up) <= indexes(i.Fork) && ids(i.Up) <= ids(i.Fork)
+	})},
 	// It has an error of another package.
-	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.sameResult() && i.Up.says("error", noServer) && i.Fork.says("is", expired) &&
-			i.Fork.says("is", `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`) &&
-			i.Fork.says("error", `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime)
-	}},
+	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult, up(fails, noServer), fork(is, expired),
+		fork(is, `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`),
+		fork(fails, `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime))},
 	// It starts a command without time, and has its error.
 	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
-		When: func(i *Instant) bool {
-			return i.sameResult() && i.Up.says("is", expired) && i.Fork.says("is", expired) &&
-				!i.Fork.says("error", `^\*errors\.errorString |^context\.`)
-		}},
-	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: func(i *Instant) bool {
-		return i.sameResult() && i.Up.says("error", `^topology\.(ServerSelection|poolCleared)Error`) && i.Fork.says("error",
-			`^mongo\.CommandError`) && i.Fork.failed("aggregate")
-	}},
+		When: allOf(sameResult, up(is, expired), fork(is, expired), not(fork(fails, `^\*errors\.errorString |^context\.`)))},
+	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: allOf(sameResult,
+		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted("aggregate"))},
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
-		When: func(i *Instant) bool {
-			return i.Plan.Has("retryReads=false") && i.hurries() && (i.Fork.failed("aggregate") ||
-				i.Fork.says("error", `^`+unsent)) &&
-				some(i.Up.On, `^(started aggregate|is (`+expired+`))`)
-		}},
+		When: allOf(has("retryReads=false"), hurries, anyOf(attempted("aggregate"), fork(fails, `^`+unsent)),
+			up(on, `^(started aggregate|is (`+expired+`))`))},
 	// It avoids the last router only, and so takes turns, a change stream none.
-	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: ` sees `, Fork: ` sees `,
-		When: func(i *Instant) bool {
-			return i.elsewhere() && i.failures() > i.avoided() &&
-				!some(i.Up.Only, ` sees (getMore|killCursors|(commit|abort)T)`) &&
-				(!some(i.Up.Only, `autocommit: false`) || some(i.Up.Only, `startTransaction: true`))
-		}},
-
+	{Row: deprioritized, Apart: true, Ends: "none", Up: ` sees `, Fork: ` sees `, When: allOf(twoRouters, elsewhere, failedAgain,
+		not(up(only, ` sees (getMore|killCursors|(commit|abort)T)`)),
+		anyOf(not(up(only, `autocommit: false`)), up(only, `startTransaction: true`)))},
 	// So another command begins later with the fork, which needs a connection.
-	{Row: "deprioritized servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return i.Plan.Topology == "sharded:2" && i.failures() > i.avoided() && slices.Contains(i.Fork.On, i.Up.Only[0])
-	}},
+	{Row: deprioritized, Apart: true, Ends: "none", Up: `^started `, When: allOf(twoRouters, failedAgain, shifted)},
 
 	// The other one has failed meanwhile.
-	{Row: "option: choice of one of two servers", Apart: true, Kinds: anyCall, Ends: "none", Up: `^started | sees `,
-		Fork: `^started | sees `,
-		When: func(i *Instant) bool {
-			return i.Plan.Has("adaptiveThrottling=true") && (i.Plan.Topology == "sharded:2" || i.Plan.Has("readPreference")) &&
-				len(i.Plan.Faults) > 0 && i.sameCourse()
-		}},
-	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Ends: "none", Up: found,
-		Fork: found, When: func(i *Instant) bool {
-			return i.Plan.Has("adaptiveThrottling=true") && some(i.Fork.Before, `^fault reset$`) &&
-				i.shifted()
-		}},
+	{Row: "option: choice of one of two servers", Apart: true, Ends: "none", Up: `^started | sees `, Fork: `^started | sees `,
+		When: allOf(has("adaptiveThrottling=true"), anyOf(twoRouters, has("readPreference")), faulty(Fault{}), sameCourse)},
+	{Row: "option: the server closes the connection of a heartbeat before it is established", Apart: true, Kinds: noCall, Ends: "none",
+		Up: found, Fork: found, When: allOf(has("adaptiveThrottling=true"), fork(before, `^fault reset$`), shifted)},
 	// It connects for minPoolSize; if that fails, it checks the server at once.
-	{Row: "a new pool", Apart: true, Ends: "none", Up: found, When: func(i *Instant) bool {
-		return i.Plan.Has("minPoolSize") && some(i.Up.Before, `^\(connection closed: .*`+handshake) &&
-			slices.Contains(i.Fork.On, i.Up.Only[0])
-	}},
+	{Row: "a new pool", Apart: true, Kinds: noCall, Ends: "none", Up: found,
+		When: allOf(has("minPoolSize"), up(before, `^\(connection closed: .*`+handshake), shifted)},
 	// Both fail to establish a connection; only the fork labels it, and goes on.
-	{Row: establishing, Apart: true, Kinds: anyCall, Ends: "none|up|both", Up: `^(started|failed) killCursors`,
-		When: func(i *Instant) bool {
-			const fails = handshake + `|incomplete read of message header`
-			return some(i.Up.All, unmade) && some(i.Fork.All, unmade+`.*`+labels) &&
-				(!i.Up.ends() || i.Up.says("error", fails)) && (!i.Fork.ends() || i.Fork.says("error", fails) &&
-				i.adds(`SystemOverloadedError|RetryableError|`+i.labels()))
-		}},
+	{Row: establishing, Apart: true, Ends: "none|up|both", Up: `^(started|failed) killCursors`, When: allOf(up(now, unmade),
+		fork(now, unmade+`.*`+labels), ifUp(fails, unmadeError), ifFork(fails, unmadeError),
+		anyOf(not(fork(returns, `.`)), addsOwn(`SystemOverloadedError|RetryableError|`)))},
 	// And goes on with the next statements of a write that is not ordered.
-	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: func(i *Instant) bool {
-		return some(i.Up.Before, unmade) && some(i.Fork.Before, unmade+`.*`+labels) &&
-			(!some(i.Fork.On, ` no error$`) || slices.Contains(i.Fork.On, i.Up.Only[0]))
-	}},
-	{Row: establishing, Apart: true, Ends: "none", Up: down, When: func(i *Instant) bool {
-		const fails = `^\(connection closed: .*` + handshake
-		return some(i.Up.All, fails) && some(i.Fork.All, fails+`.*`+labels)
-	}},
+	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: allOf(up(before, unmade),
+		fork(before, unmade+`.*`+labels), anyOf(not(fork(on, ` no error$`)), shifted))},
+	{Row: establishing, Apart: true, Kinds: noCall, Ends: "none", Up: down, When: allOf(
+		up(now, `^\(connection closed: .*`+handshake), fork(now, `^\(connection closed: .*`+handshake+`.*`+labels))},
 	// The newest labels it whatever its own labels are.
-	{Row: "labels for a refused hello", Apart: true, Kinds: anyCall, Ends: "none|both", When: func(i *Instant) bool {
-		return i.sameText() && some(i.Up.All, unmade+`: \(InterruptedDueToOverload\).* network, `+labels+`$`) &&
-			(!i.Fork.ends() || i.Fork.says("detail", `^command 473 `))
-	}},
+	{Row: "labels for a refused hello", Apart: true, Ends: "none|both", When: allOf(sameText, ifFork(detail, `^command 473 `),
+		up(now, unmade+`: \(InterruptedDueToOverload\).* network, `+labels+`$`))},
 	// The newest labels it, too, and returns it, or the error before that of a retry.
-	{Row: "errors of establishing a connection", Apart: true, Kinds: anyCall, Ends: "up", When: func(i *Instant) bool {
-		return i.Up.says("error", `.`) && some(i.Up.All, unmade+`.* `+labels+`$`)
-	}},
-	{Row: inTxn, Kinds: transactions, Ends: "both", When: func(i *Instant) bool {
-		return i.adds(transient) && i.sameText() && i.sameResult() && i.Up.says("error", `^`+unsent) && !i.commits()
-	}},
+	{Row: "errors of establishing a connection", Apart: true, Ends: "up",
+		When: allOf(up(fails, `.`), up(now, unmade+`.* `+labels+`$`))},
+	{Row: inTxn, Kinds: transactions, Ends: "both",
+		When: allOf(adds(transient), sameText, sameResult, up(fails, `^`+unsent), not(commits))},
 	// It labels that of a cursor's end, too.
-	{Row: inTxn, Kinds: "tailable|findClose|watch", Ends: "both", When: func(i *Instant) bool {
-		return i.sameText() && i.sameResult() && i.Up.says("error", `^\*errors\.joinError .*`+poolCleared) &&
-			i.Up.says("is", `^`+transient+`$`) && i.Fork.says("is", `^$`)
-	}},
+	{Row: inTxn, Kinds: "tailable|findClose|watch", Ends: "both", When: allOf(sameText, sameResult,
+		up(fails, `^\*errors\.joinError .*`+poolCleared), up(is, `^`+transient+`$`), fork(is, `^$`))},
 	// It returns the error before that of a retry.
-	{Row: clearedPool, Apart: true, Kinds: anyCall, Ends: "up|both", When: func(i *Instant) bool {
-		return (some(i.Up.All, unfit) || i.Up.says("error", `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)) &&
-			(!i.Fork.ends() || i.notRetried() && i.Fork.says("error", poolCleared+`|`+noTime+`|connection\(`)) &&
-			!(i.of(transactions) && i.Call.Kind != within &&
-				some(i.Fork.Before, `^succeeded insert`) &&
-				some(i.Fork.On, `^started update`))
-	}},
+	{Row: clearedPool, Apart: true, Ends: "up|both", When: allOf(
+		anyOf(up(now, unfit), up(fails, `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)),
+		ifFork(fails, poolCleared+`|`+noTime+`|connection\(`), anyOf(not(fork(returns, `.`)), notRetried),
+		not(allOf(ofKind(byApplication), fork(before, `^succeeded insert`), fork(on, `^started update`))))},
 	// It sends a client bulk write again that must not be.
 	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
-		When: func(i *Instant) bool {
-			return i.Plan.Has("retryWrites=false") && some(i.Fork.All, unfit) &&
-				i.Fork.says("error", `^topology\.poolClearedError `) &&
-				some(i.Up.On, `^started bulkWrite`)
-		}},
+		When: allOf(has("retryWrites=false"), fork(now, unfit), fork(fails, `^topology\.poolClearedError `),
+			up(on, `^started bulkWrite`))},
 	// And so the command of a monitor, which has the transaction's session.
-	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: func(i *Instant) bool {
-		return some(i.Up.On, `^started count`) && i.Fork.says("is", `^`+transient+`$`) &&
-			i.Fork.says("error", `^mongo\.CommandError " ?connection pool for \S+`+poolCleared)
-	}},
-	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: func(i *Instant) bool {
-		return !i.Plan.Has("retryWrites=false") && !strings.HasSuffix(i.Call.Kind, "teMany") && i.adds("RetryableWriteError") &&
-			i.sameText() && i.sameResult() &&
-			i.Up.says("error", `^`+unsent) && (!i.Up.says("error", poolCleared) || i.notRetried())
-	}},
+	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: allOf(up(on, `^started count`), fork(is, `^`+transient+`$`),
+		fork(fails, `^mongo\.CommandError " ?connection pool for \S+`+poolCleared))},
+	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: allOf(not(has("retryWrites=false")),
+		not(ofKind(`.*teMany`)), adds("RetryableWriteError"), sameText, sameResult, up(fails, `^`+unsent),
+		anyOf(not(up(fails, poolCleared)), notRetried))},
 
 	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other
 	// commands, but what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
-		Fork: `^started (bulkWrite|getMore)`, When: func(i *Instant) bool {
-			return i.sameCourse() || len(i.Plan.Faults) > 0 || i.hurries() && some(i.Up.On, `^is (`+expired+`)`) ||
-				i.Plan.Has("maxPoolSize") && some(i.Up.On, `^\(no connection: timeout`)
-		}},
+		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, faulty(Fault{}), allOf(hurries, up(on, `^is (`+expired+`)`)),
+			allOf(has("maxPoolSize"), up(on, `^\(no connection: timeout`)))},
 	// Which it has at its end.
-	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: func(i *Instant) bool {
-		return i.hurries() && i.sameResult() && i.Up.end("is") == i.Fork.end("is") &&
-			i.Up.says("error", `calculated server-side timeout`) &&
-			i.Fork.says("error", `^topology\.WaitQueueTimeoutError `)
-	}},
+	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult, same(is),
+		up(fails, `calculated server-side timeout`), fork(fails, `^topology\.WaitQueueTimeoutError `))},
 	// It sends the next batch to the same of two routers.
-	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `, When: func(i *Instant) bool {
-		return i.Plan.Topology == "sharded:2" && i.sameCourse() && count(i.Fork.Before, `^started bulkWrite`) > 1
-	}},
+	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `,
+		When: allOf(twoRouters, sameCourse, twice(before, `^started bulkWrite`))},
 	// Behind a load balancer it fails, or a write concern error hides the other.
-	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`,
-		When: func(i *Instant) bool {
-			return i.Plan.Proxied() && i.Up.says("error", `an inserted document is too large|`+
-				`^mongo.ClientBulkWriteException "bulk write exception: write concern errors: `)
-		}},
-	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite", Ends: "both", When: func(i *Instant) bool {
-		const exception = `mongo.BulkWriteException "bulk write exception: `
-		up, more := strings.CutPrefix(i.Up.end("error"), exception)
-		fork, ok := strings.CutPrefix(i.Fork.end("error"), exception+"write concern error: ")
-		result := func(s Side) string { return re(`, (an|no) error$`).ReplaceAllString(s.end("returns"), "") }
-		return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) && result(i.Up) == result(i.Fork) &&
-			i.adds("network|timeout|RetryableWriteError")
-	}},
+	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
+		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},
+	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite", Ends: "both",
+		When: allOf(adds("network|timeout|RetryableWriteError"), func(i *Instant) bool {
+			const exception = `mongo.BulkWriteException "bulk write exception: `
+			up, more := strings.CutPrefix(i.Up.end(fails), exception)
+			fork, ok := strings.CutPrefix(i.Fork.end(fails), exception+"write concern error: ")
+			return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) &&
+				alike(i.Up[returns], i.Fork[returns], `, (an|no) error$`)
+		})},
 	// It panics, or takes it for an answer.
-	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Kinds: anyCall, Ends: "fork|both",
-		Up: `^(started|failed|succeeded) `, When: func(i *Instant) bool {
-			return i.Fork.says("error", `"malformed reply: the cursor has no `) && i.Plan.faulty(func(f Fault) bool {
-				return f.What == Lack && strings.HasPrefix(f.Field, "cursor")
-			})
-		}},
+	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Ends: "fork|both",
+		Up: `^(started|failed|succeeded) `, When: allOf(
+			fork(fails, `"malformed reply: the cursor has no `), faulty(Fault{What: Lack, Field: "cursor"}))},
 	// Its change stream panics.
-	{Row: "reauthentication (code 391)", Apart: true, Kinds: "watch", Ends: "up", Fork: `^started `, When: func(i *Instant) bool {
-		return i.reauthenticates() && i.Up.says("error", `"panic: `)
-	}},
+	{Row: reauthentication, Apart: true, Kinds: "watch", Ends: "up", Fork: `^started `,
+		When: allOf(reauthenticates, up(fails, `"panic: `))},
 	// A retry's authentication fails, and it returns that instead of the error before.
-	{Row: "reauthentication (code 391)", Kinds: anyCall, Ends: "both", When: func(i *Instant) bool {
-		return i.reauthenticates() && i.Up.says("error", `^\*fmt\.wrapError "error reauthenticating: `) &&
-			i.Fork.says("error", `^mongo\.`) && i.Up.end("returns") == i.Fork.end("returns") &&
-			count(i.Fork.soFar(), `^failed `) > 1 &&
-			i.Fork.attempted()
-	}},
+	{Row: reauthentication, Ends: "both", When: allOf(reauthenticates, up(fails, `^\*fmt\.wrapError "error reauthenticating: `),
+		fork(fails, `^mongo\.`), same(returns), twice(soFar, `^failed `), attempted(`\w+`))},
 	// It lacks the event.
-	{Row: "a compressor fails, or the connection is closed before the command is sent", Kinds: anyCall, Ends: "none|both",
+	{Row: "a compressor fails, or the connection is closed before the command is sent", Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,
-		When: func(i *Instant) bool { return len(i.Up.Only) == 0 && len(i.Fork.Only) == 1 && len(i.Fork.rest()) == 1 }},
+		When: func(i *Instant) bool { return len(i.Up[only]) == 0 && len(i.Fork[only]) == 1 && len(i.Fork[rest]) == 1 }},
 }
 
-// commits reports whether all that a transaction does has succeeded, so that what ends with an error is its commit.
-func (i *Instant) commits() bool {
-	return i.Call.Kind == "commitAgain" || i.Call.Kind != "abortedTransaction" && some(i.Fork.Before, `^succeeded update`)
-}
+var (
+	// commits is a transaction of which all but the commit has succeeded, so that what ends with an error is that.
+	commits = anyOf(ofKind("commitAgain"), allOf(not(ofKind("abortedTransaction")), fork(before, `^succeeded update`)))
 
-// notRetried reports whether the fork had to return that the pool was cleared: in a transaction, without time, after the one retry of
-// a write, or as it is not acknowledged.
-func (i *Instant) notRetried() bool {
-	switch {
-	case i.hurries() && i.Fork.says("is", expired):
-		return true
-	case i.of(transactions):
-		return i.Fork.says("is", transient) && !i.commits() || i.Fork.says("is", unknown) && i.commits()
+	// notRetried is why the fork had to return that the pool was cleared: in a transaction, without time, after the one retry of a
+	// write, or as it is not acknowledged.
+	notRetried = anyOf(allOf(hurries, fork(is, expired)),
+		allOf(ofKind(transactions), anyOf(allOf(fork(is, transient), not(commits)), allOf(fork(is, unknown), commits))),
+		allOf(ofKind(writes), fork(is, `RetryableWriteError`), anyOf(has("w=0"), twice(soFar, unfit+`|^failed `))))
+)
+
+// beside is what a monitor calls, or what ends a transaction once more.
+func beside(i *Instant) bool { return i.Call.ID >= monitors }
+
+// attempted is a command that has failed with the call's error.
+func attempted(command string) clue {
+	return func(i *Instant) bool {
+		_, text := i.Fork.failure()
+		text, _, _ = strings.Cut(strings.TrimSpace(text), noTime) // a command's error has a space where it has no name
+		return text != "" && some(i.Fork[soFar], `^failed `+command+`( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
 	}
-	return i.Fork.says("is", `RetryableWriteError`) && i.of(writes) &&
-		(i.Plan.Has("w=0") || count(i.Fork.soFar(), unfit+`|^failed `) > 1)
 }
 
-// labels are those that errors of such a call may have.
-func (i *Instant) labels() string {
-	switch {
-	case i.of(transactions) && i.commits():
-		return `RetryableWriteError|` + unknown
-	case i.of(transactions):
-		return `RetryableWriteError|` + transient
-	case i.of(writes):
-		return `RetryableWriteError`
-	}
-	return `network`
-}
-
-// attempted reports whether a command has failed with the text of the call's error.
-func (s Side) attempted() bool {
-	text, _, _ := strings.Cut(strings.Trim(re(`".*"`).FindString(s.end("error")), `" `), noTime)
-	return slices.ContainsFunc(s.soFar(), func(line string) bool {
-		return strings.HasPrefix(line, "failed ") && strings.Contains(line, text)
-	})
-}
-
-// failed reports whether the call's error is that with which a command of it has failed.
-func (s Side) failed(command string) bool {
-	return slices.ContainsFunc(s.soFar(), func(line string) bool {
-		return re(`^failed `+command+`( at once)?: `).MatchString(line) &&
-			strings.HasSuffix(s.end("error"), re(`".*"`).FindString(line))
-	})
-}
-
-// reauthenticates reports whether a command fails with code 391.
-func (i *Instant) reauthenticates() bool {
-	return i.Plan.faulty(func(f Fault) bool { return f.Code == 391 })
-}
-
-// failures returns how many commands of the call have failed so far with upstream, be it by a write concern error.
-func (i *Instant) failures() (n int) {
-	name := re(`^(?:\S+ sees|started) (\w+)`).FindStringSubmatch(slices.Concat(i.Up.Only, i.Fork.Only)[0])
+// failedAgain is whether more commands have failed with upstream, be it by a write concern error, than it avoids routers: a change stream
+// none.
+func failedAgain(i *Instant) bool {
+	name := re(`^(?:\S+ sees|started) (\w+)`).FindStringSubmatch(slices.Concat(i.Up[only], i.Fork[only])[0])
 	if name == nil {
-		return 0
+		return false
 	}
-	if i.Plan.failsConcern(name[1]) {
-		n += count(i.Up.Before, `^succeeded `+name[1]+`\b`)
+	n := count(i.Up[soFar], `^failed `+name[1]+`\b`)
+	if faulty(Fault{What: Concern, On: name[1]})(i) {
+		n += count(i.Up[before], `^succeeded `+name[1]+`\b`)
 	}
-	return n + count(i.Up.soFar(), `^failed `+name[1]+`\b`)
+	return n > 1 || n > 0 && i.Call.Kind == "watch"
 }
 
-// avoided returns how many routers upstream avoids: a change stream none.
-func (i *Instant) avoided() int {
-	if i.Call.Kind == "watch" {
-		return 0
-	}
-	return 1
-}
-
-// elsewhere reports whether a command goes to one of two routers with upstream, and to the other with the fork.
-func (i *Instant) elsewhere() bool {
+// elsewhere is whether a command goes to one server with upstream, and to another with the fork.
+func elsewhere(i *Instant) bool {
 	other := func(only, on []string) bool {
 		return !slices.ContainsFunc(only, func(line string) bool {
 			_, seen, _ := strings.Cut(line, " ")
 			return !slices.ContainsFunc(on, func(other string) bool { return strings.HasSuffix(other, seen) && other != line })
 		})
 	}
-	return i.Plan.Topology == "sharded:2" && other(i.Up.Only, i.Fork.On) && other(i.Fork.Only, i.Up.On)
+	return other(i.Up[only], i.Fork[on]) && other(i.Fork[only], i.Up[on])
 }
