@@ -30,10 +30,10 @@ type serveCmd struct {
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with the lab's connection string in MONGODB_URI (after --). Without one, print it and serve until interrupted."`
 }
 
-// Run serves until the context or the command ends.
-func (c *serveCmd) Run(env *environment) (err error) {
-	config := fronts.Config{Logger: slog.New(slog.NewTextHandler(env.stderr, nil))}
-	if err := c.behind(env.ctx, &config); err != nil {
+// run serves until the context or the command ends.
+func (c *serveCmd) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	config := fronts.Config{Logger: slog.New(slog.NewTextHandler(stderr, nil))}
+	if err := c.behind(ctx, &config); err != nil {
 		return err
 	}
 	if config.Members != nil {
@@ -49,13 +49,13 @@ func (c *serveCmd) Run(env *environment) (err error) {
 		found = append(found, "SINGLE_MONGOS_LB_URI="+uris[0], "MULTI_MONGOS_LB_URI="+uris[1])
 	}
 	if len(c.Command) == 0 {
-		fmt.Fprintln(env.stdout, strings.Join(found, "\n"))
-		return l.Run(env.ctx)
+		fmt.Fprintln(stdout, strings.Join(found, "\n"))
+		return l.Run(ctx)
 	}
-	serving, stop := context.WithCancel(context.WithoutCancel(env.ctx))
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var served errgroup.Group
 	served.Go(func() error { return l.Run(serving) })
-	err = command.PassThrough(env.ctx, found, c.Command)
+	err = command.PassThrough(ctx, found, c.Command)
 	stop()
 	return errors.Join(err, served.Wait())
 }
@@ -97,36 +97,15 @@ func backend(uri string) (string, error) {
 	return address.Address(opts.Hosts[0]).String(), nil
 }
 
-type soakCmd struct {
-	soak.Soak `embed:""`
-}
-
-// Run runs the soak and prints its report.
-func (c *soakCmd) Run(env *environment) error { return c.Soak.Run(env.ctx, env.stdout, env.stderr) }
-
-// soakArmCmd is an application of a soak.
-type soakArmCmd struct{}
-
-// Run reads what to do, and writes the report.
-func (soakArmCmd) Run(env *environment) error { return soak.Work(env.ctx, os.Stdin, env.stdout) }
-
 const description = `Puts itself before the members of a replica set, or before one server, of which everything can
 be made to fail: members, connections, overload.
 
 Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 
-// cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Serve serveCmd `cmd:"" help:"Serve a deployment, to a command or until interrupted."`
-	Soak  soakCmd  `cmd:"" help:"Disturb applications on three real members, and check that nothing is lost."`
-
-	SoakArm soakArmCmd `cmd:"" hidden:"" help:"Run one application of a soak."`
-}
-
-// environment is the commands' environment.
-type environment struct {
-	ctx            context.Context
-	stdout, stderr io.Writer
+	Serve   serveCmd  `cmd:"" help:"Serve a deployment, to a command or until interrupted."`
+	Soak    soak.Soak `cmd:"" help:"Disturb applications on three real members, and check that nothing is lost."`
+	SoakArm struct{}  `cmd:"" hidden:"" help:"Run one application of a soak."`
 }
 
 func main() { command.Main(run) }
@@ -135,6 +114,13 @@ func main() { command.Main(run) }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{Name: "lab", Description: description, CLI: &c, Do: func(parsed *kong.Context) error {
-		return parsed.Run(&environment{ctx: ctx, stdout: stdout, stderr: stderr})
+		switch parsed.Command() {
+		case "soak":
+			return c.Soak.Run(ctx, stdout, stderr)
+		case soak.ArmCommand:
+			return soak.Work(ctx, os.Stdin, stdout)
+		default:
+			return c.Serve.run(ctx, stdout, stderr)
+		}
 	}}.Run(args, stdout, stderr)
 }

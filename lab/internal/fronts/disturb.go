@@ -3,6 +3,8 @@ package fronts
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
+	"mongofork/tools/rig/server"
 )
 
 // What can happen to a front or to the real member behind it.
@@ -45,48 +48,40 @@ func (l *Lab) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (
 	return servererror.OK(), nil
 }
 
+var (
+	ofFront = map[string]func(*front){
+		Silent: func(f *front) { f.silence.Store(true) },
+		Off:    func(f *front) { f.silence.Store(false) },
+		Reset:  func(f *front) { f.proxy.Reset() },
+	}
+	ofMember = map[string]func(*server.Member, context.Context) error{
+		Kill:     func(m *server.Member, _ context.Context) error { m.Kill(); return nil },
+		Restart:  (*server.Member).Restart,
+		Pause:    func(m *server.Member, _ context.Context) error { return m.Pause() },
+		Resume:   func(m *server.Member, _ context.Context) error { return m.Resume() },
+		StepDown: (*server.Member).StepDown,
+	}
+)
+
 // Disturb lets something happen to a front, or to its member.
 func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
 	if number < 0 || number >= len(l.fronts) {
 		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(l.fronts)-1)
 	}
-	f := l.fronts[number]
-	switch what {
-	case Silent, Off:
-		f.silence.Store(what == Silent)
-		return nil
-	case Reset:
-		f.proxy.Reset()
+	if happen, ok := ofFront[what]; ok {
+		happen(l.fronts[number])
 		return nil
 	}
-	if l.config.Members == nil {
-		return fmt.Errorf("labFault %q: without real members there are %q, %q and %q", what, Silent, Off, Reset)
+	if happen, ok := ofMember[what]; ok && l.config.Members != nil {
+		return happen(l.config.Members.Members()[number], ctx)
 	}
-	switch member := l.config.Members.Members()[number]; what {
-	case Kill:
-		member.Kill()
-		return nil
-	case Restart:
-		return member.Restart(ctx)
-	case Pause:
-		return member.Pause()
-	case Resume:
-		return member.Resume()
-	case StepDown:
-		return member.StepDown(ctx)
-	}
-	return fmt.Errorf("labFault %q: give %q, %q, %q, %q, %q, %q, %q or %q", what, Silent, Off, Reset, Kill, Restart, Pause, Resume,
-		StepDown)
+	return fmt.Errorf("labFault %q: give one of %q, and of %q with real members", what, slices.Sorted(maps.Keys(ofFront)),
+		slices.Sorted(maps.Keys(ofMember)))
 }
 
-// Primary returns the number of the real member that is primary.
-func (l *Lab) Primary(ctx context.Context) (member int, found bool) {
-	for i, m := range l.config.Members.Members() {
-		if m.IsPrimary(ctx) {
-			return i, true
-		}
-	}
-	return 0, false
+// Primary returns the number of the real member that is primary; -1 if none is.
+func (l *Lab) Primary(ctx context.Context) int {
+	return slices.IndexFunc(l.config.Members.Members(), func(m *server.Member) bool { return m.IsPrimary(ctx) })
 }
 
 // Limit sets the limits of all fronts.

@@ -49,48 +49,32 @@ func Open(config Config) (*Lab, error) {
 	if config.Members != nil {
 		config.Topology = topology.Spec{Kind: topology.ReplicaSet, Members: len(config.Members.Members())}
 	}
+	spec := config.Topology
 	l := &Lab{config: config}
-	if err := l.open(); err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
-}
-
-func (l *Lab) open() error {
-	spec := l.config.Topology
 	for i := range spec.Fronts() {
 		listener, err := net.Listen("tcp", anyPort)
 		if err != nil {
-			return fmt.Errorf("front %d: %w", i, err)
+			l.close()
+			return nil, fmt.Errorf("front %d: %w", i, err)
 		}
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
 	}
-	if l.config.Members != nil {
-		handler := make(memberHandler)
-		for i, m := range l.config.Members.Members() {
-			handler[m.Address()] = l.Hosts()[i]
-			l.chain(l.fronts[i], m.Address(), handler.Handle)
-		}
-		return nil
-	}
-	made := topology.New(spec, l.Hosts())
+	names, made := make(memberHandler), topology.New(spec, l.Hosts())
 	for i, f := range l.fronts {
-		l.chain(f, l.config.Backend, made.Handler(i), failpoint.New(spec.Routes()).Handle)
+		// Silence comes before what the server does; a server limits requests before it looks at them; fail points come after the
+		// handler of its topology, which lets a hello wait for news. Real members have their own.
+		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
+			Handlers: []proxy.Handler{l.Handle, f.silence.Handle, f.limits.Handle}}
+		if config.Members != nil {
+			p.Backend = config.Members.Members()[i].Address()
+			names[p.Backend] = l.Hosts()[i]
+			p.Handlers = append(p.Handlers, names.Handle)
+		} else {
+			p.Handlers = append(p.Handlers, made.Handler(i), failpoint.New(spec.Routes()).Handle)
+		}
+		f.proxy = proxy.New(p)
 	}
-	return nil
-}
-
-// chain builds the handlers of a front's requests. Silence comes before what the server does; a server limits requests
-// before it looks at them; fail points come after the handler of its topology, which lets a hello wait for news. Real members have their
-// own.
-func (l *Lab) chain(f *front, backend string, member ...proxy.Handler) {
-	f.proxy = proxy.New(proxy.Config{
-		Backend:  backend,
-		Accept:   f.limits.Accept,
-		Handlers: append([]proxy.Handler{l.Handle, f.silence.Handle, f.limits.Handle}, member...),
-		Logger:   l.config.Logger,
-	})
+	return l, nil
 }
 
 // Run serves until the context ends, and then returns nil; or until a front fails. Nothing is left when it returns.

@@ -104,6 +104,6 @@ func TestDisturb(t *testing.T) {
 
 	assert.ErrorContains(t, disturb(t, l, bson.E{Key: "labFault", Value: "silent"}, bson.E{Key: "member", Value: 2}),
 		"there is no member 2; they are numbered from 0 to 1")
-	assert.ErrorContains(t, disturb(t, l, bson.E{Key: "labFault", Value: "kill"}), "without real members there are")
+	assert.ErrorContains(t, disturb(t, l, bson.E{Key: "labFault", Value: "kill"}), `"stepDown"] with real members`)
 	assert.ErrorContains(t, l.Disturb(t.Context(), Silent, -1), "there is no member -1")
 }

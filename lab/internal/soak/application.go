@@ -45,7 +45,7 @@ func Work(ctx context.Context, from io.Reader, to io.Writer) error {
 	if err := json.NewDecoder(from).Decode(&work); err != nil {
 		return fmt.Errorf("what to do: %w", err)
 	}
-	w := &workers{report: &Report{}, lists: history{ordered: true}, pairs: history{ordered: true}}
+	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
 	if err := work.run(ctx, w); err != nil {
 		return err
 	}

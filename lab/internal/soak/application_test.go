@@ -15,15 +15,15 @@ func TestCommandsOfAnOperation(t *testing.T) {
 		command  string
 		comments []string
 		times    int
-		want     map[string]int64
+		want     map[string]int
 		most     int
 	}{
-		"with all retries":        {"insert", []string{"x"}, maxCommands, map[string]int64{}, maxCommands},
-		"once more":               {"insert", []string{"x"}, 7, map[string]int64{"operations of more than 6 commands": 1}, 7},
-		"of several operations":   {"insert", []string{"x", "y"}, 4, map[string]int64{}, 4},
-		"batches are no attempts": {"getMore", []string{"x"}, 7, map[string]int64{}, 0},
+		"with all retries":        {"insert", []string{"x"}, maxCommands, map[string]int{}, maxCommands},
+		"once more":               {"insert", []string{"x"}, 7, map[string]int{"operations of more than 6 commands": 1}, 7},
+		"of several operations":   {"insert", []string{"x", "y"}, 4, map[string]int{}, 4},
+		"batches are no attempts": {"getMore", []string{"x"}, 7, map[string]int{}, 0},
 	} {
-		report := &Report{}
+		report := newReport()
 		for range test.times {
 			for _, comment := range test.comments {
 				command, err := bson.Marshal(bson.D{{Key: test.command, Value: 1}, {Key: "comment", Value: comment}})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/overload"
 )
 
@@ -17,7 +18,7 @@ const endPatience = 3 * time.Minute
 type lab interface {
 	Disturb(ctx context.Context, what string, member int) error
 	Limit(requests, connections overload.Limit)
-	Primary(ctx context.Context) (member int, found bool)
+	Primary(ctx context.Context) int
 }
 
 // disturber carries out the incidents of a plan.
@@ -42,11 +43,11 @@ func (d *disturber) run(ctx context.Context, incidents []incident, start time.Ti
 
 // happen starts an incident, and ends it after its time or with the context.
 func (d *disturber) happen(ctx context.Context, e incident) error {
-	if primary, found := d.labs[0].Primary(ctx); e.Primary && found {
+	if primary := d.labs[0].Primary(ctx); e.Primary && primary >= 0 {
 		e.Member = primary
 	}
 	err := d.apply(ctx, e, e.Fault.begin, e.Rate)
-	if err != nil && e.Fault == &stepDown {
+	if err != nil && e.Fault.begin == fronts.StepDown {
 		fmt.Fprintf(d.progress, "    %v\n", err) // it is no primary, or does not stay one
 		return nil
 	}
@@ -61,14 +62,11 @@ func (d *disturber) happen(ctx context.Context, e incident) error {
 
 // apply disturbs a member, or the front of it of every application, and sets the limits; a rate of 0 stands for none.
 func (d *disturber) apply(ctx context.Context, e incident, what string, rate int) error {
-	requests, connections := overload.Unlimited(), overload.Unlimited()
-	limit := overload.Limit{Enabled: true, RatePerSec: int32(rate), BurstCapacitySecs: 0.1}
-	switch {
-	case rate == 0:
-	case e.Fault.requests > 0:
-		requests = limit
-	default:
-		connections = limit
+	limit := func(by int) overload.Limit {
+		if by == 0 || rate == 0 {
+			return overload.Unlimited()
+		}
+		return overload.Limit{Enabled: true, RatePerSec: int32(rate), BurstCapacitySecs: 0.1}
 	}
 	for i, lab := range d.labs {
 		if what != "" && (i == 0 || !e.Fault.ofMember) {
@@ -76,7 +74,7 @@ func (d *disturber) apply(ctx context.Context, e incident, what string, rate int
 				return err
 			}
 		}
-		lab.Limit(requests, connections)
+		lab.Limit(limit(e.Fault.requests), limit(e.Fault.connections))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,11 @@ type fakeSet struct {
 	limits [][2]overload.Limit // of requests and connections, one after the other
 }
 
+// named returns the fault of a name.
+func named(name string) *fault {
+	return faults[slices.IndexFunc(faults, func(f *fault) bool { return f.name == name })]
+}
+
 func (s *fakeSet) note(what string, args ...any) error {
 	s.log = append(s.log, time.Since(s.start).String()+" "+fmt.Sprintf(what, args...))
 	return s.err
@@ -31,7 +37,7 @@ func (s *fakeSet) note(what string, args ...any) error {
 func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
 	return s.note("%s %d", what, member)
 }
-func (s *fakeSet) Primary(context.Context) (int, bool) { return s.first, s.first >= 0 }
+func (s *fakeSet) Primary(context.Context) int { return s.first }
 func (s *fakeSet) Limit(requests, connections overload.Limit) {
 	s.limits = append(s.limits, [2]overload.Limit{requests, connections})
 }
@@ -49,14 +55,14 @@ func TestDisturber(t *testing.T) {
 		primary  int
 		want     []string
 	}{
-		"a kill":         {incident{Fault: &kill, Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
-		"of the primary": {incident{Fault: &kill, Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
-		"of no primary": {incident{Fault: &kill, Member: 1, Primary: true, For: second}, -1,
+		"a kill":         {incident{Fault: named("kill"), Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
+		"of the primary": {incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
+		"of no primary": {incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, -1,
 			[]string{"1s kill 1", "2s restart 1"}},
-		"a step-down": {incident{Fault: &stepDown, Primary: true}, 2, []string{"1s stepDown 2"}},
-		"all its fronts": {incident{Fault: &silent, Member: 1, For: second}, 0,
+		"a step-down": {incident{Fault: named("step-down"), Primary: true}, 2, []string{"1s stepDown 2"}},
+		"all its fronts": {incident{Fault: named("silent"), Member: 1, For: second}, 0,
 			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
-		"no front at all": {incident{Fault: &overloaded, Rate: 7, For: second}, 0, nil},
+		"no front at all": {incident{Fault: named("overload"), Rate: 7, For: second}, 0, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			set := &fakeSet{first: test.primary}
@@ -69,11 +75,11 @@ func TestDisturber(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	limit, none := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, overload.Unlimited()
-	for fault, want := range map[*fault][2]overload.Limit{&overloaded: {limit, none}, &refusing: {none, limit}} {
+	for fault, want := range map[string][2]overload.Limit{"overload": {limit, none}, "connection limit": {none, limit}} {
 		synctest.Test(t, func(t *testing.T) {
 			set, none := &fakeSet{}, [2]overload.Limit{none, none}
-			assert.NoError(t, set.disturb(t.Context(), incident{Fault: fault, Rate: 7, For: time.Minute}))
-			assert.Equal(t, [][2]overload.Limit{want, want, none, none}, set.limits, fault.name)
+			assert.NoError(t, set.disturb(t.Context(), incident{Fault: named(fault), Rate: 7, For: time.Minute}))
+			assert.Equal(t, [][2]overload.Limit{want, want, none, none}, set.limits, fault)
 			assert.Equal(t, time.Minute, time.Since(set.start))
 		})
 	}
@@ -84,14 +90,14 @@ func TestWhatWasBegunIsEnded(t *testing.T) {
 		set := &fakeSet{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		assert.NoError(t, set.disturb(ctx, incident{Fault: &pause, For: time.Hour}, incident{At: 2 * time.Hour, Fault: &kill}))
+		assert.NoError(t, set.disturb(ctx, incident{Fault: named("pause"), For: time.Hour}, incident{At: 2 * time.Hour, Fault: named("kill")}))
 		assert.Equal(t, []string{"0s pause 0", "1s resume 0"}, set.log)
 	})
 }
 
 func TestDisturberTellsWhatFailed(t *testing.T) {
 	set := &fakeSet{err: errors.New("it does not answer")}
-	err := set.disturb(t.Context(), incident{Fault: &kill, Member: 2, For: time.Millisecond})
+	err := set.disturb(t.Context(), incident{Fault: named("kill"), Member: 2, For: time.Millisecond})
 	assert.ErrorContains(t, err, "0s: kill, member 2, for 1ms: it does not answer")
-	assert.NoError(t, set.disturb(t.Context(), incident{Fault: &stepDown}), "there may be no primary")
+	assert.NoError(t, set.disturb(t.Context(), incident{Fault: named("step-down")}), "there may be no primary")
 }

@@ -19,7 +19,7 @@ type history struct {
 	last     int64 // number that was given
 	list     int
 	used     int
-	known    map[int][]int64 // by list: what was acknowledged or read, in that order
+	known    []int64 // of the present list: what was acknowledged or read, in that order
 	accesses []*access
 }
 
@@ -33,14 +33,24 @@ type access struct {
 	succeeded bool
 }
 
+// do lets an operation append so many numbers to the present list. What it reads, it leaves in the access.
+func (h *history) do(numbers int, operate func(*access) error) error {
+	a := h.begin(numbers)
+	err := operate(a)
+	if err == nil {
+		h.succeed(a)
+	}
+	return err
+}
+
 // begin returns an access to the present list that appends so many numbers.
 func (h *history) begin(numbers int) *access {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.used++; h.used > listLength {
-		h.list, h.used = h.list+1, 1
+		h.list, h.used, h.known = h.list+1, 1, nil
 	}
-	a := &access{list: h.list, before: slices.Clone(h.known[h.list])}
+	a := &access{list: h.list, before: slices.Clone(h.known)}
 	for range numbers {
 		h.last++
 		a.appended = append(a.appended, h.last)
@@ -49,17 +59,14 @@ func (h *history) begin(numbers int) *access {
 	return a
 }
 
-// succeed ends an access that read these numbers, if any.
-func (h *history) succeed(a *access, read ...int64) {
+// succeed ends an access that took place.
+func (h *history) succeed(a *access) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a.succeeded, a.read = true, read
-	if h.known == nil {
-		h.known = make(map[int][]int64)
-	}
-	for _, n := range slices.Concat(a.appended, read) {
-		if !slices.Contains(h.known[a.list], n) {
-			h.known[a.list] = append(h.known[a.list], n)
+	a.succeeded = true
+	for _, n := range slices.Concat(a.appended, a.read) {
+		if a.list == h.list && !slices.Contains(h.known, n) {
+			h.known = append(h.known, n)
 		}
 	}
 }

@@ -27,23 +27,20 @@ type fault struct {
 	ofMember bool
 }
 
-var (
-	kill = fault{name: "kill", begin: fronts.Kill, end: fronts.Restart, least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true}
-	// pause takes so long that the others elect another primary.
-	pause = fault{name: "pause", begin: fronts.Pause, end: fronts.Resume, least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true}
-	stepDown = fault{name: "step-down", begin: fronts.StepDown, primary: 1, ofMember: true}
-	// silent takes so long that clients find out, and look elsewhere.
-	silent = fault{name: "silent", begin: fronts.Silent, end: fronts.Off, least: 500 * time.Millisecond, most: 6 * time.Second,
-		primary: 0.5}
-	overloaded = fault{name: "overload", least: time.Second, most: 3 * time.Second, requests: 50}
-	// refusing resets connections, too: the limit is about those that are needed again.
-	refusing = fault{name: "connection limit", begin: fronts.Reset, least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
-		primary: 0.5, connections: 5}
-
-	faults = []*fault{&kill, &overloaded, &pause, &stepDown, &silent, &refusing}
-)
+var faults = []*fault{
+	{name: "kill", begin: fronts.Kill, end: fronts.Restart, least: 1500 * time.Millisecond, most: 5 * time.Second,
+		primary: 0.7, ofMember: true},
+	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 50},
+	// It takes so long that the others elect another primary.
+	{name: "pause", begin: fronts.Pause, end: fronts.Resume, least: 1500 * time.Millisecond, most: 5 * time.Second,
+		primary: 0.7, ofMember: true},
+	{name: "step-down", begin: fronts.StepDown, primary: 1, ofMember: true},
+	// It takes so long that clients find out, and look elsewhere.
+	{name: "silent", begin: fronts.Silent, end: fronts.Off, least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
+	// It resets connections, too: the limit is about those that are needed again.
+	{name: "connection limit", begin: fronts.Reset, least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
+		primary: 0.5, connections: 5},
+}
 
 // incident is a fault at a time.
 type incident struct {
@@ -63,21 +60,6 @@ func (e incident) String() string {
 		who = fmt.Sprintf("all fronts at most %d a second", e.Rate)
 	}
 	return fmt.Sprintf("%v: %s, %s, for %v", e.At, e.Fault.name, who, e.For)
-}
-
-// choose returns the faults of these names, and all without a name.
-func choose(names []string) (chosen []*fault, err error) {
-	if len(names) == 0 {
-		return faults, nil
-	}
-	for _, name := range names {
-		i := slices.IndexFunc(faults, func(f *fault) bool { return f.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no fault %q", name)
-		}
-		chosen = append(chosen, faults[i])
-	}
-	return chosen, nil
 }
 
 // plan returns what happens during a run. The same arguments give the same plan.

@@ -19,51 +19,34 @@ import (
 
 // Report is the result of a run, or of several. It is safe for concurrent use.
 type Report struct {
-	mu         sync.Mutex
-	Operations int64                `json:"operations"`
-	Errors     int64                `json:"errors"`     // that are documented
-	Violations map[string]Violation `json:"violations"` // by kind
-	// Most is the largest number of commands for one operation.
-	Most int `json:"most"`
+	mu                 sync.Mutex
+	Operations, Errors int64               // all, and the errors among them that are documented
+	Violations         map[string][]string // the broken promises, by kind
+	Most               int                 // the largest number of commands for one operation
 
 	commands map[string]int // of each operation, by the comments that the workers set
 }
 
-// Violation is a broken promise.
-type Violation struct {
-	Count   int64  `json:"count"`
-	Example string `json:"example"`
+func newReport() *Report {
+	return &Report{Violations: make(map[string][]string), commands: make(map[string]int)}
 }
 
 func (r *Report) violation(kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.add(kind, Violation{1, fmt.Sprintf(format, args...)})
-}
-
-// add keeps the first example of a kind.
-func (r *Report) add(kind string, more Violation) {
-	v := r.Violations[kind]
-	if v.Count == 0 {
-		v.Example = more.Example
-	}
-	v.Count += more.Count
-	if r.Violations == nil {
-		r.Violations = make(map[string]Violation)
-	}
-	r.Violations[kind] = v
+	r.Violations[kind] = append(r.Violations[kind], fmt.Sprintf("%.1000s", fmt.Sprintf(format, args...)))
 }
 
 // operation counts an operation and the error that the application saw.
 func (r *Report) operation(kind string, err error) {
+	r.mu.Lock()
+	r.Operations++
+	if documented(err) {
+		r.Errors++
+	}
+	r.mu.Unlock()
 	if err != nil && !documented(err) {
 		r.violation("errors that are not documented", "%s: %T %v", kind, err, err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.Operations++
-	if err != nil && documented(err) {
-		r.Errors++
 	}
 }
 
@@ -76,16 +59,14 @@ func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
 	if !ok || e.CommandName == "getMore" { // a cursor's has the comment of the find, and there is one for each batch
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.commands == nil {
-		r.commands = make(map[string]int)
-	}
 	operation := e.CommandName + " " + comment
+	r.mu.Lock()
 	r.commands[operation]++
-	r.Most = max(r.Most, r.commands[operation])
-	if r.commands[operation] == maxCommands+1 {
-		r.add("operations of more than 6 commands", Violation{1, operation})
+	commands := r.commands[operation]
+	r.Most = max(r.Most, commands)
+	r.mu.Unlock()
+	if commands == maxCommands+1 {
+		r.violation("operations of more than 6 commands", "%s", operation)
 	}
 }
 
@@ -116,13 +97,11 @@ func documented(err error) bool {
 
 // sum adds the report of a seed.
 func (r *Report) sum(seed uint64, more *Report) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.Operations += more.Operations
-	r.Errors += more.Errors
-	r.Most = max(r.Most, more.Most)
-	for kind, v := range more.Violations {
-		r.add(kind, Violation{v.Count, fmt.Sprintf("seed %d: %.1000s", seed, v.Example)})
+	r.Operations, r.Errors, r.Most = r.Operations+more.Operations, r.Errors+more.Errors, max(r.Most, more.Most)
+	for kind, examples := range more.Violations {
+		for _, example := range examples {
+			r.violation(kind, "seed %d: %s", seed, example)
+		}
 	}
 }
 
@@ -145,11 +124,11 @@ func render(arms []*arm) string {
 	for _, arm := range arms {
 		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {
 			kinds[kind] = true
-			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind].Example)
+			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind][0])
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		row(kind, func(a *arm) any { return a.Violations[kind].Count })
+		row(kind, func(a *arm) any { return len(a.Violations[kind]) })
 	}
 	if len(kinds) == 0 {
 		row("violations", func(*arm) any { return 0 })

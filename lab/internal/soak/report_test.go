@@ -12,7 +12,7 @@ import (
 )
 
 func TestReportOfOperations(t *testing.T) {
-	report := &Report{}
+	report := newReport()
 	report.operation("insert", nil)
 	report.operation("insert", mongo.CommandError{Code: 462, Labels: []string{"SystemOverloadedError"}})
 	assert.Empty(t, report.Violations)
@@ -20,8 +20,8 @@ func TestReportOfOperations(t *testing.T) {
 	report.operation("find", errors.New("nor this"))
 	assert.EqualValues(t, 4, report.Operations)
 	assert.EqualValues(t, 1, report.Errors)
-	assert.Equal(t, map[string]int64{"errors that are not documented": 2}, counted(report))
-	assert.Contains(t, report.Violations["errors that are not documented"].Example, "nobody knows this one", "the first")
+	assert.Equal(t, map[string]int{"errors that are not documented": 2}, counted(report))
+	assert.Contains(t, report.Violations["errors that are not documented"][0], "nobody knows this one", "the first")
 }
 
 func TestDocumentedErrors(t *testing.T) {
@@ -49,8 +49,8 @@ func TestDocumentedErrors(t *testing.T) {
 
 func TestRender(t *testing.T) {
 	clean := &Report{Operations: 15, Errors: 2, Most: 6}
-	lost := &Report{Operations: 15, Most: 5, Violations: map[string]Violation{"lost writes": {Count: 3, Example: "insert 7"}}}
-	arms := []*arm{{name: "v1", reference: true}, {name: "fork"}}
+	lost := &Report{Operations: 15, Most: 5, Violations: map[string][]string{"lost writes": {"insert 7", "8", "9"}}}
+	arms := []*arm{{name: "v1", reference: true, Report: newReport()}, {name: "fork", Report: newReport()}}
 	assert.Contains(t, render(arms), "| violations | 0 | 0 |")
 	for _, arm := range arms {
 		arm.sum(1, clean)

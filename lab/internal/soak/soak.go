@@ -54,9 +54,11 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	if s.Duration <= 0 || s.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0")
 	}
-	faults, err := choose(s.Only)
-	if err != nil {
-		return err
+	chosen := slices.DeleteFunc(slices.Clone(faults), func(f *fault) bool {
+		return len(s.Only) > 0 && !slices.Contains(s.Only, f.name)
+	})
+	if len(chosen) < len(s.Only) {
+		return fmt.Errorf("--only %q: there is no such fault", s.Only)
 	}
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64()
@@ -66,7 +68,7 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	defer func() { fmt.Fprint(report, render(arms)) }()
 	for i := range s.Seeds {
 		seed := s.Seed + uint64(i)
-		if err := s.run(ctx, seed, faults, arms, progress); err != nil {
+		if err := s.run(ctx, seed, chosen, arms, progress); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
@@ -83,21 +85,21 @@ type arm struct {
 	options string
 	// reference marks a reference, whose violations are no failure.
 	reference bool
-	Report
+	*Report
 }
 
 func (a *arm) failed() bool { return !a.reference && len(a.Violations) > 0 }
 
 func (s *Soak) arms() (arms []*arm) {
 	for _, name := range slices.Sorted(maps.Keys(s.Other)) {
-		arms = append(arms, &arm{name: name, binary: s.Other[name], reference: true})
+		arms = append(arms, &arm{name, s.Other[name], "", true, newReport()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fork)) {
 		binary := s.Fork[name]
 		arms = append(arms,
-			&arm{name: name, binary: binary},
-			&arm{name: name + ", adaptive", binary: binary, options: "adaptiveRetries=true"},
-			&arm{name: name + ", throttling", binary: binary, options: "adaptiveThrottling=true"},
+			&arm{name, binary, "", false, newReport()},
+			&arm{name + ", adaptive", binary, "adaptiveRetries=true", false, newReport()},
+			&arm{name + ", throttling", binary, "adaptiveThrottling=true", false, newReport()},
 		)
 	}
 	return arms

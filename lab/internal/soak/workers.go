@@ -60,86 +60,71 @@ func byID(list int) bson.D { return bson.D{{Key: "_id", Value: list}} }
 
 func appends(n int64) bson.D { return bson.D{{Key: "$push", Value: bson.D{{Key: "n", Value: n}}}} }
 
-func (w *workers) push(ctx context.Context, collection string, list int, n int64) error {
-	_, err := w.db.Collection(collection).UpdateOne(ctx, byID(list), appends(n),
+// push appends the access's number.
+func (w *workers) push(ctx context.Context, collection string, a *access) error {
+	_, err := w.db.Collection(collection).UpdateOne(ctx, byID(a.list), appends(a.appended[0]),
 		options.UpdateOne().SetUpsert(true).SetComment(w.comment()))
 	return err
 }
 
 func (w *workers) update(ctx context.Context) error {
-	a := w.lists.begin(1)
-	err := w.push(ctx, "lists", a.list, a.appended[0])
-	if err == nil {
-		w.lists.succeed(a)
-	}
-	return err
+	return w.lists.do(1, func(a *access) error { return w.push(ctx, "lists", a) })
 }
 
 // bulkWrite appends two numbers.
 func (w *workers) bulkWrite(ctx context.Context) error {
-	a := w.lists.begin(2)
-	var models []mongo.WriteModel
-	for _, n := range a.appended {
-		models = append(models, mongo.NewUpdateOneModel().SetFilter(byID(a.list)).SetUpdate(appends(n)).SetUpsert(true))
-	}
-	result, err := w.db.Collection("lists").BulkWrite(ctx, models, options.BulkWrite().SetComment(w.comment()))
-	if err != nil {
+	return w.lists.do(2, func(a *access) error {
+		var models []mongo.WriteModel
+		for _, n := range a.appended {
+			models = append(models, mongo.NewUpdateOneModel().SetFilter(byID(a.list)).SetUpdate(appends(n)).SetUpsert(true))
+		}
+		result, err := w.db.Collection("lists").BulkWrite(ctx, models, options.BulkWrite().SetComment(w.comment()))
+		if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
+			w.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
+		}
 		return err
-	}
-	w.lists.succeed(a)
-	if result.ModifiedCount+result.UpsertedCount != 2 {
-		w.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
-	}
-	return nil
+	})
 }
 
 // findAndModify appends a number, with which the list that it returns ends.
 func (w *workers) findAndModify(ctx context.Context) error {
-	a := w.lists.begin(1)
-	var after list
-	err := w.db.Collection("lists").FindOneAndUpdate(ctx, byID(a.list), appends(a.appended[0]),
-		options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After).SetComment(w.comment())).Decode(&after)
-	if err != nil {
+	return w.lists.do(1, func(a *access) error {
+		var after list
+		err := w.db.Collection("lists").FindOneAndUpdate(ctx, byID(a.list), appends(a.appended[0]),
+			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After).SetComment(w.comment())).Decode(&after)
+		if a.read = after.N; err == nil && (len(a.read) == 0 || a.read[len(a.read)-1] != a.appended[0]) {
+			w.report.violation("results that are wrong", "findAndModify appended %d and returned %v", a.appended[0], a.read)
+		}
 		return err
-	}
-	w.lists.succeed(a, after.N...)
-	if len(after.N) == 0 || after.N[len(after.N)-1] != a.appended[0] {
-		w.report.violation("results that are wrong", "findAndModify appended %d and returned %v", a.appended[0], after.N)
-	}
-	return nil
+	})
 }
 
 // read reads a list, which may not be there yet.
 func (w *workers) read(ctx context.Context) error {
-	a := w.lists.begin(0)
-	linearizable := options.Collection().SetReadConcern(readconcern.Linearizable())
-	var found list
-	err := w.db.Collection("lists", linearizable).FindOne(ctx, byID(a.list), options.FindOne().SetComment(w.comment())).Decode(&found)
-	if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+	lists := w.db.Collection("lists", options.Collection().SetReadConcern(readconcern.Linearizable()))
+	return w.lists.do(0, func(a *access) error {
+		var found list
+		err := lists.FindOne(ctx, byID(a.list), options.FindOne().SetComment(w.comment())).Decode(&found)
+		if a.read = found.N; errors.Is(err, mongo.ErrNoDocuments) {
+			return nil
+		}
 		return err
-	}
-	w.lists.succeed(a, found.N...)
-	return nil
+	})
 }
 
 // transaction appends a number to two lists.
 func (w *workers) transaction(ctx context.Context) error {
-	a := w.pairs.begin(1)
-	session, err := w.db.Client().StartSession()
-	if err != nil {
-		return err
-	}
-	defer session.EndSession(ctx)
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		if err := w.push(ctx, "left", a.list, a.appended[0]); err != nil {
-			return nil, err
-		}
-		return nil, w.push(ctx, "right", a.list, a.appended[0])
+	return w.pairs.do(1, func(a *access) error {
+		return w.db.Client().UseSession(ctx, func(ctx context.Context) error {
+			_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+				if err := w.push(ctx, "left", a); err != nil {
+					return nil, err
+				}
+				return nil, w.push(ctx, "right", a)
+			})
+			return err
+		})
 	})
-	if err == nil {
-		w.pairs.succeed(a)
-	}
-	return err
 }
 
 // step inserts a document in a causally consistent session, or reads what the session knows at the primary or at a secondary, in turn.
@@ -155,36 +140,30 @@ func (w *workers) step(ctx context.Context) error {
 }
 
 func (w *workers) insert(ctx context.Context) error {
-	ctx = mongo.NewSessionContext(ctx, w.session)
-	a := w.inserts.begin(1)
-	_, err := w.db.Collection("inserts").InsertOne(ctx, document{a.list, a.appended[0]}, options.InsertOne().SetComment(w.comment()))
-	if err == nil {
-		w.inserts.succeed(a)
-	}
-	return err
+	return w.inserts.do(1, func(a *access) error {
+		_, err := w.db.Collection("inserts").InsertOne(mongo.NewSessionContext(ctx, w.session), document{a.list, a.appended[0]},
+			options.InsertOne().SetComment(w.comment()))
+		return err
+	})
 }
 
 // list reads inserts, in order.
 func (w *workers) list(ctx context.Context, from *readpref.ReadPref) error {
 	ctx = mongo.NewSessionContext(ctx, w.session)
-	a := w.inserts.begin(0)
-	opts := options.Collection().SetReadPreference(from).SetReadConcern(readconcern.Majority())
-	cursor, err := w.db.Collection("inserts", opts).Find(ctx, bson.D{{Key: "list", Value: a.list}},
-		options.Find().SetSort(bson.D{{Key: "n", Value: 1}}).SetBatchSize(readBatch).SetComment(w.comment()))
-	if err != nil {
-		return err
-	}
-	var documents []document
-	if err := cursor.All(ctx, &documents); err != nil {
-		return err
-	}
-	var found []int64
-	for _, d := range documents {
-		if len(found) > 0 && d.N <= found[len(found)-1] {
-			w.report.violation("cursors that repeat themselves", "%d after %d", d.N, found[len(found)-1])
+	inserts := w.db.Collection("inserts", options.Collection().SetReadPreference(from).SetReadConcern(readconcern.Majority()))
+	return w.inserts.do(0, func(a *access) error {
+		cursor, err := inserts.Find(ctx, bson.D{{Key: "list", Value: a.list}},
+			options.Find().SetSort(bson.D{{Key: "n", Value: 1}}).SetBatchSize(readBatch).SetComment(w.comment()))
+		if err != nil {
+			return err
 		}
-		found = append(found, d.N)
-	}
-	w.inserts.succeed(a, found...)
-	return nil
+		var documents []document
+		err = cursor.All(ctx, &documents)
+		for i, d := range documents {
+			if a.read = append(a.read, d.N); i > 0 && d.N <= a.read[i-1] {
+				w.report.violation("cursors that repeat themselves", "%d after %d", d.N, a.read[i-1])
+			}
+		}
+		return err
+	})
 }
