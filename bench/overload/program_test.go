@@ -53,8 +53,7 @@ func runJob(t *testing.T, job Job) (result Result) {
 // measure runs a job on servers without limits, which it sets.
 func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
-	if s.Storm != nil {
-		cluster.LimitConnections(int32(s.Storm.PerSecond), 1, int32(s.Storm.Queue))
+	if s.Storm > 0 {
 		return storm(ctx, job, cluster)
 	}
 	if s.Herd > 0 {
@@ -109,7 +108,7 @@ func limit(s Scenario, cluster *virtual.Cluster) {
 func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 	rejected := map[string]Class{}
 	for _, class := range classes {
-		if class.Rejected {
+		if class.Rejected > 0 {
 			rejected[class.Name] = class
 		}
 	}
@@ -123,7 +122,7 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 			class, ok := rejected[name]
 			now := time.Since(began)
 			ok = ok && now >= class.From && (class.Until == 0 || now < class.Until)
-			if ok && (class.Chance == 0 || random.Float64() < class.Chance) {
+			if ok && (class.Rejected == 1 || random.Float64() < class.Rejected) {
 				return virtual.Reject(virtual.RequestRate)
 			}
 		}

@@ -88,7 +88,7 @@ func (r *run) result() Result {
 	}
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
-		"errors": all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99), "fairness": fairness(clients),
+		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99), "fairness": fairness(clients),
 		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
 	}
 	if s.Neighbours != "" {
@@ -146,9 +146,6 @@ func Mean(results []Result) Result {
 	}
 	for figure := range mean {
 		mean[figure] /= float64(len(results))
-	}
-	if _, load := mean["goodput"]; load {
-		mean["success"] = 100 - mean["errors"]
 	}
 	if others, ok := mean["others"]; ok {
 		mean["own share"] = mean["own"] / others

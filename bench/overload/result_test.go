@@ -48,7 +48,7 @@ func TestResult(t *testing.T) {
 		},
 	}
 	for figure, want := range map[string]float64{
-		"goodput": 75, "commands": 1.5, "errors": 25, "p50": 0.5, "p99": 1,
+		"goodput": 75, "commands": 1.5, "errors": 25, "success": 75, "p50": 0.5, "p99": 1,
 		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
 		"fairness":   25. / 26, // two thirds and all
 		"recovery":   0,        // all of the first interval succeed
@@ -57,11 +57,11 @@ func TestResult(t *testing.T) {
 	} {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}
-	assert.Len(t, r.result(), 15)
+	assert.Len(t, r.result(), 16)
 }
 
 func TestMean(t *testing.T) {
 	assert.Equal(t, Result{"cleared": 2}, Mean([]Result{{"cleared": 1}, {"cleared": 3}}))
-	assert.Equal(t, Result{"goodput": 2, "errors": 30, "success": 70, "own": 3, "others": 2, "own share": 1.5},
-		Mean([]Result{{"goodput": 1, "errors": 10, "own": 2, "others": 3}, {"goodput": 3, "errors": 50, "own": 4, "others": 1}}))
+	assert.Equal(t, Result{"goodput": 2, "own": 3, "others": 2, "own share": 1.5},
+		Mean([]Result{{"goodput": 1, "own": 2, "others": 3}, {"goodput": 3, "own": 4, "others": 1}}))
 }

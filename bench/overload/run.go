@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -87,10 +86,7 @@ func (r *run) connect(ctx context.Context) error {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
 	}
-	if slices.ContainsFunc(r.classes, func(c Class) bool { return c.Command == "getMore" }) {
-		return r.openCursors(ctx)
-	}
-	return nil
+	return r.openCursors(ctx)
 }
 
 func (r *run) disconnect() {
@@ -108,13 +104,13 @@ func (r *run) sent() int {
 func (r *run) load(ctx context.Context) {
 	began := time.Now()
 	from, until := r.job.Scenario.Warmup, r.job.Scenario.Warmup+r.job.Scenario.Duration
-	time.AfterFunc(from, func() { r.commands -= r.sent() })
-	counted := make(chan struct{})
-	time.AfterFunc(until, func() {
-		r.commands += r.sent()
-		close(counted)
-	})
 	var running sync.WaitGroup
+	running.Go(func() {
+		time.Sleep(from)
+		before := r.sent()
+		time.Sleep(until - from)
+		r.commands = r.sent() - before
+	})
 	for i := range r.operations {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
@@ -124,7 +120,6 @@ func (r *run) load(ctx context.Context) {
 		})
 	}
 	running.Wait()
-	<-counted
 }
 
 // do does one operation. Its document tells the server the class.
@@ -135,6 +130,9 @@ func (r *run) do(ctx context.Context, op *operation) error {
 		name += strconv.Itoa(int(op.due) % class.Collections)
 	}
 	collection := r.clients[op.client].Database(database).Collection(name)
+	filter := bson.D{{Key: "class", Value: class.Name}}
+	var cursor *mongo.Cursor
+	var err error
 	switch class.Command {
 	case "getMore":
 		if op.cursor.Next(ctx) {
@@ -144,17 +142,13 @@ func (r *run) do(ctx context.Context, op *operation) error {
 	case "transaction":
 		return inTransaction(ctx, collection, class.Name)
 	case "insert":
-		_, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class.Name}})
+		_, err = collection.InsertOne(ctx, filter)
 		return err
 	case "aggregate":
-		cursor, err := collection.Aggregate(ctx,
-			mongo.Pipeline{{{Key: "$match", Value: bson.D{{Key: "class", Value: class.Name}}}}})
-		if err != nil {
-			return err
-		}
-		return cursor.Close(ctx)
+		cursor, err = collection.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: filter}}})
+	default:
+		cursor, err = collection.Find(ctx, filter)
 	}
-	cursor, err := collection.Find(ctx, bson.D{{Key: "class", Value: class.Name}})
 	if err != nil {
 		return err
 	}

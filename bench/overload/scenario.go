@@ -38,8 +38,9 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Storm takes the place of the load.
-	Storm *Storm
+	// Storm is a number of clients that start at once, in the place of the load. Each tries a read again and again until one succeeds, a
+	// tenth of a second after an error, and stays connected until all have ended.
+	Storm int
 	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
 	Herd int
 	// Seeds is the number of runs with different arrivals, of which results are means.
@@ -57,23 +58,12 @@ type Class struct {
 	Collection string // "documents" if it is empty
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
 	Criticality int8
-	// Rejected is whether the server rejects each of its commands, at no cost.
-	Rejected bool
-	// Chance is the probability with which the server rejects each of its commands, if they are Rejected; 0 stands for always.
-	Chance float64
+	// Rejected is the probability with which the server rejects each of its commands, at no cost.
+	Rejected float64
 	// From is when that begins, Until when it ends, if it does.
 	From, Until time.Duration
 	// Collections is the number of collections that it goes to, at random, if there are several.
 	Collections int
-}
-
-// Storm is a start of many clients at once. Each tries a read again and again until one succeeds, a tenth of a second after an
-// error, and stays connected until all have ended.
-type Storm struct {
-	Clients int
-	// PerSecond is the number of connections per second that the server accepts, Queue the number that may wait.
-	PerSecond int `yaml:"perSecond"`
-	Queue     int
 }
 
 // client draws the client of an operation.

@@ -18,6 +18,8 @@ const (
 	pause = 100 * time.Millisecond
 	// stormLimit is the time after which clients give up.
 	stormLimit = time.Minute
+	// perSecond is the number of connections per second that the server accepts, queue the number that may wait.
+	perSecond, queue = 100, 50
 )
 
 // storm starts all clients at once. Its result has the clients of which no operation succeeded, the times until half of the clients and
@@ -25,8 +27,9 @@ const (
 func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()
+	cluster.LimitConnections(perSecond, 1, queue)
 	var cleared, heartbeats, errors atomic.Int64
-	began, took := time.Now(), make([]time.Duration, job.Scenario.Storm.Clients)
+	began, took := time.Now(), make([]time.Duration, job.Scenario.Storm)
 	clients := make([]*mongo.Client, len(took))
 	var running sync.WaitGroup
 	for i := range took {

@@ -44,29 +44,29 @@ func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload
 
 // measure runs the scenarios with all their arms on all processors, each as often as it has seeds.
 func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured, error) {
-	total, done := 0, atomic.Int32{}
-	runs := map[key][]overload.Result{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
+	runs := map[key][]overload.Result{}
+	var jobs []func() error
+	var done atomic.Int32
 	for _, e := range p.Scenarios {
 		for _, name := range e.Arms {
-			runs[key{e.Name, name}] = make([]overload.Result, e.runs(p.Arms[name]))
-			total += e.runs(p.Arms[name])
-		}
-	}
-	for _, e := range p.Scenarios {
-		for _, name := range e.Arms {
-			a, results := p.Arms[name], runs[key{e.Name, name}]
+			a := p.Arms[name]
+			results := make([]overload.Result, e.runs(a))
+			runs[key{e.Name, name}] = results
 			for i := range results {
-				group.Go(func() (err error) {
+				jobs = append(jobs, func() (err error) {
 					results[i], err = c.job(ctx, a, overload.Job{
 						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(i) + 1,
 					})
-					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done.Add(1), total, e.Name, a.Name)
+					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done.Add(1), len(jobs), e.Name, a.Name)
 					return err
 				})
 			}
 		}
+	}
+	for _, job := range jobs {
+		group.Go(job)
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type row struct {
 	Arms         []string // instead of the table's
 }
 
-// text returns the table in Markdown.
+// text returns the table in Markdown, with a dash where there is no figure.
 func (t table) text(p plan, all measured) string {
 	head := slices.Clone(t.Head)
 	if len(head) == 1 {
@@ -45,7 +45,11 @@ func (t table) text(p plan, all measured) string {
 		for _, a := range arms {
 			var cells []string
 			for _, scenario := range l.In {
-				cells = append(cells, all.cell(scenario, a, l.Of, cmp.Or(l.Format, "%.1f")))
+				cell := "-"
+				if v, ok := all[key{scenario, a}][l.Of]; ok {
+					cell = fmt.Sprintf(cmp.Or(l.Format, "%.1f"), v)
+				}
+				cells = append(cells, cell)
 			}
 			texts = append(texts, strings.Join(cells, "; "))
 		}
@@ -55,15 +59,6 @@ func (t table) text(p plan, all measured) string {
 		rows = turned(rows)
 	}
 	return markdown(rows)
-}
-
-// cell is a figure of a scenario with an arm; a dash if there is none.
-func (m measured) cell(scenario, arm, figure, format string) string {
-	v, ok := m[key{scenario, arm}][figure]
-	if !ok {
-		return "-"
-	}
-	return fmt.Sprintf(format, v)
 }
 
 func turned(rows [][]string) [][]string {
