@@ -45,7 +45,7 @@ func (s *fakeSet) Limit(requests, connections overload.Limit) {
 // disturb carries out incidents until the context ends.
 func (s *fakeSet) disturb(ctx context.Context, incidents ...incident) error {
 	s.start = time.Now()
-	return (&disturber{labs: []lab{s, s}, progress: io.Discard}).run(ctx, incidents, s.start)
+	return disturb(ctx, []lab{s, s}, incidents, s.start, io.Discard)
 }
 
 func TestDisturber(t *testing.T) {

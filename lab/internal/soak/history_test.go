@@ -112,7 +112,7 @@ func TestEvents(t *testing.T) {
 		"out of order":                  {[]int64{2, 1}, []int64{1, 2}, map[string]int{order: 1}},
 		"one without":                   {[]int64{1}, []int64{1, 2}, map[string]int{without: 1}},
 	} {
-		w := &workers{report: newReport(), watcher: watcher{seen: test.seen}}
+		w := &workers{report: newReport(), seen: test.seen}
 		w.inserts.succeed(w.inserts.begin(2))
 		w.inserts.begin(1)
 		w.checkEvents(map[int][]int64{0: test.inserted})

@@ -34,9 +34,6 @@ const (
 // ArmCommand is the lab's command that runs one application. It reads its assignment and writes its Report, as JSON.
 const ArmCommand = "soak-arm"
 
-// errViolations means that the report has violations.
-var errViolations = errors.New("there were violations; the report lists them, and the seed repeats the plan")
-
 // Soak is a soak's command line.
 type Soak struct {
 	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
@@ -73,7 +70,7 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 		}
 	}
 	if slices.ContainsFunc(arms, (*arm).failed) {
-		return errViolations
+		return errors.New("there were violations; the report lists them, and the seed repeats the plan")
 	}
 	return nil
 }
@@ -120,7 +117,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		stop()
 		err = errors.Join(err, served.Wait())
 	}()
-	d := &disturber{progress: progress}
+	var labs []lab
 	duration := s.Duration / time.Duration(s.Seeds)
 	start := time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
@@ -130,14 +127,14 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 			return err
 		}
 		served.Go(func() error { return lab.Run(serving) })
-		d.labs = append(d.labs, lab)
+		labs = append(labs, lab)
 		work := assignment{
 			Duration: duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
 			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 		}
 		group.Go(func() error { return arm.run(ctx, seed, work) })
 	}
-	group.Go(func() error { return d.run(ctx, plan(seed, duration, faults), start) })
+	group.Go(func() error { return disturb(ctx, labs, plan(seed, duration, faults), start, progress) })
 	return errors.Join(group.Wait(), set.Err())
 }
 

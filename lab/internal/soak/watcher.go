@@ -6,21 +6,13 @@ import (
 	"slices"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/clock"
 )
 
-// watcher follows the inserts by a change stream, and keeps their numbers.
-type watcher struct {
-	stream *mongo.ChangeStream
-	resume bson.Raw
-	seen   []int64
-}
-
-// watch reads what the stream has. Like an application, it opens another where one that returned an error ended.
+// watch follows the inserts by a change stream, and keeps their numbers: it reads what the stream has. Like an application, it opens another where one that returned an error ended.
 func (w *workers) watch(ctx context.Context) error {
 	if w.stream == nil {
 		opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
@@ -41,14 +33,12 @@ func (w *workers) watch(ctx context.Context) error {
 			return err
 		}
 		w.seen = append(w.seen, event.Document.N)
-		w.resume = w.stream.ResumeToken()
 	}
+	w.resume = w.stream.ResumeToken()
 	err := w.stream.Err()
 	if err != nil {
 		_ = w.stream.Close(context.WithoutCancel(ctx)) // it has failed
 		w.stream = nil
-	} else {
-		w.resume = w.stream.ResumeToken()
 	}
 	return err
 }

@@ -27,13 +27,16 @@ type workers struct {
 	lists, pairs, inserts history
 	session               *mongo.Session
 	steps                 int
-	watcher
+
+	// stream is the change stream of the inserts, resume its token, and seen are the numbers that it delivered.
+	stream *mongo.ChangeStream
+	resume bson.Raw
+	seen   []int64
 }
 
 // list is the document with a list, which is replaced by another after some time.
 type list struct {
-	ID int     `bson:"_id"`
-	N  []int64 `bson:"n"`
+	N []int64 `bson:"n"`
 }
 
 // document is what is inserted.
