@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	s := server.Start(func(n int64) bson.D {
+	s := server.Start(func(n int64) bson.M {
 		if n <= 2 {
 			return server.Overloaded()
 		}

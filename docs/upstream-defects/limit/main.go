@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	s := server.Start(func(n int64) bson.D {
+	s := server.Start(func(n int64) bson.M {
 		if n == 1 {
 			return server.Overloaded()
 		}

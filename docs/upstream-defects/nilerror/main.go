@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	s := server.Start(func(int64) bson.D {
+	s := server.Start(func(int64) bson.M {
 		return server.Error(462, "SystemOverloadedError", "RetryableError", "NoWritesPerformed")
 	})
 	client := s.Connect(options.Client().SetRetryWrites(false))

@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	s := server.Start(func(int64) bson.D { return server.Error(13) }) // Unauthorized
+	s := server.Start(func(int64) bson.M { return server.Error(13) }) // Unauthorized
 	ctx, coll := context.Background(), s.Connect(options.Client()).Database("db").Collection("coll")
 	tell := func(method string, err error) {
 		var command mongo.CommandError

@@ -25,11 +25,11 @@ type Server struct {
 	Commands atomic.Int64
 
 	listener net.Listener
-	answer   func(n int64) bson.D
+	answer   func(n int64) bson.M
 }
 
 // Start starts a server. The function returns the reply to the n-th command, from 1.
-func Start(answer func(n int64) bson.D) *Server {
+func Start(answer func(n int64) bson.M) *Server {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	s := &Server{listener: listener, answer: answer}
@@ -97,31 +97,25 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 	}
 }
 
-func (s *Server) hello() bson.D {
+func (s *Server) hello() bson.M {
 	addr := s.listener.Addr().String()
-	return bson.D{
-		{Key: "ok", Value: 1}, {Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: "rs"},
-		{Key: "hosts", Value: bson.A{addr}}, {Key: "me", Value: addr}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
-		{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: 25}, {Key: "maxBsonObjectSize", Value: 16 << 20},
-		{Key: "maxMessageSizeBytes", Value: 48000000}, {Key: "maxWriteBatchSize", Value: 100000},
-		{Key: "topologyVersion", Value: bson.D{{Key: "processId", Value: bson.ObjectID{1}}, {Key: "counter", Value: int64(1)}}},
+	return bson.M{
+		"ok": 1, "isWritablePrimary": true, "setName": "rs", "hosts": bson.A{addr}, "me": addr,
+		"minWireVersion": 0, "maxWireVersion": 25, "logicalSessionTimeoutMinutes": 30,
+		"maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,
+		"topologyVersion": bson.M{"processId": bson.ObjectID{1}, "counter": int64(1)},
 	}
 }
 
 // Error returns a reply that is an error.
-func Error(code int, labels ...string) bson.D {
-	return bson.D{
-		{Key: "ok", Value: 0}, {Key: "code", Value: code}, {Key: "codeName", Value: "Error"}, {Key: "errmsg", Value: "rejected"},
-		{Key: "errorLabels", Value: labels},
-	}
+func Error(code int, labels ...string) bson.M {
+	return bson.M{"ok": 0, "code": code, "codeName": "Error", "errmsg": "rejected", "errorLabels": labels}
 }
 
 // Overloaded returns the reply by which an overloaded server rejects a command.
-func Overloaded() bson.D { return Error(462, "SystemOverloadedError", "RetryableError") }
+func Overloaded() bson.M { return Error(462, "SystemOverloadedError", "RetryableError") }
 
 // OK is the reply to a command that succeeds, and to a find that finds nothing.
-func OK(int64) bson.D {
-	return bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
-		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-	}}}
+func OK(int64) bson.M {
+	return bson.M{"ok": 1, "cursor": bson.M{"id": int64(0), "ns": "db.coll", "firstBatch": bson.A{}}}
 }

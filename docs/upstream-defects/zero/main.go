@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	s := server.Start(func(int64) bson.D {
+	s := server.Start(func(int64) bson.M {
 		return server.Error(134, "SystemOverloadedError", "RetryableError")
 	})
 	client := s.Connect(options.Client().SetMaxAdaptiveRetries(0))
