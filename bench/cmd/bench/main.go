@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -20,10 +21,10 @@ const description = `Compares the fork with upstream's driver, on each base, and
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 type cli struct {
-	Root  string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
-	Older string `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
-	Newer string `required:"" placeholder:"VERSION" help:"The newest base."`
-	Only  string `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone."`
+	Root  string         `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
+	Older string         `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
+	Newer string         `required:"" placeholder:"VERSION" help:"The newest base."`
+	Only  *regexp.Regexp `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone."`
 }
 
 func main() { command.Main(run) }
@@ -43,13 +44,11 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	only, err := regexp.Compile(c.Only)
-	if err != nil {
-		return err
-	}
 	for i := range p.Scenarios {
 		e := &p.Scenarios[i]
-		e.Arms = slices.DeleteFunc(e.Arms, func(a string) bool { return !only.MatchString(e.Name + ": " + p.Arms[a].Name) })
+		e.Arms = slices.DeleteFunc(e.Arms, func(a string) bool {
+			return c.Only != nil && !c.Only.MatchString(e.Name+": "+p.Arms[a].Name)
+		})
 	}
 	all, err := c.measure(ctx, p, stderr)
 	switch {
@@ -57,7 +56,7 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	case len(all) == 0:
 		return fmt.Errorf("nothing in plan.yaml matches %q", c.Only)
-	case c.Only == "":
+	case c.Only == nil:
 		return p.write(c.Root, all)
 	}
 	for _, e := range p.Scenarios {
@@ -70,22 +69,25 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // write writes all tables, and the picture, into their pages.
 func (p plan) write(root string, all measured) error {
-	write := func(page, marker, text string) error {
-		page = filepath.Join(root, filepath.FromSlash(page))
-		content, err := os.ReadFile(page)
-		if err != nil {
-			return err
-		}
-		replaced, err := between(string(content), marker, text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", page, err)
-		}
-		return os.WriteFile(page, []byte(replaced), 0o644) //nolint:gosec // a page that everybody may read
-	}
 	for _, t := range p.Tables {
-		if err := write(t.Page, t.Marker, t.text(p, all)); err != nil {
+		if err := replace(filepath.Join(root, t.Page), t.Marker, t.text(p, all)); err != nil {
 			return err
 		}
 	}
-	return write("docs/performance/goodput.svg", "lines", p.plot(all))
+	return replace(filepath.Join(root, "docs/performance/goodput.svg"), "lines", p.plot(all))
+}
+
+// replace replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".
+func replace(page, marker, text string) error {
+	content, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	start, end := "<!-- measured: "+marker+" -->\n", "<!-- end -->\n"
+	before, rest, found := strings.Cut(string(content), start)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s: there is no %q with %q after it", page, strings.TrimSpace(start), strings.TrimSpace(end))
+	}
+	return os.WriteFile(page, []byte(before+start+text+end+after), 0o644) //nolint:gosec // a page that everybody may read
 }

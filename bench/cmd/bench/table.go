@@ -82,16 +82,3 @@ func markdown(rows [][]string) string {
 	}
 	return text.String()
 }
-
-const end = "<!-- end -->\n"
-
-// between replaces what stands in a page between "<!-- measured: name -->" and "<!-- end -->".
-func between(page, name, text string) (string, error) {
-	start := "<!-- measured: " + name + " -->\n"
-	before, rest, found := strings.Cut(page, start)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return "", fmt.Errorf("there is no %q with %q after it", strings.TrimSpace(start), strings.TrimSpace(end))
-	}
-	return before + start + text + end + after, nil
-}

@@ -145,11 +145,8 @@ func (work assignment) verify(ctx context.Context, w *workers) (err error) {
 
 // numbers returns those in a collection, by list, in their order.
 func numbers(ctx context.Context, in *mongo.Collection) (map[int][]int64, error) {
-	cursor, err := in.Aggregate(ctx, mongo.Pipeline{
-		{{Key: "$unwind", Value: "$n"}},
-		{{Key: "$project", Value: bson.D{{Key: "n", Value: 1}, {Key: "list", Value: bson.D{
-			{Key: "$ifNull", Value: bson.A{"$list", "$_id"}},
-		}}}}},
+	cursor, err := in.Aggregate(ctx, []bson.M{
+		{"$unwind": "$n"}, {"$project": bson.M{"n": 1, "list": bson.M{"$ifNull": bson.A{"$list", "$_id"}}}},
 	})
 	if err != nil {
 		return nil, err
