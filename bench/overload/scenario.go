@@ -81,33 +81,25 @@ func (s Scenario) client(random *rand.Rand) int {
 type Load struct {
 	// Base is the load between bursts.
 	Base float64
-	// Peak is the load for the time Burst at the start of each Period; the first Period starts at Start. Without a Period the
-	// load is always Base.
+	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
 	Peak                 float64
 	Start, Burst, Period time.Duration
 }
 
-// at returns the load at a time.
-func (l Load) at(now time.Duration) float64 {
-	if l.Period > 0 && now >= l.Start && (now-l.Start)%l.Period < l.Burst {
-		return l.Peak
-	}
-	return l.Base
-}
-
 // arrivals returns the times at which operations are due: a Poisson process, of a varying load one of its peak, thinned out.
 func (l Load) arrivals(random *rand.Rand, capacity float64, end time.Duration) []time.Duration {
-	highest := l.Base
-	if l.Period > 0 {
-		highest = max(l.Base, l.Peak)
-	}
+	highest := max(l.Base, l.Peak)
 	var all []time.Duration
 	for now := time.Duration(0); ; {
 		now += time.Duration(random.ExpFloat64() / (highest * capacity) * float64(time.Second))
 		if now >= end {
 			return all
 		}
-		if load := l.at(now); load == highest || random.Float64()*highest < load {
+		load := l.Base
+		if l.Period > 0 && now >= l.Start && (now-l.Start)%l.Period < l.Burst {
+			load = l.Peak
+		}
+		if load == highest || random.Float64()*highest < load {
 			all = append(all, now)
 		}
 	}

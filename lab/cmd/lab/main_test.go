@@ -67,7 +67,7 @@ func TestWrongUsage(t *testing.T) {
 		"--mongod starts a replica":    {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
 		"missing flags: --fork":        {"soak", "--mongod", "main.go"},
 		"have to be more than 0":       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
-		`there is no such fault`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
+		`there is no such fault`:       {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

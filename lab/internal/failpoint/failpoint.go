@@ -24,7 +24,7 @@ type Handler struct {
 	mu    sync.Mutex
 	skip  int64 // how often it is not taken before that
 	times int64 // how often it still is taken
-	data  data
+	data  *data // which does not change
 }
 
 // data is what the fail point does.
@@ -48,10 +48,7 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {
 			return next(ctx, req)
 		}
-		if failure := h.configure(req.Document()); failure != nil {
-			return failure.Reply(), nil
-		}
-		return servererror.OK(), nil
+		return h.configure(req.Document()), nil
 	}
 	failing := h.take(req)
 	if failing == nil {
@@ -62,41 +59,47 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 			return nil, err
 		}
 	}
+	labels := func(code, writeConcernCode int32) []string {
+		if failing.ErrorLabels != nil {
+			return *failing.ErrorLabels
+		}
+		return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
+	}
 	switch {
 	case failing.CloseConnection:
 		return nil, proxy.ErrClose
 	case failing.ErrorCode != nil:
 		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
-		failure.Labels = h.labels(req, failing, *failing.ErrorCode, 0)
+		failure.Labels = labels(*failing.ErrorCode, 0)
 		return failure.Reply(), nil
 	}
 	reply, err := next(ctx, req)
 	if reply != nil && failing.WriteConcernError != nil {
 		code, _ := bsondoc.Int64(reply.Lookup("code"))
 		writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
-		labels := h.labels(req, failing, int32(code), int32(writeConcernCode))
-		reply = servererror.WithConcern(reply, failing.WriteConcernError, labels)
+		reply = servererror.WithConcern(reply, failing.WriteConcernError, labels(int32(code), int32(writeConcernCode)))
 	}
 	return reply, err
 }
 
-// configure sets the mode and the data. What is refused changes nothing.
-func (h *Handler) configure(command bson.Raw) *servererror.Error {
+// configure sets the mode and the data, and returns the reply. What is refused changes nothing.
+func (h *Handler) configure(command bson.Raw) bson.Raw {
 	var given struct {
 		Mode bson.RawValue `bson:"mode"`
 		Data data          `bson:"data"`
 	}
 	if err := bson.Unmarshal(command, &given); err != nil {
-		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err)
+		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err).Reply()
 	}
 	skip, times, ok := parseMode(given.Mode)
 	if !ok {
-		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`, given.Mode)
+		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`,
+			given.Mode).Reply()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.skip, h.times, h.data = skip, times, given.Data
-	return nil
+	h.skip, h.times, h.data = skip, times, &given.Data
+	return servererror.OK()
 }
 
 // parseMode reads "off", "alwaysOn", {times: n} or {skip: n}. Some clients send a skip of 0 beside times; like the server, this uses
@@ -120,23 +123,14 @@ func parseMode(value bson.RawValue) (skip, times int64, ok bool) {
 func (h *Handler) take(req *proxy.Request) *data {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	others := h.data.AppName != nil && *h.data.AppName != req.Client.AppName
-	if h.times == 0 || others || !slices.Contains(h.data.FailCommands, req.Command) {
+	switch {
+	case h.times == 0, h.data.AppName != nil && *h.data.AppName != req.Client.AppName,
+		!slices.Contains(h.data.FailCommands, req.Command):
 		return nil
-	}
-	if h.skip > 0 {
+	case h.skip > 0:
 		h.skip--
 		return nil
 	}
 	h.times--
-	d := h.data
-	return &d
-}
-
-// labels returns the labels of the fail point's error.
-func (h *Handler) labels(req *proxy.Request, failing *data, code, writeConcernCode int32) []string {
-	if failing.ErrorLabels != nil {
-		return *failing.ErrorLabels
-	}
-	return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
+	return h.data
 }
