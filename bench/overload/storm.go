@@ -30,7 +30,6 @@ func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, erro
 	cluster.LimitConnections(perSecond, 1, queue)
 	var cleared, heartbeats, errors atomic.Int64
 	began, took := time.Now(), make([]time.Duration, job.Scenario.Storm)
-	clients := make([]*mongo.Client, len(took))
 	var running sync.WaitGroup
 	for i := range took {
 		client, err := mongo.Connect(cluster.Client(job.Options).
@@ -45,7 +44,7 @@ func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, erro
 		if err != nil {
 			return nil, err
 		}
-		clients[i] = client
+		defer func() { _ = client.Disconnect(context.Background()) }()
 		running.Go(func() {
 			for ctx.Err() == nil {
 				err := client.Database(database).Collection("documents").FindOne(ctx, bson.D{}).Err()
@@ -69,9 +68,6 @@ func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, erro
 	}
 	if len(connected.latencies) > 0 {
 		result["half connected"], result["last connected"] = connected.quantile(0.5), connected.quantile(1)
-	}
-	for _, client := range clients {
-		_ = client.Disconnect(context.Background())
 	}
 	return result, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ func main() {
 	runtime.GOMAXPROCS(threads)
 	s := server.Start(server.OK)
 	client := s.Connect(options.Client().SetMaxConnecting(callers).SetMaxAdaptiveRetries(0))
-	s.RefuseHello.Store(true)
+	s.Refuse.Store(math.MaxInt64)
 	var network, canceled atomic.Int64
 	var wg sync.WaitGroup
 	for range callers {

@@ -17,10 +17,8 @@ import (
 
 // Server answers commands.
 type Server struct {
-	// Refuse is how many connections are closed as soon as they are accepted.
+	// Refuse is how many new connections are closed after their first hello was read.
 	Refuse atomic.Int64
-	// RefuseHello is whether new connections are closed after their first hello was read.
-	RefuseHello atomic.Bool
 	// Commands counts the commands besides hello.
 	Commands atomic.Int64
 
@@ -37,11 +35,7 @@ func Start(answer func(n int64) bson.M) *Server {
 		for {
 			nc, err := listener.Accept()
 			must(err)
-			if s.Refuse.Add(-1) >= 0 {
-				_ = nc.Close()
-				continue
-			}
-			go s.serve(nc, s.RefuseHello.Load())
+			go s.serve(nc, s.Refuse.Add(-1) >= 0)
 		}
 	}()
 	return s
