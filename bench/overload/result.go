@@ -88,8 +88,8 @@ func (r *run) result() Result {
 	}
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
-		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99), "fairness": fairness(clients),
-		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
+		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
+		"fairness": fairness(clients), "own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
 	}
 	if s.Neighbours != "" {
 		result["others"] = 100 - others.errors()

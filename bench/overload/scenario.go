@@ -38,8 +38,8 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Storm is a number of clients that start at once, in the place of the load. Each tries a read again and again until one succeeds, a
-	// tenth of a second after an error, and stays connected until all have ended.
+	// Storm is a number of clients that start at once, in the place of the load. Each tries a read again and again until one succeeds,
+	// a tenth of a second after an error, and stays connected until all have ended.
 	Storm int
 	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
 	Herd int

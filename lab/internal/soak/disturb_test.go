@@ -56,7 +56,9 @@ func TestDisturber(t *testing.T) {
 		want     []string
 	}{
 		"a kill":         {incident{Fault: named("kill"), Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
-		"of the primary": {incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"}},
+		"of the primary": {
+			incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"},
+		},
 		"of no primary": {incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, -1,
 			[]string{"1s kill 1", "2s restart 1"}},
 		"a step-down": {incident{Fault: named("step-down"), Primary: true}, 2, []string{"1s stepDown 2"}},
@@ -90,7 +92,8 @@ func TestWhatWasBegunIsEnded(t *testing.T) {
 		set := &fakeSet{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		assert.NoError(t, set.disturb(ctx, incident{Fault: named("pause"), For: time.Hour}, incident{At: 2 * time.Hour, Fault: named("kill")}))
+		next := incident{At: 2 * time.Hour, Fault: named("kill")}
+		assert.NoError(t, set.disturb(ctx, incident{Fault: named("pause"), For: time.Hour}, next))
 		assert.Equal(t, []string{"0s pause 0", "1s resume 0"}, set.log)
 	})
 }

@@ -21,7 +21,8 @@ func TestPlan(t *testing.T) {
 			}
 			assert.LessOrEqual(t, e.At+e.For, duration-duration/10, "seed %d: %v", seed, e)
 			assert.True(t, e.Member >= 0 && e.Member < members, "seed %d: %v", seed, e)
-			assert.Equal(t, e.Fault == named("overload") || e.Fault == named("connection limit"), e.Rate > 0, "seed %d: %v", seed, e)
+			limit := e.Fault == named("overload") || e.Fault == named("connection limit")
+			assert.Equal(t, limit, e.Rate > 0, "seed %d: %v", seed, e)
 			assert.Equal(t, e.Fault != named("step-down"), e.For > 0, "seed %d: %v", seed, e)
 			if i+1 == len(faults) {
 				assert.Len(t, happened, len(faults), "seed %d: each happens once before any does again", seed)

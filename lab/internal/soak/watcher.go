@@ -12,7 +12,8 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// watch follows the inserts by a change stream, and keeps their numbers: it reads what the stream has. Like an application, it opens another where one that returned an error ended.
+// watch follows the inserts by a change stream, and keeps their numbers: it reads what the stream has. Like an
+// application, it opens another where one that returned an error ended.
 func (w *workers) watch(ctx context.Context) error {
 	if w.stream == nil {
 		opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
