@@ -158,6 +158,8 @@ func addsOwn(more string) clue {
 			own = `RetryableWriteError|` + transient
 		case ofKind(writes)(i):
 			own = `RetryableWriteError`
+		case ofKind("watch")(i): // which inserts a document, too
+			own = `network|RetryableWriteError`
 		}
 		return adds(more + own)(i)
 	}

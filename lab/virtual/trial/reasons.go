@@ -142,7 +142,7 @@ var ofCalls = []Difference{
 		up(now, `^\(connection closed: .*`+handshake), fork(now, `^\(connection closed: .*`+handshake+`.*`+labels))},
 	// The newest labels it whatever its own labels are.
 	{Row: "labels for a refused hello", Apart: true, Ends: "none|both", When: allOf(sameText, ifFork(detail, `^command 473 `),
-		up(now, unmade+`: \(InterruptedDueToOverload\).* network, `+labels+`$`))},
+		up(now, unmade+`(: handshake failure)?: \(InterruptedDueToOverload\).* network, `+labels+`$`))},
 	// The newest labels it, too, and returns it, or the error before that of a retry.
 	{Row: "errors of establishing a connection", Apart: true, Ends: "up",
 		When: allOf(up(fails, `.`), up(now, unmade+`.* `+labels+`$`))},
@@ -156,6 +156,8 @@ var ofCalls = []Difference{
 		anyOf(up(now, unfit), up(fails, `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)),
 		ifFork(fails, poolCleared+`|`+noTime+`|connection\(`), anyOf(not(fork(returns, `.`)), notRetried),
 		not(allOf(ofKind(byApplication), fork(before, `^succeeded insert`), fork(on, `^started update`))))},
+	// It may wait for the same router again.
+	{Row: clearedPool, Apart: true, Ends: "none", Fork: `^started `, When: allOf(twoRouters, up(soFar, unfit), shifted)},
 	// It sends a client bulk write again that must not be.
 	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
 		When: allOf(has("retryWrites=false"), fork(now, unfit), fork(fails, `^topology\.poolClearedError `),
