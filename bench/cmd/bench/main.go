@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -21,10 +19,9 @@ const description = `Compares the fork with upstream's driver, on each base, and
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
 type cli struct {
-	Root  string         `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
-	Older string         `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
-	Newer string         `required:"" placeholder:"VERSION" help:"The newest base."`
-	Only  *regexp.Regexp `placeholder:"REGEXP" help:"Measure only what matches of \"scenario: driver\", print the results and leave the pages alone."`
+	Root  string `short:"C" default:".." type:"existingdir" help:"Root of the repository."`
+	Older string `required:"" placeholder:"VERSION" help:"The oldest base; drivers of both bases are in build/ and build/pristine/."`
+	Newer string `required:"" placeholder:"VERSION" help:"The newest base."`
 }
 
 func main() { command.Main(run) }
@@ -34,37 +31,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{
 		Name: "bench", Description: description, CLI: &c,
-		Do: func(*kong.Context) error { return c.run(ctx, stdout, stderr) },
+		Do: func(*kong.Context) error { return c.run(ctx, stderr) },
 	}.Run(args, stdout, stderr)
 }
 
 // run measures all drivers under overload, in virtual time.
-func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (c *cli) run(ctx context.Context, progress io.Writer) error {
 	p, err := newPlan(c.Older, c.Newer)
 	if err != nil {
 		return err
 	}
-	for i := range p.Scenarios {
-		e := &p.Scenarios[i]
-		e.Arms = slices.DeleteFunc(e.Arms, func(a string) bool {
-			return c.Only != nil && !c.Only.MatchString(e.Name+": "+p.Arms[a].Name)
-		})
-	}
-	all, err := c.measure(ctx, p, stderr)
-	switch {
-	case err != nil:
+	all, err := c.measure(ctx, p, progress)
+	if err != nil {
 		return err
-	case len(all) == 0:
-		return fmt.Errorf("nothing in plan.yaml matches %q", c.Only)
-	case c.Only == nil:
-		return p.write(c.Root, all)
 	}
-	for _, e := range p.Scenarios {
-		for _, a := range e.Arms {
-			fmt.Fprintf(stdout, "%s: %s: %v\n", e.Name, p.Arms[a].Name, all[key{e.Name, a}])
-		}
-	}
-	return nil
+	return p.write(c.Root, all)
 }
 
 // write writes all tables, and the picture, into their pages.
