@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,9 +22,9 @@ import (
 )
 
 type serveCmd struct {
-	Topology string   `help:"What clients see of the server behind: standalone, the default, sharded:N or loadbalanced:N; of a mongod, replicaset:N, by default of three members."`
+	Topology string   `default:"replicaset:3" help:"What clients see: a replicaset:N of real members, or standalone, sharded:N or loadbalanced:N of one server."`
 	Backend  string   `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host."`
-	Mongod   string   `type:"existingfile" placeholder:"FILE" help:"Start real members with this mongod instead."`
+	Mongod   string   `type:"existingfile" placeholder:"FILE" help:"The mongod of real members."`
 	Dir      string   `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with the lab's connection string in MONGODB_URI (after --). Without one, print it and serve until interrupted."`
 }
@@ -62,24 +61,16 @@ func (c *serveCmd) run(ctx context.Context, stdout, stderr io.Writer) (err error
 
 // behind finds the server or starts the members behind the lab.
 func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error) {
-	usual := "standalone"
-	if c.Mongod != "" {
-		usual = "replicaset:3"
-	}
-	if config.Topology, err = topology.ParseSpec(cmp.Or(c.Topology, usual)); err != nil {
+	if config.Topology, err = topology.ParseSpec(c.Topology); err != nil {
 		return err
 	}
 	switch set := config.Topology.Kind == topology.ReplicaSet; {
 	case set && c.Mongod != "":
 		config.Members, err = fronts.StartMembers(ctx, c.Mongod, c.Dir, config.Topology.Members)
-	case set:
-		return errors.New("missing flags: --mongod=FILE, which starts the members of a replica set")
-	case c.Mongod != "":
-		return errors.New("--mongod starts a replica set: give --topology replicaset:3, or --backend=URI")
-	case c.Backend == "":
-		return errors.New("missing flags: --backend=URI, or --mongod=FILE")
-	default:
+	case !set && c.Mongod == "":
 		config.Backend, err = backend(c.Backend)
+	default:
+		err = errors.New("give --mongod=FILE for a replica set, and --backend=URI alone for another --topology")
 	}
 	return err
 }
