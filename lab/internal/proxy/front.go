@@ -98,16 +98,22 @@ func (f *Front) Reset() {
 }
 
 func (f *Front) serve(ctx context.Context, id uint64, conn net.Conn) {
+	s := &session{front: f, client: &Client{ID: id, Conn: conn}}
+	last := f.config.Answer
+	if last == nil {
+		last = s.forward
+	}
+	s.handle = chain(f.config.Handlers, last)
 	var err error
 	if f.config.Accept != nil {
 		err = f.config.Accept(ctx)
 	}
 	if err == nil {
-		err = newSession(f, id, conn).serve(ctx)
+		err = s.serve(ctx)
 	} else {
 		end(conn, err)
 	}
-	for _, ordinary := range []error{nil, errClientGone, ErrClose, ErrReset, context.Canceled} {
+	for _, ordinary := range []error{nil, ErrClose, ErrReset, context.Canceled} {
 		if errors.Is(err, ordinary) {
 			return
 		}

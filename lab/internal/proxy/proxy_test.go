@@ -85,7 +85,7 @@ func TestMisbehaviourEndsTheConnection(t *testing.T) {
 		request string
 		log     string
 	}{
-		"malformed request": {answering(nil), garbage, "request: malformed message: opcode 9999"},
+		"malformed request": {answering(nil), garbage, `error="malformed message: opcode 9999`},
 		"malformed reply": {func(c conversation) {
 			_, _ = wire.Read(c)
 			_, _ = c.Write([]byte(garbage))

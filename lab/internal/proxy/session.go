@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"syscall"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,27 +15,14 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// errClientGone means that the client closed or lost its connection.
-var errClientGone = errors.New("the client is gone")
-
 // session is one connection of a client and the one to the backend that belongs to it. One goroutine handles the requests; another
 // reads from the client, so that a client's end is noticed while a request of it waits for something.
 type session struct {
 	front   *Front
 	client  *Client
-	handle  Next
+	handle  Next     // all handlers
 	backend net.Conn // nil until a request is forwarded
 	lastID  int32    // numbers what is sent, to either side
-}
-
-func newSession(f *Front, id uint64, conn net.Conn) *session {
-	s := &session{front: f, client: &Client{ID: id, Conn: conn}}
-	last := f.config.Answer
-	if last == nil {
-		last = s.forward
-	}
-	s.handle = chain(f.config.Handlers, last)
-	return s
 }
 
 // serve handles requests until either side is gone, or anything is wrong. It leaves nothing behind. The error is the first reason.
@@ -73,7 +58,7 @@ func (s *session) read(ctx context.Context, requests chan<- *wire.Message) error
 	for {
 		m, err := wire.Read(s.client.Conn)
 		if err != nil {
-			return clientError("request", err)
+			return clientError(err)
 		}
 		select {
 		case requests <- m:
@@ -83,14 +68,12 @@ func (s *session) read(ctx context.Context, requests chan<- *wire.Message) error
 	}
 }
 
-// clientError distinguishes a client that went away from errors that need attention.
-func clientError(what string, err error) error {
-	for _, gone := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
-		if errors.Is(err, gone) {
-			return fmt.Errorf("%w: %w", errClientGone, err)
-		}
+// clientError is ErrClose for a client that is gone, which needs no attention.
+func clientError(err error) error {
+	if errors.Is(err, wire.ErrMalformed) {
+		return err
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return ErrClose
 }
 
 // handleRequest answers a request. A hello to which there is to be a reply at each change is handled as a series of requests, each of
@@ -119,7 +102,7 @@ func (s *session) handleRequest(ctx, front context.Context, req *Request) error 
 		}
 		reply.RequestID, reply.ResponseTo = s.nextID(), reply.RequestID // each further one answers the previous one
 		if err := wire.Write(s.client.Conn, &reply); err != nil {
-			return clientError("reply", err)
+			return clientError(err)
 		}
 	}
 	return nil
