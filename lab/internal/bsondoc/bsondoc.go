@@ -31,15 +31,12 @@ func Int64(value bson.RawValue) (int64, bool) {
 	return value.AsInt64OK()
 }
 
-// IsTrue reports whether a value is true or a number other than 0, as servers accept either.
+// IsTrue reports whether a value is true or a number other than 0, without its fraction: servers accept either.
 func IsTrue(value bson.RawValue) bool {
 	if b, ok := value.BooleanOK(); ok {
 		return b
 	}
-	if f, ok := value.DoubleOK(); ok {
-		return f != 0
-	}
-	n, ok := value.AsInt64OK()
+	n, ok := Int64(value)
 	return ok && n != 0
 }
 

@@ -55,7 +55,7 @@ func TestDisturber(t *testing.T) {
 		primary  int
 		want     []string
 	}{
-		"a kill":         {incident{Fault: named("kill"), Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
+		"a kill": {incident{Fault: named("kill"), Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
 		"of the primary": {
 			incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"},
 		},

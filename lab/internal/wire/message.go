@@ -20,8 +20,7 @@ const (
 	// maxMessageSize is a server's maxMessageSizeBytes.
 	maxMessageSize = 48_000_000
 
-	headerSize   = 16
-	checksumSize = 4
+	headerSize = 16
 	// Drivers use opQuery only for the first hello, so wiremessage deprecates its constant.
 	opQuery wiremessage.OpCode = 2004
 )
@@ -29,11 +28,10 @@ const (
 // ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
 var ErrMalformed = errors.New("malformed message")
 
-// The flags that have a meaning. A checksum is neither verified nor written.
+// The flags that have a meaning. Drivers send no checksums.
 const (
-	ChecksumPresent = wiremessage.ChecksumPresent
-	MoreToCome      = wiremessage.MoreToCome
-	ExhaustAllowed  = wiremessage.ExhaustAllowed
+	MoreToCome     = wiremessage.MoreToCome
+	ExhaustAllowed = wiremessage.ExhaustAllowed
 )
 
 // Message is a command or a reply. Its documents alias the buffer from which it was decoded.
@@ -118,13 +116,6 @@ func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
 func (m *Message) decodeMsg(content []byte) (ok bool) {
 	if m.Flags, content, ok = wiremessage.ReadMsgFlags(content); !ok {
 		return false
-	}
-	if m.HasFlag(ChecksumPresent) {
-		if len(content) < checksumSize {
-			return false
-		}
-		m.Flags &^= ChecksumPresent
-		content = content[:len(content)-checksumSize]
 	}
 	for len(content) > 0 {
 		kind, rest, ok := wiremessage.ReadMsgSectionType(content)
