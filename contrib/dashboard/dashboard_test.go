@@ -66,13 +66,19 @@ func exportedMetrics(t *testing.T) map[string][]string {
 	return metrics
 }
 
+// fake is a client that has all that there is to observe.
+type fake struct{}
+
+func (fake) RetryTokens() (float64, bool) { return 0, true }
+
+func (fake) ThrottleProbabilities() map[string]float64 { return map[string]float64{"a:27017": 0} }
+
 // gather returns the metrics that are there from the start.
 func gather(t *testing.T) []*dto.MetricFamily {
 	t.Helper()
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	collector.CommandMonitor(nil)
-	collector.ObserveTokens(func() (float64, bool) { return 0, true })
-	collector.ObserveThrottling(func() map[string]float64 { return map[string]float64{"a:27017": 0} })
+	collector.Observe(fake{})
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(collector))
 	families, err := registry.Gather()

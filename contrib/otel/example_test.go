@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	retries, err := mongootel.New(mongootel.WithAttributes(attribute.String("client", "orders")))
+	retries, err := mongootel.New(nil, attribute.String("client", "orders"))
 	if err != nil {
 		panic(err)
 	}
@@ -19,10 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := retries.ObserveThrottling(client.ThrottleProbabilities); err != nil {
-		panic(err)
-	}
-	if _, err := retries.ObserveTokens(client.RetryTokens); err != nil {
+	if _, err := retries.Observe(client); err != nil {
 		panic(err)
 	}
 }

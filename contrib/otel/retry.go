@@ -18,7 +18,7 @@
 //	                                   server.address and server.port, only for clients with adaptiveThrottling
 //
 // A gauge has one value for each set of attributes: of clients that share theirs, only one is seen. Give each client a Retries with
-// attributes of its own, see WithAttributes.
+// attributes of its own.
 //
 // The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
 //
@@ -80,34 +80,13 @@ type Retries struct {
 	throttling metric.Float64ObservableGauge
 }
 
-// Option is an option of New.
-type Option func(*config)
-
-type config struct {
-	provider   metric.MeterProvider
-	attributes []attribute.KeyValue
-}
-
-// WithMeterProvider sets the provider. The default is otel.GetMeterProvider.
-func WithMeterProvider(provider metric.MeterProvider) Option {
-	return func(c *config) { c.provider = provider }
-}
-
-// WithAttributes adds the attributes to all metrics, such as a name to tell clients apart. The default is none.
-func WithAttributes(attributes ...attribute.KeyValue) Option {
-	return func(c *config) { c.attributes = append(c.attributes, attributes...) }
-}
-
-// New returns a Retries. It fails only if the meter provider does.
-func New(opts ...Option) (*Retries, error) {
-	var c config
-	for _, opt := range opts {
-		opt(&c)
+// New returns a Retries, whose metrics have the attributes, such as a name to tell clients apart. The provider may be nil, which stands
+// for otel.GetMeterProvider. New fails only if the provider does.
+func New(provider metric.MeterProvider, attributes ...attribute.KeyValue) (*Retries, error) {
+	if provider == nil {
+		provider = otel.GetMeterProvider()
 	}
-	if c.provider == nil {
-		c.provider = otel.GetMeterProvider()
-	}
-	r := &Retries{meter: c.provider.Meter(ScopeName), attributes: metric.WithAttributes(c.attributes...)}
+	r := &Retries{meter: provider.Meter(ScopeName), attributes: metric.WithAttributes(attributes...)}
 	if err := r.createInstruments(); err != nil {
 		return nil, fmt.Errorf("create the instruments of MongoDB retries: %w", err)
 	}
@@ -185,27 +164,25 @@ func (r *Retries) CommandMonitor(next *event.CommandMonitor) *event.CommandMonit
 	return monitor
 }
 
-// ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this monitor.
-// Unregister the registration when the client is disconnected.
-func (r *Retries) ObserveTokens(read func() (tokens float64, ok bool)) (metric.Registration, error) {
-	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
-		if tokens, ok := read(); ok {
-			observer.ObserveFloat64(r.tokens, tokens, r.attributes)
-		}
-		return nil
-	}, r.tokens)
+// Client is what Observe asks a *mongo.Client.
+type Client interface {
+	RetryTokens() (tokens float64, ok bool)
+	ThrottleProbabilities() map[string]float64
 }
 
-// ObserveThrottling reports the probabilities at each collection. The function is Client.ThrottleProbabilities of the client with
-// this monitor. Unregister the registration when the client is disconnected.
-func (r *Retries) ObserveThrottling(read func() map[string]float64) (metric.Registration, error) {
+// Observe reports the tokens and the probabilities of the client with this monitor at each collection. Unregister the registration when
+// the client is disconnected.
+func (r *Retries) Observe(client Client) (metric.Registration, error) {
 	return r.meter.RegisterCallback(func(_ context.Context, observer metric.Observer) error {
-		for addr, probability := range read() {
+		if tokens, ok := client.RetryTokens(); ok {
+			observer.ObserveFloat64(r.tokens, tokens, r.attributes)
+		}
+		for addr, probability := range client.ThrottleProbabilities() {
 			observer.ObserveFloat64(r.throttling, probability, r.attributes,
 				metric.WithAttributes(server(address.Address(addr))...))
 		}
 		return nil
-	}, r.throttling)
+	}, r.tokens, r.throttling)
 }
 
 func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent) {

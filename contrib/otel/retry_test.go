@@ -20,10 +20,10 @@ import (
 )
 
 // start returns a Retries and its reader.
-func start(t *testing.T, opts ...mongootel.Option) (*mongootel.Retries, *metric.ManualReader) {
+func start(t *testing.T, attributes ...attribute.KeyValue) (*mongootel.Retries, *metric.ManualReader) {
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	retries, err := mongootel.New(append(opts, mongootel.WithMeterProvider(provider))...)
+	retries, err := mongootel.New(provider, attributes...)
 	require.NoError(t, err)
 	return retries, reader
 }
@@ -80,7 +80,7 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 
 func TestMetrics(t *testing.T) {
 	client := attribute.String("client", "orders")
-	retries, reader := start(t, mongootel.WithAttributes(client))
+	retries, reader := start(t, client)
 	metrics := collect(t, reader)
 	for name, want := range map[string]int{"mongodb.driver.retry.decisions": 3 * 10, "mongodb.driver.retried.operations": 3 * 2} {
 		counts, points := counted(t, metrics[name])
@@ -109,6 +109,17 @@ func TestMetrics(t *testing.T) {
 	assert.Equal(t, attribute.NewSet(client), backoffs[0].Attributes)
 }
 
+// fake is a client.
+type fake struct {
+	tokens        float64
+	has           bool
+	probabilities map[string]float64
+}
+
+func (f *fake) RetryTokens() (float64, bool) { return f.tokens, f.has }
+
+func (f *fake) ThrottleProbabilities() map[string]float64 { return f.probabilities }
+
 // TestGauges: what they show is read when they are collected, if anything reads it and the client has it, until nothing does any more.
 func TestGauges(t *testing.T) {
 	const tokensName, throttlingName = "mongodb.driver.retry.tokens", "mongodb.driver.throttle.probability"
@@ -120,15 +131,12 @@ func TestGauges(t *testing.T) {
 	}
 	assertNone("nothing reads them")
 
-	tokens, has := 0.0, false
-	var probabilities map[string]float64
-	observesTokens, err := retries.ObserveTokens(func() (float64, bool) { return tokens, has })
-	require.NoError(t, err)
-	observesThrottling, err := retries.ObserveThrottling(func() map[string]float64 { return probabilities })
+	client := &fake{}
+	observes, err := retries.Observe(client)
 	require.NoError(t, err)
 	assertNone("a client has neither by default")
 
-	tokens, has, probabilities = 995.5, true, map[string]float64{"a:27017": 0.5}
+	*client = fake{995.5, true, map[string]float64{"a:27017": 0.5}}
 	metrics := collect(t, reader)
 	left := metrics[tokensName].Data.(metricdata.Gauge[float64]).DataPoints
 	require.Len(t, left, 1)
@@ -140,8 +148,7 @@ func TestGauges(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, int64(27017), port.AsInt64())
 
-	require.NoError(t, observesTokens.Unregister())
-	require.NoError(t, observesThrottling.Unregister())
+	require.NoError(t, observes.Unregister())
 	assertNone("nothing reads them any more")
 }
 

@@ -46,8 +46,7 @@ type Collector struct {
 
 	counting atomic.Bool // whether outcomes are counted
 
-	readTokens     atomic.Pointer[func() (float64, bool)]
-	readThrottling atomic.Pointer[func() map[string]float64]
+	client atomic.Pointer[Client]
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -117,17 +116,15 @@ func (c *Collector) CommandMonitor(next *event.CommandMonitor) *event.CommandMon
 	return monitor
 }
 
-// ObserveTokens reports the tokens at each collection. The function is Client.RetryTokens of the client with this collector's
-// monitor. Without ObserveTokens there is no token metric.
-func (c *Collector) ObserveTokens(read func() (tokens float64, ok bool)) {
-	c.readTokens.Store(&read)
+// Client is what Observe asks a *mongo.Client.
+type Client interface {
+	RetryTokens() (tokens float64, ok bool)
+	ThrottleProbabilities() map[string]float64
 }
 
-// ObserveThrottling reports the probabilities at each collection. The function is Client.ThrottleProbabilities of the client with
-// this collector's monitor. Without ObserveThrottling there is no throttling metric.
-func (c *Collector) ObserveThrottling(read func() map[string]float64) {
-	c.readThrottling.Store(&read)
-}
+// Observe reports the tokens and the probabilities of the client with this collector's monitor at each collection. Without it there are no
+// metrics of these.
+func (c *Collector) Observe(client Client) { c.client.Store(&client) }
 
 func (c *Collector) decided(_ context.Context, decision *event.RetryDecidedEvent) {
 	if !decision.WillRetry && c.counting.Load() {
@@ -165,14 +162,14 @@ func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
 	for _, metric := range c.counted() {
 		metric.Collect(metrics)
 	}
-	if read := c.readTokens.Load(); read != nil {
-		if tokens, ok := (*read)(); ok {
-			metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)
-		}
+	client := c.client.Load()
+	if client == nil {
+		return
 	}
-	if read := c.readThrottling.Load(); read != nil {
-		for server, probability := range (*read)() {
-			metrics <- prometheus.MustNewConstMetric(c.throttling, prometheus.GaugeValue, probability, server)
-		}
+	if tokens, ok := (*client).RetryTokens(); ok {
+		metrics <- prometheus.MustNewConstMetric(c.tokens, prometheus.GaugeValue, tokens)
+	}
+	for server, probability := range (*client).ThrottleProbabilities() {
+		metrics <- prometheus.MustNewConstMetric(c.throttling, prometheus.GaugeValue, probability, server)
 	}
 }

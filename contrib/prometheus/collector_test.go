@@ -107,19 +107,28 @@ func TestCollectorsOfSeveralClients(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
+// fake is a client.
+type fake struct {
+	tokens        float64
+	has           bool
+	probabilities map[string]float64
+}
+
+func (f *fake) RetryTokens() (float64, bool) { return f.tokens, f.has }
+
+func (f *fake) ThrottleProbabilities() map[string]float64 { return f.probabilities }
+
 // TestGauges: what they show is read when they are collected, if anything reads it and the client has it.
 func TestGauges(t *testing.T) {
 	collector := mongoprom.NewCollector(nil)
 	names := []string{"mongodb_driver_retry_tokens", "mongodb_driver_throttle_probability"}
 	assert.Zero(t, testutil.CollectAndCount(collector, names...), "nothing reads them")
 
-	tokens, has := 0.0, false
-	var probabilities map[string]float64
-	collector.ObserveTokens(func() (float64, bool) { return tokens, has })
-	collector.ObserveThrottling(func() map[string]float64 { return probabilities })
+	client := &fake{}
+	collector.Observe(client)
 	assert.Zero(t, testutil.CollectAndCount(collector, names...), "a client has neither by default")
 
-	tokens, has, probabilities = 998.5, true, map[string]float64{"a:27017": 0, "b:27017": 0.5}
+	*client = fake{998.5, true, map[string]float64{"a:27017": 0, "b:27017": 0.5}}
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(`
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
 # TYPE mongodb_driver_retry_tokens gauge

@@ -19,6 +19,5 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	collector.ObserveTokens(client.RetryTokens)
-	collector.ObserveThrottling(client.ThrottleProbabilities)
+	collector.Observe(client)
 }

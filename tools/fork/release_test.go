@@ -289,8 +289,8 @@ import (
 func main() {
 	opts := options.Client().ApplyURI("mongodb://localhost/?adaptiveRetries=true")
 	client, _ := mongo.Connect(opts.SetRetryMonitor(mongoprom.NewCollector(nil).Monitor()))
-	retries, _ := mongootel.New()
-	_, _ = retries.ObserveTokens(client.RetryTokens)
+	retries, _ := mongootel.New(nil)
+	_, _ = retries.Observe(client)
 	fmt.Println(client.RetryTokens())
 	fmt.Println(version.Driver)
 	fmt.Println(version.Required())
