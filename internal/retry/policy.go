@@ -67,8 +67,7 @@ type Policy struct {
 	// FirstBackoff is the longest backoff before the first retry. It doubles with each further attempt.
 	FirstBackoff time.Duration
 
-	// Jitter returns a random number in [0, 1). It is called once for each overload error within the limit, and for each heartbeat
-	// that a server turns away.
+	// Jitter returns a random number in [0, 1).
 	Jitter func() float64
 
 	// Throttling is the rule by which a client with adaptiveThrottling holds attempts back. Without that option it is nil.

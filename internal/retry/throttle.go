@@ -7,7 +7,7 @@ import (
 )
 
 // Throttling is the rule by which a client holds back attempts from a server that would most likely reject them: with weights that decay,
-// the share (attempts - K*accepted) / (attempts + 1), the least critical first. docs/throttling.md says why.
+// the share (attempts - K*accepted) / (attempts + 1), the least critical first.
 type Throttling struct {
 	// Slack is K after a rejection, above 1: the client sends that many times what is accepted, to notice when more is.
 	Slack float64

@@ -63,7 +63,7 @@ type Verdict struct {
 	Reason  Reason
 }
 
-// Reason explains a Verdict, to people. Events, errors and logs show it as it is; package event documents each.
+// Reason explains a Verdict, to people.
 type Reason string
 
 // The reasons for a retry.

@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
-// TestMaxAdaptiveRetries holds for every base: the option is the same in all of them.
 func TestMaxAdaptiveRetries(t *testing.T) {
 	const uri = "mongodb://example.com/?maxAdaptiveRetries=0"
 	number := func(n uint) *uint { return &n }
@@ -16,7 +15,7 @@ func TestMaxAdaptiveRetries(t *testing.T) {
 		want *uint
 	}{
 		"default":                    {opts: Client(), want: nil},
-		"URI without it":             {opts: Client().ApplyURI("mongodb://example.com/?adaptiveRetries=true"), want: nil},
+		"URI without it":             {opts: Client().ApplyURI("mongodb://example.com/?retryReads=true"), want: nil},
 		"URI":                        {opts: Client().ApplyURI(uri), want: number(0)},
 		"set":                        {opts: Client().SetMaxAdaptiveRetries(3), want: number(3)},
 		"a setter overrides the URI": {opts: Client().ApplyURI(uri).SetMaxAdaptiveRetries(3), want: number(3)},

@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
-// TestMaxAdaptiveRetries holds for every base: the option is the same in all of them.
 func TestMaxAdaptiveRetries(t *testing.T) {
 	tests := []struct {
 		query   string

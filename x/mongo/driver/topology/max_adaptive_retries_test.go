@@ -57,7 +57,7 @@ func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 	}
 }
 
-// TestMaxAdaptiveRetries holds for every base: the option is the number of retries after overload errors.
+// TestMaxAdaptiveRetries: the option is the number of retries after overload errors.
 func TestMaxAdaptiveRetries(t *testing.T) {
 	const rejected = 462
 	for _, limit := range []uint{0, 1, 2, 4} {
