@@ -26,6 +26,15 @@ func findOne(s *scripted.Script, client *Client) error {
 	return err
 }
 
+func assertOverloadError(t *testing.T, err error) {
+	t.Helper()
+
+	var labeled LabeledError
+	require.True(t, errors.As(err, &labeled), "got %v", err)
+	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
+}
+
 // client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff".
 func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
@@ -45,47 +54,11 @@ func TestBackpressureProse1(t *testing.T) {
 	assert.Equal(t, 3100*time.Millisecond, with, "the sum of 5 backoffs")
 }
 
-// client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
-func TestBackpressureProse2(t *testing.T) {
-	l := scripted.Listen(t, scripted.OK(), nil)
-	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
-	require.NoError(t, err)
-	defer func() { _ = client.Disconnect(context.Background()) }()
-
-	bucket := backpressure.PolicyOf(client.deployment).Bucket
-	assert.Equal(t, 1000.0, bucket.Tokens())
-	require.NoError(t, client.Ping(context.Background(), nil))
-	assert.Equal(t, 1000.0, bucket.Tokens())
-}
-
 // client-backpressure/tests, "Test 3: Overload Errors are Retried a Maximum of MAX_RETRIES times".
 func TestBackpressureProse3(t *testing.T) {
 	s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 	assertOverloadError(t, findOne(s, connectScript(t, s)))
 	assert.Len(t, s.Sent, 6)
-}
-
-// client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
-func TestBackpressureProse4(t *testing.T) {
-	s := scripted.New(t)
-	s.Policy.Bucket = retry.NewTokenBucket()
-	client := connectScript(t, s)
-	for i := 0; i < 199; i++ {
-		s.Replies = scripted.Repeat(6, scripted.Overloaded())
-		assertOverloadError(t, findOne(s, client))
-	}
-	// A command whose context is cancelled during its first backoff has taken one token.
-	for i := 0; i < 3; i++ {
-		ctx, cancel := context.WithCancel(context.Background())
-		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
-		_ = client.Ping(ctx, nil)
-	}
-	s.OnSleep, s.Sent = nil, nil
-	require.Equal(t, 2.0, s.Policy.Bucket.Tokens())
-
-	s.Replies = scripted.Repeat(3, scripted.Overloaded())
-	assertOverloadError(t, findOne(s, client))
-	assert.Len(t, s.Sent, 3)
 }
 
 // retryable-reads/tests, "3. Retrying Reads in a Replica Set".

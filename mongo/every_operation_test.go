@@ -21,6 +21,14 @@ type sendingMethod struct {
 	alone bool
 }
 
+func sendingMethods() []sendingMethod {
+	var all []sendingMethod
+	for _, methods := range [][]sendingMethod{onCollections, onDatabases, onClients, onEncryption} {
+		all = append(all, methods...)
+	}
+	return all
+}
+
 var (
 	replaced  = bson.D{{Key: "x", Value: 1}}
 	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
@@ -37,6 +45,15 @@ func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Coll
 		}
 		return use(stream)
 	}
+}
+
+func insertWithTransaction(ctx context.Context, coll *Collection) error {
+	session, err := coll.client.StartSession()
+	if err != nil {
+		return err
+	}
+	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) { return nil, insertAny(ctx, coll) })
+	return err
 }
 
 func insertTwoBatches(ctx context.Context, c *Collection) error {

@@ -83,22 +83,6 @@ func TestClientRetriesEstablishment(t *testing.T) {
 	assert.Len(t, sent(), 2)
 }
 
-func TestClientTokenBucket(t *testing.T) {
-	const tokens, retries = 1000, 2
-	l := scripted.Listen(t, overloaded, nil)
-	client, sent := connect(t, l.URI()+"&adaptiveRetries=true", options.Client())
-	find := func() {
-		require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
-	}
-
-	for i := 0; i < tokens/retries; i++ {
-		find()
-	}
-	require.Equal(t, tokens/retries+tokens, len(sent()))
-	find()
-	assert.Equal(t, tokens/retries+tokens+1, len(sent()), "no token is left")
-}
-
 // TestClientRetriesEveryCommand is about commands that are not made as most are, and so are easily left out.
 func TestClientRetriesEveryCommand(t *testing.T) {
 	ctx := context.Background()

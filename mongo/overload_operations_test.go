@@ -12,20 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {
-	session, err := coll.client.StartSession()
-	if err != nil {
-		return err
-	}
-	if err := session.StartTransaction(); err != nil {
-		return err
-	}
-	if _, err := coll.InsertOne(NewSessionContext(ctx, session), bson.D{}); err != nil {
-		return err
-	}
-	return end(session, ctx)
-}
-
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
 // must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
@@ -61,12 +47,6 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 			assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "got %T (%v)", err, err)
 		})
 	}
-}
-
-func batch(name string, id int64, docs ...any) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
-	}}
 }
 
 // TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: who waits for it waits for the backoffs

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -51,4 +52,16 @@ func writeErrorsAt(indexes ...any) bson.E {
 		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}})
 	}
 	return bson.E{Key: "writeErrors", Value: errs}
+}
+
+// batch is what a reply says of a cursor.
+func batch(name string, id int64, docs ...any) bson.E {
+	return bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
+	}}
+}
+
+func insertAny(ctx context.Context, coll *Collection) error {
+	_, err := coll.InsertOne(ctx, bson.D{})
+	return err
 }

@@ -147,12 +147,3 @@ func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
 	})
 	assert.Equal(t, []int{1, 1, 1, 1, 1}, connections(s))
 }
-
-func assertOverloadError(t *testing.T, err error) {
-	t.Helper()
-
-	var labeled LabeledError
-	require.True(t, errors.As(err, &labeled), "got %v", err)
-	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
-	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
-}

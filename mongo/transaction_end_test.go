@@ -11,107 +11,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-// TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
-// whatever refused the retry, and whether or not the result is unknown.
-func TestWithTransactionRefusedCommit(t *testing.T) {
-	refused := map[string]func(*scripted.Script) (context.Context, int){
-		"limit": func(*scripted.Script) (context.Context, int) { return context.Background(), 6 },
-		"no retries": func(s *scripted.Script) (context.Context, int) {
-			s.Policy.MaxRetries = retry.Never
-			return context.Background(), 1
-		},
-		"bucket empty": func(s *scripted.Script) (context.Context, int) {
-			s.Policy.Bucket = spentBucket(t)
-			return context.Background(), 1
-		},
-		"deadline": func(s *scripted.Script) (context.Context, int) {
-			s.Policy.FirstBackoff = retry.MaxBackoff
-			ctx := scripted.NewContext()
-			ctx.Until = s.Now().Add(2 * time.Second)
-			return ctx, 1
-		},
-	}
-	rejections := map[string]any{
-		"not sent": scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
-			Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-		}}},
-		"sent": scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
-	}
-	for why, refuse := range refused {
-		for how, rejection := range rejections {
-			refuse, rejection := refuse, rejection
-			t.Run(why+"/"+how, func(t *testing.T) {
-				s := scripted.New(t, scripted.OK())
-				ctx, attempts := refuse(s)
-				s.Replies = append(s.Replies, scripted.Repeat(attempts, rejection)...)
-				_, err := insertInTransaction(ctx, t, s) // fails if there are more commits
-				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
-				assert.False(t, IsTimeout(err))
-			})
-		}
-	}
-}
-
-// spentBucket returns a token bucket without tokens.
-func spentBucket(t *testing.T) *retry.TokenBucket {
-	t.Helper()
-
-	bucket := retry.NewTokenBucket()
-	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
-	command := policy.Start(retry.Read, retry.Never)
-	for again := true; again; {
-		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
-	}
-	require.Equal(t, 0.0, bucket.Tokens())
-	return bucket
-}
-
-// TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
-func TestWithTransactionUnsentCommit(t *testing.T) {
-	ok := scripted.OK()
-	closed := scripted.NoConnection{Err: scripted.ClosedHandshake()}
-	paused := scripted.NoConnection{Err: scripted.PoolPaused()}
-	selection := scripted.NoServer{Err: context.DeadlineExceeded}
-	tests := map[string][]any{
-		"connection closed":       {closed, closed, closed, closed, ok},
-		"pool paused":             {paused, paused, paused, paused, ok},
-		"no server":               {selection, selection, ok},
-		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
-	}
-	for name, replies := range tests {
-		replies := replies
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, append([]any{ok}, replies...)...)
-			_, err := insertInTransaction(context.Background(), t, s)
-			require.NoError(t, err)
-			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
-		})
-		t.Run(name+"/cancelled", func(t *testing.T) {
-			sent := name == "after one that was sent" // it may have taken place
-			if !sent {
-				replies = replies[:len(replies)/2]
-			}
-			s := scripted.New(t, append([]any{ok}, replies...)...)
-			ctx, cancel := context.WithCancel(context.Background())
-			s.OnSleep = cancel
-			_, err := insertInTransaction(ctx, t, s)
-			if sent {
-				require.NoError(t, err)
-				return
-			}
-			assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-		})
-	}
-}
 
 // TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
 // it is sent again, because the locks would stay otherwise.

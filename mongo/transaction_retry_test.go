@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -36,21 +38,6 @@ func servers(s *scripted.Script) string {
 	return hosts
 }
 
-// inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(
-	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
-) {
-	t.Helper()
-
-	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
-	session.EndSession(context.Background())
-	s.Finish()
-}
-
 // withTransaction runs the function by WithTransaction, and ends the session.
 func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
 	t.Helper()
@@ -71,11 +58,6 @@ func insertTwice(ctx context.Context, coll *Collection) error {
 		return err
 	}
 	return insertAny(ctx, coll)
-}
-
-func insertAny(ctx context.Context, coll *Collection) error {
-	_, err := coll.InsertOne(ctx, bson.D{})
-	return err
 }
 
 // TestShardedTransactionRetries is about which router the commands of a transaction go to.
@@ -206,8 +188,6 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	}
 }
 
-var errNoServer = errors.New("no server is suitable")
-
 // TestTransactionLabelsOfRetries is about commands of a transaction whose last attempt does not get as far as the server.
 func TestTransactionLabelsOfRetries(t *testing.T) {
 	ok, overloaded, lost := scripted.OK(), scripted.Overloaded(), scripted.NoServer{Err: errNoServer}
@@ -283,6 +263,83 @@ func TestCommitThatGetsNoConnection(t *testing.T) {
 				}
 				require.NoError(t, session.CommitTransaction(ctx))
 			})
+		})
+	}
+}
+
+// TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
+// whatever refused the retry, and whether or not the result is unknown.
+func TestWithTransactionRefusedCommit(t *testing.T) {
+	refused := map[string]func(*scripted.Script) (context.Context, int){
+		"limit": func(*scripted.Script) (context.Context, int) { return context.Background(), 6 },
+		"no retries": func(s *scripted.Script) (context.Context, int) {
+			s.Policy.MaxRetries = retry.Never
+			return context.Background(), 1
+		},
+		"deadline": func(s *scripted.Script) (context.Context, int) {
+			s.Policy.FirstBackoff = retry.MaxBackoff
+			ctx := scripted.NewContext()
+			ctx.Until = s.Now().Add(2 * time.Second)
+			return ctx, 1
+		},
+	}
+	rejections := map[string]any{
+		"not sent": scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
+			Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
+		}}},
+		"sent": scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
+	}
+	for why, refuse := range refused {
+		for how, rejection := range rejections {
+			refuse, rejection := refuse, rejection
+			t.Run(why+"/"+how, func(t *testing.T) {
+				s := scripted.New(t, scripted.OK())
+				ctx, attempts := refuse(s)
+				s.Replies = append(s.Replies, scripted.Repeat(attempts, rejection)...)
+				_, err := insertInTransaction(ctx, t, s) // fails if there are more commits
+				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
+				assert.False(t, IsTimeout(err))
+			})
+		}
+	}
+}
+
+// TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
+func TestWithTransactionUnsentCommit(t *testing.T) {
+	ok := scripted.OK()
+	closed := scripted.NoConnection{Err: scripted.ClosedHandshake()}
+	paused := scripted.NoConnection{Err: scripted.PoolPaused()}
+	selection := scripted.NoServer{Err: context.DeadlineExceeded}
+	tests := map[string][]any{
+		"connection closed":       {closed, closed, closed, closed, ok},
+		"pool paused":             {paused, paused, paused, paused, ok},
+		"no server":               {selection, selection, ok},
+		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
+	}
+	for name, replies := range tests {
+		replies := replies
+		t.Run(name, func(t *testing.T) {
+			s := scripted.New(t, append([]any{ok}, replies...)...)
+			_, err := insertInTransaction(context.Background(), t, s)
+			require.NoError(t, err)
+			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
+		})
+		t.Run(name+"/cancelled", func(t *testing.T) {
+			sent := name == "after one that was sent" // it may have taken place
+			if !sent {
+				replies = replies[:len(replies)/2]
+			}
+			s := scripted.New(t, append([]any{ok}, replies...)...)
+			ctx, cancel := context.WithCancel(context.Background())
+			s.OnSleep = cancel
+			_, err := insertInTransaction(ctx, t, s)
+			if sent {
+				require.NoError(t, err)
+				return
+			}
+			assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
 		})
 	}
 }

@@ -31,6 +31,23 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, 
 	return calls, err
 }
 
+var errNoServer = errors.New("no server is suitable")
+
+// inTransaction runs the function in a transaction that it leaves open, and then ends the session.
+func inTransaction(
+	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
+) {
+	t.Helper()
+
+	client := connectScript(t, s, opts...)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
+	session.EndSession(context.Background())
+	s.Finish()
+}
+
 // aborted is the reply to a command of a transaction that the server has aborted.
 var aborted = scripted.Failure(251, driver.TransientTransactionError)
 

@@ -16,13 +16,10 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 		name          string
 		opts          *options.ClientOptions
 		reads, writes bool
-		bucket        bool
 	}{
-		{name: "default", opts: options.Client(), reads: true, writes: true, bucket: false},
-		{name: "retryReads off", opts: options.Client().SetRetryReads(false), reads: false, writes: true, bucket: false},
-		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false, bucket: false},
-		{name: "adaptiveRetries", opts: options.Client().SetAdaptiveRetries(true), reads: true, writes: true, bucket: true},
-		{name: "adaptiveRetries off", opts: options.Client().SetAdaptiveRetries(false), reads: true, writes: true, bucket: false},
+		{name: "default", opts: options.Client(), reads: true, writes: true},
+		{name: "retryReads off", opts: options.Client().SetRetryReads(false), reads: false, writes: true},
+		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -30,7 +27,6 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 			policy := newTopology(t, tt.opts).cfg.overload.Policy
 			assert.Equal(t, tt.reads, policy.RetryReads)
 			assert.Equal(t, tt.writes, policy.RetryWrites)
-			assert.Equal(t, tt.bucket, policy.Bucket != nil)
 
 			jitter := policy.Jitter()
 			assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
@@ -40,15 +36,13 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 
 // TestServersShareTheClientsOverloadPolicy is about cursors: they run their commands on a server, without the topology.
 func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
-	client := newTopology(t, options.Client().SetAdaptiveRetries(true))
+	client := newTopology(t, options.Client())
 	for _, addr := range []address.Address{"a:27017", "b:27017"} {
 		server := NewServer(addr, bson.NewObjectID(), 0, client.cfg.ServerOpts...)
 		assert.True(t, client.cfg.overload == backpressure.PolicyOf(server))
 		assert.True(t, client.cfg.overload == backpressure.PolicyOf(&SelectedServer{Server: server}))
 	}
-
-	other := newTopology(t, options.Client().SetAdaptiveRetries(true))
-	assert.True(t, backpressure.PolicyOf(client).Bucket != backpressure.PolicyOf(other).Bucket, "each client has its own bucket")
+	assert.True(t, client.cfg.overload != newTopology(t, options.Client()).cfg.overload, "each client has its own")
 }
 
 // TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.

@@ -1,0 +1,91 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
+func TestBackpressureProse2(t *testing.T) {
+	l := scripted.Listen(t, scripted.OK(), nil)
+	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
+	require.NoError(t, err)
+	defer func() { _ = client.Disconnect(context.Background()) }()
+
+	bucket := backpressure.PolicyOf(client.deployment).Bucket
+	assert.Equal(t, 1000.0, bucket.Tokens())
+	require.NoError(t, client.Ping(context.Background(), nil))
+	assert.Equal(t, 1000.0, bucket.Tokens())
+}
+
+// client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
+func TestBackpressureProse4(t *testing.T) {
+	s := scripted.New(t)
+	s.Policy.Bucket = retry.NewTokenBucket()
+	client := connectScript(t, s)
+	for i := 0; i < 199; i++ {
+		s.Replies = scripted.Repeat(6, scripted.Overloaded())
+		assertOverloadError(t, findOne(s, client))
+	}
+	// A command whose context is cancelled during its first backoff has taken one token.
+	for i := 0; i < 3; i++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
+		_ = client.Ping(ctx, nil)
+	}
+	s.OnSleep, s.Sent = nil, nil
+	require.Equal(t, 2.0, s.Policy.Bucket.Tokens())
+
+	s.Replies = scripted.Repeat(3, scripted.Overloaded())
+	assertOverloadError(t, findOne(s, client))
+	assert.Len(t, s.Sent, 3)
+}
+
+// TestCleanUpSpendsTokensForRetriesAlone is about retries that the deadline or a cancelled context prevents: they cost nothing.
+func TestCleanUpSpendsTokensForRetriesAlone(t *testing.T) {
+	for _, tt := range append(ownCleanUps, cleanUps...) {
+		for _, cancelled := range []bool{false, true} {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			s := newImpatientScript(t, tt.replies...)
+			s.Policy.Bucket = retry.NewTokenBucket()
+			if cancelled {
+				s.OnSleep = cancel
+			}
+			_ = tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			cancel()
+			s.Finish()
+			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
+		}
+	}
+}
+
+// spentBucket returns a token bucket without tokens.
+func spentBucket(t *testing.T) *retry.TokenBucket {
+	t.Helper()
+
+	bucket := retry.NewTokenBucket()
+	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
+	command := policy.Start(retry.Read, retry.Never)
+	for again := true; again; {
+		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
+	}
+	require.Equal(t, 0.0, bucket.Tokens())
+	return bucket
+}
+
+// TestWithTransactionCommitWithoutTokens is about a commit that no token is left to retry: the caller gets the error.
+func TestWithTransactionCommitWithoutTokens(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError))
+	s.Policy.Bucket = spentBucket(t)
+	_, err := insertInTransaction(context.Background(), t, s) // fails if there are more commits
+	assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	assert.False(t, IsTimeout(err))
+}
