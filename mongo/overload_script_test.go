@@ -40,20 +40,6 @@ func commandNames(t *testing.T, s *scripted.Script) []string {
 	return names
 }
 
-// concernError is what a reply says of a write concern.
-func concernError(code int) bson.E {
-	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
-}
-
-// writeErrorsAt is what a reply says of writes that were made before.
-func writeErrorsAt(indexes ...any) bson.E {
-	errs := bson.A{}
-	for _, index := range indexes {
-		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}})
-	}
-	return bson.E{Key: "writeErrors", Value: errs}
-}
-
 // batch is what a reply says of a cursor.
 func batch(name string, id int64, docs ...any) bson.E {
 	return bson.E{Key: "cursor", Value: bson.D{

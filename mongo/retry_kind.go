@@ -7,7 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -18,52 +17,52 @@ import (
 
 //fork:extend a write, and its name
 func (c *createOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (csi *createSearchIndexesOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (ci *createIndexesOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (dc *dropCollectionOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (dd *dropDatabaseOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (di *dropIndexesOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend it ends a transaction
 func (ct *commitTransactionOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
 //fork:extend it ends a transaction
 func (at *abortTransactionOp) execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
 //fork:extend the name of a runCommand

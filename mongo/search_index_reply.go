@@ -12,7 +12,9 @@ import (
 //
 //fork:replace a reply that names no index made the client panic
 func (siv SearchIndexView) CreateOne(
-	ctx context.Context, model SearchIndexModel, opts ...options.Lister[options.CreateSearchIndexesOptions],
+	ctx context.Context,
+	model SearchIndexModel,
+	opts ...options.Lister[options.CreateSearchIndexesOptions],
 ) (string, error) {
 	created, err := siv.CreateMany(ctx, []SearchIndexModel{model}, opts...)
 	if err != nil {

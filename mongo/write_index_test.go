@@ -90,14 +90,3 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 		})
 	}
 }
-
-// TestCreateSearchIndexWithoutName is about replies that name no search index.
-func TestCreateSearchIndexWithoutName(t *testing.T) {
-	for _, reply := range []bson.D{scripted.OK(), scripted.OK(bson.E{Key: "indexesCreated", Value: bson.A{}})} {
-		s := scripted.New(t, reply)
-		view := connectScript(t, s).Database("db").Collection("coll").SearchIndexes()
-		_, err := view.CreateOne(context.Background(), SearchIndexModel{Definition: bson.D{}})
-		assert.Error(t, err, "%v", reply)
-		s.Finish()
-	}
-}

@@ -1,3 +1,5 @@
+//fork:base <v2.9.2
+
 package mongo
 
 import (

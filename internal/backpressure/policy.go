@@ -40,7 +40,7 @@ type Holder struct {
 	throttle *retry.Throttle
 }
 
-// Hold returns a holder of the client's policy.
+// Hold returns a holder of the client's policy, which may be set later, before the first command.
 func Hold(policy **Policy) Holder { return Holder{policy: policy} }
 
 func (h Holder) held() Holder { return h }

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// NewPolicy returns a policy with the numbers of the specification's revision of 2026-08-13, that retries nothing
-// until RetryReads or RetryWrites is set.
+// NewPolicy returns a policy with the numbers of the specification's revision of 2026-08-13, that retries only the
+// ends of transactions until RetryReads or RetryWrites is set.
 func NewPolicy(maxAdaptiveRetries uint, retarget bool) *Policy {
 	return &Policy{
 		Policy: retry.Policy{

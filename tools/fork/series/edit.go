@@ -78,6 +78,9 @@ func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, e
 	at, which, numbered := strings.Cut(at, " #")
 	kind, names, _ := strings.Cut(at, " ")
 	found := places(in.Body, kind, strings.Fields(names))
+	if kind == "comment" {
+		found = slices.DeleteFunc(found, func(n ast.Node) bool { return above(source, n) == nil })
+	}
 	number := 1
 	if numbered {
 		number, err = strconv.Atoi(which)
@@ -89,12 +92,18 @@ func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, e
 	if kind != "comment" {
 		return source.Offset(node.Pos()), source.Offset(node.End()), nil
 	}
+	group := above(source, node)
+	return source.Offset(group.Pos()), source.Offset(group.End()), nil
+}
+
+// above returns the comment that stands above a node, or nil.
+func above(source *syntax.File, node ast.Node) *ast.CommentGroup {
 	for _, group := range source.AST.Comments {
 		if source.Line(group.End())+1 == source.Line(node.Pos()) {
-			return source.Offset(group.Pos()), source.Offset(group.End()), nil
+			return group
 		}
 	}
-	return 0, 0, fmt.Errorf("%q: there is no comment", at)
+	return nil
 }
 
 // places returns the innermost nodes of a kind in which all names stand, in order.

@@ -37,7 +37,7 @@ func TestEdit(t *testing.T) {
 		{name: "several", edit: Edit{At: "statement n", Instead: "log()\n…"}, wantError: "at 3 places"},
 		{name: "none", edit: Edit{At: "call three", Instead: "log()\n…"}, wantError: "at 0 places"},
 		{name: "too few", edit: Edit{At: "call fail #2", Instead: "log()\n…"}, wantError: "at 1 places"},
-		{name: "no comment", edit: Edit{At: "comment fail", Instead: "log()\n…"}, wantError: "there is no comment"},
+		{name: "no comment", edit: Edit{At: "comment fail", Instead: "log()\n…"}, wantError: "is at 0 places"},
 		{name: "no declaration", edit: Edit{In: "pool Put", At: "call fail"}, wantError: "there is no pool Put"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

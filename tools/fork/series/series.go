@@ -91,7 +91,10 @@ func (s *Series) letter(g *git.Repository, n string) Patch {
 
 // Patch returns a fix alone, as git format-patch writes it.
 func (s Step) Patch(ctx context.Context, author, ticket string, m *upstream.Module) (Patch, error) {
-	_, after, err := lay(m, &plan.Overlay{}, s)
+	p, after, err := lay(m, &plan.Overlay{}, s)
+	if err == nil {
+		err = nameWrapped(p, after)
+	}
 	if err != nil {
 		return Patch{}, err
 	}

@@ -6,15 +6,16 @@ package bsoncore
 //
 //fork:wrap an embedded document or array with a stated length shorter than the length itself made it panic
 func (d Document) LookupErr(key ...string) (Value, error) {
-	for len(key) > 1 {
-		val, err := d.upstreamLookupErr(key[:1]...)
+	if len(key) > 1 {
+		val, err := d.LookupErr(key[0])
 		if err != nil {
 			return Value{}, err
 		}
-		if d, err = embedded(val, key[0]); err != nil {
+		inner, err := embedded(val, key[0])
+		if err != nil {
 			return Value{}, err
 		}
-		key = key[1:]
+		return inner.LookupErr(key[1:]...)
 	}
 	return d.upstreamLookupErr(key...)
 }
@@ -39,13 +40,14 @@ func embedded(val Value, key string) (Document, error) {
 	return doc, nil
 }
 
-// Indexes begin at 0. The error is ErrOutOfBounds if there are too few values, and an InsufficientBytesError if one is malformed.
+// IndexErr returns the value at an index, which begin at 0. The error is ErrOutOfBounds if there are too few values, and an
+// InsufficientBytesError if one is malformed.
 //
-//fork:wrap a malformed value was returned as an empty one without an error
+//fork:replace a malformed value was returned as an empty one without an error
 func (a Array) IndexErr(index uint) (Value, error) {
-	val, retErr := a.upstreamIndexErr(index)
-	if retErr == nil && val.Type == 0 {
-		retErr = NewInsufficientBytesError(a, a)
+	elem, err := indexErr(a, index)
+	if err != nil {
+		return Value{}, err
 	}
-	return val, retErr
+	return elem.ValueErr()
 }

@@ -12,20 +12,6 @@ func (ex *operationRun) labelUnsentWrite(err error) error {
 	return withLabel(err, RetryableWriteError)
 }
 
-// labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
-// occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
-// commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
-func (ex *operationRun) labelTransaction(err error) error {
-	switch {
-	case ex.committing():
-		return withLabel(withoutLabel(err, TransientTransactionError), UnknownTransactionCommitResult)
-	case ex.inTransaction():
-		return withLabel(err, TransientTransactionError)
-	default:
-		return err
-	}
-}
-
 // retryableHandshake reports whether a handshake command failed with an error that is retryable for the command that needed the
 // connection. For writes, the server says so by a label.
 func (ex *operationRun) retryableHandshake(establishment error) bool {

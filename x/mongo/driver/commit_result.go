@@ -17,7 +17,7 @@ func lacksMajority(e Error) bool {
 	return ok && confirmable(int32(code))
 }
 
-// selectServer selects a server for an attempt.
+// The error of a commit may get a label.
 //
 //fork:wrap the result of a commit that no server is found for is unknown
 func (op Operation) selectServer(

@@ -14,8 +14,6 @@ import (
 // the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
 // as several commands, one for each batch.
 //
-// Retries after overload errors need a Deployment that has an overload policy, see backpressure.Holder.
-//
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {
 	if err := op.Validate(); err != nil {

@@ -68,3 +68,19 @@ func TestExecuteLabelsRetryableWrites(t *testing.T) {
 		})
 	}
 }
+
+// TestExecuteTransactionLosesItsPool is about a command of a transaction that finds its server's pool cleared: only the first is sent
+// again. What the others had done is lost, which the label says.
+func TestExecuteTransactionLosesItsPool(t *testing.T) {
+	cleared := scripted.NoConnection{Err: scripted.PoolCleared{}}
+	s := scripted.New(t, cleared, scripted.OK(), cleared)
+	op := s.Transaction()
+	op.RetryMode = scripted.RetryOncePerCommand()
+	require.NoError(t, op.Execute(context.Background()), "the first command")
+
+	err := s.Execute(context.Background(), op)
+	var labelled driver.Error
+	require.True(t, errors.As(err, &labelled), "got %T (%v)", err, err)
+	assert.True(t, labelled.HasErrorLabel(driver.TransientTransactionError), "%v", err)
+	assert.True(t, errors.Is(err, scripted.PoolCleared{}), "%v", err)
+}

@@ -313,7 +313,7 @@ func TestExecuteFailedReauthentication(t *testing.T) {
 	op.RetryMode = scripted.RetryOncePerCommand()
 	op.Authenticator = &failingReauthenticator{}
 	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-	op.Client.Committing = true
+	op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
 	err := s.Execute(context.Background(), op)
 	var serverErr driver.Error
 	require.True(t, errors.As(err, &serverErr), "got %v", err)

@@ -50,7 +50,7 @@ func (op Operation) aborts() bool {
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and
 // converts a write concern error to the error that applications expect.
 func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
-	if !ex.committing() {
+	if !ex.op.commits() {
 		return a.err
 	}
 	switch e := a.err.(type) {
@@ -66,6 +66,20 @@ func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 	return a.err
 }
 
+// labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
+// occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
+// commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
+func (ex *operationRun) labelTransaction(err error) error {
+	switch {
+	case ex.op.commits():
+		return withLabel(withoutLabel(err, TransientTransactionError), UnknownTransactionCommitResult)
+	case ex.inTransaction():
+		return withLabel(err, TransientTransactionError)
+	default:
+		return err
+	}
+}
+
 // confirmable reports whether a commit with a write concern error of this code may have happened. It has not if the members
 // cannot satisfy the write concern.
 func confirmable(code int32) bool {
@@ -74,10 +88,6 @@ func confirmable(code int32) bool {
 
 // maxTimeMSExpired is the server's error code for a command that exceeded its maxTimeMS.
 const maxTimeMSExpired = 50
-
-func (ex *operationRun) committing() bool {
-	return ex.op.Client != nil && ex.op.Client.Committing
-}
 
 // commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
 // is unknown, unless the write concern cannot be satisfied at all.

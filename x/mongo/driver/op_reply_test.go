@@ -1,3 +1,5 @@
+//fork:base <v2.9.3
+
 package driver
 
 import (
@@ -9,15 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
-
-// cannedConn is a connection on which one message arrives.
-type cannedConn struct {
-	mnet.ReadWriteCloser
-	mnet.Describer
-	wm []byte
-}
-
-func (c cannedConn) Read(context.Context) ([]byte, error) { return c.wm, nil }
 
 // TestMalformedOpReply is about replies to a hello that was an OP_QUERY, with each flag and up to two documents: none may let
 // the reader panic, and a failed query is an error however little it says.

@@ -1,18 +1,14 @@
 package driver
 
-import (
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
-)
+import "go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 
-// updateOperationTime advances the session's operation time to that of the reply, if it has one.
+// A time that is no timestamp counts as missing, and so does the zero timestamp, which a newly started member may send: servers refuse
+// it as an afterClusterTime.
 //
-//fork:replace a time that is no timestamp made it panic
+//fork:wrap a time that is no timestamp made it panic; a session whose first reply had a zero operationTime could not read
 func (op Operation) updateOperationTime(response bsoncore.Document) {
-	if op.Client == nil {
+	if t, i, ok := response.Lookup("operationTime").TimestampOK(); !ok || t == 0 && i == 0 {
 		return
 	}
-	if t, i, ok := response.Lookup("operationTime").TimestampOK(); ok {
-		_ = op.Client.AdvanceOperationTime(&bson.Timestamp{T: t, I: i})
-	}
+	op.upstreamUpdateOperationTime(response)
 }

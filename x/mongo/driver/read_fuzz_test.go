@@ -14,6 +14,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
+// cannedConn is a connection on which one message arrives.
+type cannedConn struct {
+	mnet.ReadWriteCloser
+	mnet.Describer
+	wm []byte
+}
+
+func (c cannedConn) Read(context.Context) ([]byte, error) { return c.wm, nil }
+
 // FuzzReadReply reads bytes as the reply to a command, as an operation does, and follows its cursor and its error.
 func FuzzReadReply(f *testing.F) {
 	for _, doc := range seedReplies() {

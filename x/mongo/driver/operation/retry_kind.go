@@ -7,7 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -16,52 +15,52 @@ import (
 
 //fork:extend a write, and its name
 func (c *Create) Execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (csi *CreateSearchIndexes) Execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (dsi *DropSearchIndex) Execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write, and its name
 func (usi *UpdateSearchIndex) Execute(ctx context.Context) error {
-	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (ci *CreateIndexes) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (dc *DropCollection) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (dd *DropDatabase) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend a write
 func (di *DropIndexes) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.Write}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
 //fork:extend it ends a transaction
 func (ct *CommitTransaction) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
 //fork:extend it ends a transaction
 func (at *AbortTransaction) Execute(ctx context.Context) error {
-	return driver.Operation{Kind: retry.TransactionEnd}.Execute(ctx)
+	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
 //fork:extend the name of a runCommand

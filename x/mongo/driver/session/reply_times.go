@@ -35,18 +35,16 @@ func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 	}
 }
 
-// UpdateSnapshotTime sets the session's snapshot time to that of the first response that has one.
+// A time that is no timestamp counts as missing.
 //
-//fork:replace a time that is no timestamp made it panic
+//fork:wrap a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
-	if c == nil || c.SnapshotTimeSet {
-		return
-	}
 	holder := response
 	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {
 		holder = cursor
 	}
-	if t, i, ok := holder.Lookup("atClusterTime").TimestampOK(); ok {
-		c.SnapshotTime, c.SnapshotTimeSet = bson.Timestamp{T: t, I: i}, true
+	if _, _, ok := holder.Lookup("atClusterTime").TimestampOK(); !ok {
+		return
 	}
+	c.upstreamUpdateSnapshotTime(response)
 }

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"errors"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -30,14 +29,4 @@ func (pce poolClearedError) HasErrorLabel(label string) bool {
 func (pce poolClearedError) ClearedFor(failure error) bool {
 	var cause, failed ConnectionError
 	return errors.As(pce.err, &cause) && errors.As(failure, &failed) && failed.server != "" && cause.server == failed.server
-}
-
-// A pool that was never ready has not been cleared.
-//
-//fork:wrap a pool is paused until its server is known, and the error said that an operation had failed with <nil>
-func (pce poolClearedError) Error() string {
-	if pce.err == nil {
-		return fmt.Sprintf("connection pool for %v is not ready: no check of the server has succeeded yet", pce.address)
-	}
-	return pce.upstreamError()
 }

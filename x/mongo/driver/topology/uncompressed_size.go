@@ -7,14 +7,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// read reads a message.
+// read reads a message, a compressed one only if what it becomes is within the bound.
 //
 //fork:wrap a message of 25 bytes took memory of 2 GB
 func (c *connection) read(ctx context.Context) ([]byte, string, error) {
 	bytesRead, errMsg, err := c.upstreamRead(ctx)
 	if err == nil {
-		err = c.checkUncompressedSize(bytesRead)
-		errMsg = "compressed message"
+		if err = c.checkUncompressedSize(bytesRead); err != nil {
+			errMsg = "compressed message"
+		}
 	}
 	return bytesRead, errMsg, err
 }

@@ -1,0 +1,23 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
+)
+
+// TestCreateSearchIndexWithoutName is about replies that name no search index.
+func TestCreateSearchIndexWithoutName(t *testing.T) {
+	for _, reply := range []bson.D{
+		{{Key: "ok", Value: 1}}, {{Key: "ok", Value: 1}, {Key: "indexesCreated", Value: bson.A{}}},
+	} {
+		client := setupClient()
+		client.deployment = drivertest.NewMockDeployment(reply)
+		view := client.Database("db").Collection("coll").SearchIndexes()
+		_, err := view.CreateOne(context.Background(), SearchIndexModel{Definition: bson.D{}})
+		assert.ErrorContains(t, err, "names no search index", "%v", reply)
+	}
+}
