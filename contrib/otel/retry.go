@@ -27,6 +27,7 @@
 package mongootel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,17 +152,15 @@ func (r *Retries) CommandMonitor(next *event.CommandMonitor) *event.CommandMonit
 	r.counting.Store(true)
 	r.add(context.Background(), r.outcomes, 0, outcomes[false])
 	r.add(context.Background(), r.outcomes, 0, outcomes[true])
-	monitor := &event.CommandMonitor{}
-	if next != nil {
-		*monitor = *next
-	}
+	monitor := *cmp.Or(next, &event.CommandMonitor{})
+	succeeded := monitor.Succeeded
 	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
 		r.add(ctx, r.outcomes, 1, outcomes[false])
-		if next != nil && next.Succeeded != nil {
-			next.Succeeded(ctx, e)
+		if succeeded != nil {
+			succeeded(ctx, e)
 		}
 	}
-	return monitor
+	return &monitor
 }
 
 // Client is what Observe asks a *mongo.Client.

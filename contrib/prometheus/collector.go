@@ -21,6 +21,7 @@
 package mongoprom
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 
@@ -101,19 +102,17 @@ func (c *Collector) Monitor() *event.RetryMonitor {
 // count as success, and what found no server or no connection is not counted.
 func (c *Collector) CommandMonitor(next *event.CommandMonitor) *event.CommandMonitor {
 	c.counting.Store(true)
-	succeeded := c.outcomes.WithLabelValues(outcomes[false])
+	successes := c.outcomes.WithLabelValues(outcomes[false])
 	c.outcomes.WithLabelValues(outcomes[true])
-	monitor := &event.CommandMonitor{}
-	if next != nil {
-		*monitor = *next
-	}
+	monitor := *cmp.Or(next, &event.CommandMonitor{})
+	succeeded := monitor.Succeeded
 	monitor.Succeeded = func(ctx context.Context, e *event.CommandSucceededEvent) {
-		succeeded.Inc()
-		if next != nil && next.Succeeded != nil {
-			next.Succeeded(ctx, e)
+		successes.Inc()
+		if succeeded != nil {
+			succeeded(ctx, e)
 		}
 	}
-	return monitor
+	return &monitor
 }
 
 // Client is what Observe asks a *mongo.Client.
