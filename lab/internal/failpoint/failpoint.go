@@ -22,7 +22,6 @@ type Handler struct {
 	router bool
 
 	mu    sync.Mutex
-	skip  int64 // how often it is not taken before that
 	times int64 // how often it still is taken
 	data  *data // which does not change
 }
@@ -91,44 +90,35 @@ func (h *Handler) configure(command bson.Raw) bson.Raw {
 	if err := bson.Unmarshal(command, &given); err != nil {
 		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err).Reply()
 	}
-	skip, times, ok := parseMode(given.Mode)
+	times, ok := parseMode(given.Mode)
 	if !ok {
-		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn", {times: n} or {skip: n}`,
-			given.Mode).Reply()
+		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn" or {times: n}`, given.Mode).Reply()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.skip, h.times, h.data = skip, times, &given.Data
+	h.times, h.data = times, &given.Data
 	return servererror.OK()
 }
 
-// parseMode reads "off", "alwaysOn", {times: n} or {skip: n}. Some clients send a skip of 0 beside times; like the server, this uses
-// times.
-func parseMode(value bson.RawValue) (skip, times int64, ok bool) {
+// parseMode reads "off", "alwaysOn" or {times: n}, and returns how often the fail point is taken.
+func parseMode(value bson.RawValue) (times int64, ok bool) {
 	switch name, _ := value.StringValueOK(); name {
 	case "off":
-		return 0, 0, true
+		return 0, true
 	case "alwaysOn":
-		return 0, math.MaxInt64, true
+		return math.MaxInt64, true
 	}
 	doc, _ := value.DocumentOK()
-	if n, ok := bsondoc.Int64(doc.Lookup("times")); ok {
-		return 0, n, n >= 0 && n <= math.MaxInt32
-	}
-	n, ok := bsondoc.Int64(doc.Lookup("skip"))
-	return n, math.MaxInt64, ok && n >= 0 && n <= math.MaxInt32
+	times, ok = bsondoc.Int64(doc.Lookup("times"))
+	return times, ok && times >= 0
 }
 
 // take returns the data if the command fails, otherwise nil.
 func (h *Handler) take(req *proxy.Request) *data {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.times == 0, h.data.AppName != nil && *h.data.AppName != req.Client.AppName,
-		!slices.Contains(h.data.FailCommands, req.Command):
-		return nil
-	case h.skip > 0:
-		h.skip--
+	if h.times == 0 || h.data.AppName != nil && *h.data.AppName != req.Client.AppName ||
+		!slices.Contains(h.data.FailCommands, req.Command) {
 		return nil
 	}
 	h.times--
