@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -50,15 +49,10 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 func (m *member) answer(req *proxy.Request) bson.Raw {
 	doc, kind := req.Document(), m.cluster.spec.Kind
 	collection, _ := doc.Lookup("find").StringValueOK()
-	switch {
-	case strings.HasPrefix(req.Command, "replSet"):
-		return servererror.Errorf(servererror.CodeCommandNotFound, "the lab has no command '%s'", req.Command).Reply()
-	case kind == ReplicaSet:
-		if refused := m.refuse(req.Command, doc); refused != nil {
-			return refused.Reply()
-		}
-	case m.cluster.spec.Routes() && req.Database == "config" && collection == "shards":
+	if m.cluster.spec.Routes() && req.Database == "config" && collection == "shards" {
 		return m.shards()
+	} else if kind == ReplicaSet {
+		return m.refuse(req.Command, doc)
 	}
 	return nil
 }
@@ -82,10 +76,10 @@ var (
 		"dropIndexes", "commitTransaction", "abortTransaction"}
 )
 
-// refuse returns an error if a replica set's member does not run the command. Before a new primary is elected every
+// refuse returns the reply with an error if a replica set's member does not run the command. Before a new primary is elected every
 // member is a secondary. Other commands of a server in memory run everywhere: they concern the connection, the session, the
 // process, or existing cursors.
-func (m *member) refuse(command string, doc bson.Raw) *servererror.Error {
+func (m *member) refuse(command string, doc bson.Raw) bson.Raw {
 	v := m.view()
 	if v.primary == m {
 		return nil
@@ -102,5 +96,5 @@ func (m *member) refuse(command string, doc bson.Raw) *servererror.Error {
 	failure.Labels = servererror.Labels(doc, failure.Code, 0, false)
 	// Clients tell from it whether they already know that the member is a secondary.
 	failure.Extra = bsondoc.D(versionField, v.version)
-	return failure
+	return failure.Reply()
 }
