@@ -54,7 +54,6 @@ func Open(config Config) (*Lab, error) {
 	for i := range spec.Fronts() {
 		listener, err := net.Listen("tcp", anyPort)
 		if err != nil {
-			l.close()
 			return nil, fmt.Errorf("front %d: %w", i, err)
 		}
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
@@ -79,18 +78,11 @@ func Open(config Config) (*Lab, error) {
 
 // Run serves until the context ends, and then returns nil; or until a front fails. Nothing is left when it returns.
 func (l *Lab) Run(ctx context.Context) error {
-	defer l.close()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, f := range l.fronts {
 		group.Go(func() error { return f.proxy.Serve(ctx, f.listener) })
 	}
 	return group.Wait()
-}
-
-func (l *Lab) close() {
-	for _, f := range l.fronts {
-		f.listener.Close()
-	}
 }
 
 // Hosts returns the addresses of the fronts.

@@ -51,12 +51,8 @@ func (f *Front) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer f.Wait()
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
-	defer func() {
-		if stop() {
-			listener.Close()
-		}
-	}()
+	context.AfterFunc(ctx, func() { listener.Close() })
+	defer listener.Close()
 	for {
 		conn, err := listener.Accept()
 		if err != nil && ctx.Err() != nil {
