@@ -43,7 +43,7 @@ func (f *Front) Accept(ctx context.Context) error {
 
 // Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
-	if !isExempt(req) {
+	if !slices.Contains(exemptions, req.Command) {
 		err := f.Requests.admit(ctx)
 		if err == nil {
 			err = f.worker.admit(ctx)
@@ -64,13 +64,11 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 // exemptions are commands that no limiter rejects. They approximate, by command, the server's rule that clients are limited once
 // they have authenticated. All others count, including commitTransaction, abortTransaction, killCursors, endSessions and ping. A
 // server without authentication limits the exempt ones as well; the lab does not, because it cannot see who has authenticated.
-var exemptions = [...]string{
+var exemptions = []string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
 	"configureFailPoint", "setParameter", // control the test, and have to be able to end it
 }
-
-func isExempt(req *proxy.Request) bool { return slices.Contains(exemptions[:], req.Command) }
 
 // parameters are those of the front; all others are the backend's.
 var parameters = []string{
@@ -81,8 +79,8 @@ var parameters = []string{
 func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	limit := f.Requests.Limit() // what a command lacks stays as it is
 	err := bson.Unmarshal(command, &limit)
-	if err == nil {
-		err = limit.check()
+	if err == nil && (limit.RatePerSec < 1 || !(limit.BurstCapacitySecs > 0)) { // NaN is no burst, either
+		err = errors.New("give a rate of at least 1 per second, and a burst capacity of more than 0 seconds")
 	}
 	if err != nil {
 		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Reply()

@@ -88,6 +88,7 @@ func TestParameters(t *testing.T) {
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
 		`"ingressRequestAdmissionRatePerSec": 1.5`,
 		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
+		`"ingressRequestAdmissionBurstCapacitySecs": 0.0`,
 	} {
 		reply := run(t, f.Handle, "admin", `{"setParameter": 1, "ingressRequestRateLimiterEnabled": false, `+parameter+`}`)
 		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)

@@ -3,7 +3,6 @@ package overload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 
@@ -28,17 +27,6 @@ type Limit struct {
 // Unlimited is a server's initial limit: off, and without any bound once it is on.
 func Unlimited() Limit {
 	return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64}
-}
-
-// check returns an error if the limit makes no sense.
-func (l Limit) check() error {
-	switch {
-	case l.RatePerSec < 1:
-		return fmt.Errorf("a rate of %d per second: give at least 1", l.RatePerSec)
-	case !(l.BurstCapacitySecs > 0): // NaN, too
-		return fmt.Errorf("a burst capacity of %v seconds: give more than 0", l.BurstCapacitySecs)
-	}
-	return nil
 }
 
 // burst is the number of tokens that the bucket holds.
