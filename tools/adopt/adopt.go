@@ -47,9 +47,10 @@ type Change struct {
 	given    string // the application's folder as it was named
 	at       string // the folder of the copies
 	file     *modfile.File
-	forked   bool // whether the application has the fork
+	forked   bool          // whether the application has the fork
+	record   *Files        // what the last Use changed, if that is known
+	origin   filetree.Tree // the files as they were without the fork; nil if that is not known
 	vendored bool
-	env      []string
 	work     workspace
 }
 
@@ -94,16 +95,12 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 
 // Undo prepares the application for upstream's driver: for the files that Use replaced if they are as it left them, otherwise for the
 // version that was required before. Then it notes which changes of Use stay.
-func (c *Change) Undo(ctx context.Context) error {
+func (c *Change) Undo(ctx context.Context) (err error) {
 	if !c.forked {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
 	}
-	r, err := c.app.record()
-	if err != nil {
-		return err
-	}
-	if r != nil && r.holds(c.Dir) {
-		c.Files = r.reversed()
+	if c.origin != nil {
+		c.After = c.origin
 		return with(nil, c.After, []string{"go.mod", "go.sum"}).Write(c.at)
 	}
 	if err := removeFork(c.file, c.Dir); err != nil {
@@ -113,9 +110,9 @@ func (c *Change) Undo(ctx context.Context) error {
 		return err
 	}
 	note := "there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"
-	if r != nil {
+	if c.record != nil {
 		note = fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s", filetree.Diff(
-			"before the fork", unixLines(r.Before["go.mod"]), "now", unixLines(c.After["go.mod"])))
+			"before the fork", unixLines(c.record.Before["go.mod"]), "now", unixLines(c.After["go.mod"])))
 	}
 	c.Notes = []string{note}
 	return nil
@@ -146,29 +143,22 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 		}
 		return "", c.app.keep(nil)
 	}
-	before, err := c.app.record()
-	if err != nil {
-		return "", err
-	}
-	record := &c.Files
-	switch {
-	case c.forked && (before == nil || !before.holds(c.Dir)):
-		record = nil // what was there before the fork is not known
-	case c.forked:
-		record = before.followedBy(c.Files)
+	var record *Files
+	if c.origin != nil {
+		record = &Files{c.origin, c.After}
 	}
 	if err := c.app.keep(record); err != nil {
 		return "", err
 	}
 	if err := c.apply(c.Dir); err != nil {
-		return "", errors.Join(err, c.app.keep(before))
+		return "", errors.Join(err, c.app.keep(c.record))
 	}
 	if effect, _, err = c.app.check(ctx); err != nil {
 		if c.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, c.work.file)
 		}
-		return "", errors.Join(fmt.Errorf("the fork would not be in effect: %w", err), c.reversed().apply(c.Dir),
-			c.app.keep(before))
+		err = fmt.Errorf("the fork would not be in effect: %w", err)
+		return "", errors.Join(err, Files{c.After, c.Before}.apply(c.Dir), c.app.keep(c.record))
 	}
 	return effect, nil
 }

@@ -26,9 +26,6 @@ func (f Files) Diff(path string) string {
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// reversed returns the change that takes this one back.
-func (f Files) reversed() Files { return Files{f.After, f.Before} }
-
 // apply makes the change below a folder, all of it or nothing.
 func (f Files) apply(dir string) error {
 	paths := f.Paths()
@@ -43,15 +40,10 @@ func (f Files) apply(dir string) error {
 	return nil
 }
 
-// holds reports whether a folder has the files as they are after the change or, where that was interrupted, before.
-func (f Files) holds(dir string) bool {
+// hold reports whether a tree has the files as they are after the change or, where that was interrupted, before.
+func (f Files) hold(now filetree.Tree) bool {
 	return !slices.ContainsFunc(f.Paths(), func(path string) bool {
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
-		is := func(tree filetree.Tree) bool {
-			want, exists := tree[path]
-			return bytes.Equal(data, want) && (err == nil) == exists
-		}
-		return !is(f.After) && !is(f.Before)
+		return !bytes.Equal(now[path], f.After[path]) && !bytes.Equal(now[path], f.Before[path])
 	})
 }
 
@@ -72,19 +64,11 @@ func (a Application) record() (r *Files, err error) {
 // keep replaces the record; none removes it.
 func (a Application) keep(r *Files) error {
 	if r == nil {
-		if err := os.Remove(a.recordFile()); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return os.RemoveAll(a.recordFile())
 	}
 	paths := r.Paths()
 	data, err := json.Marshal(Files{with(nil, r.Before, paths), with(nil, r.After, paths)})
 	return errors.Join(err, filetree.Replace(a.recordFile(), data))
-}
-
-// followedBy returns the record of a change of all files that follows the recorded one.
-func (f Files) followedBy(next Files) *Files {
-	return &Files{with(next.Before, f.Before, f.Paths()), next.After}
 }
 
 // with returns a tree with some files as another one has them.
@@ -99,4 +83,34 @@ func with(tree, other filetree.Tree, paths []string) filetree.Tree {
 		}
 	}
 	return all
+}
+
+func vendored(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
+	return err == nil
+}
+
+// tree reads go.mod, go.sum and, if it is wanted, the vendor folder below dir.
+func tree(dir string, vendor bool) (filetree.Tree, error) {
+	t := filetree.Tree{}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			t[name] = data
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if !vendor {
+		return t, nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Join(dir, "vendor"))
+	if err != nil {
+		return nil, err
+	}
+	files, err := filetree.Read(folder)
+	for name, data := range files {
+		t["vendor/"+name] = data
+	}
+	return t, err
 }

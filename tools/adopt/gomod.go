@@ -111,3 +111,31 @@ func ours(r *modfile.Replace, dir string) bool {
 	}
 	return constant(folder, "fork.go", patchLevel) != ""
 }
+
+// left names the other members of the workspace that stay on upstream's driver where they are built without it.
+func (c *Change) left() (notes []string) {
+	data, err := os.ReadFile(c.work.file)
+	if err != nil {
+		return nil // there is none, or the go command will say what is wrong with it
+	}
+	work, err := modfile.ParseWork(c.work.file, data, nil)
+	if err != nil {
+		return nil
+	}
+	for _, use := range work.Use {
+		dir := filepath.FromSlash(use.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(c.work.file), dir)
+		}
+		member, err := parse(dir)
+		if err != nil || member.Module.Mod.Path == c.file.Module.Mod.Path || hasOurs(member, dir) {
+			continue
+		}
+		if slices.ContainsFunc(member.Require, func(r *modfile.Require) bool { return r.Mod.Path == Driver }) {
+			notes = append(notes, member.Module.Mod.Path+
+				" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
+				c.app.CommandLine(dir)+" puts the fork there, too")
+		}
+	}
+	return notes
+}

@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
@@ -34,11 +34,6 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 	c := &Change{Module: file.Module.Mod.Path, Dir: dir, given: a.Dir, file: file, forked: hasOurs(file, dir), vendored: vendored(dir)}
 	a.Dir = dir
 	c.app = a
-	flags, err := a.Run(ctx, dir, nil, "go", "env", "GOFLAGS")
-	if err != nil {
-		return nil, err
-	}
-	c.env = []string{"GOWORK=off", "GOFLAGS=" + withoutModFlags(string(flags))}
 	if c.work, err = a.workspace(ctx); err != nil {
 		return nil, err
 	}
@@ -49,6 +44,18 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 	}
 	if c.Before, err = tree(dir, c.vendored); err != nil {
 		return nil, err
+	}
+	if c.record, err = a.record(); err != nil {
+		return nil, err
+	}
+	switch {
+	case !c.forked:
+		c.origin = c.Before
+	case c.record != nil && c.record.hold(c.Before):
+		c.origin = with(c.Before, c.record.Before, c.record.Paths())
+		if c.file, err = modfile.Parse(file.Syntax.Name, c.origin["go.mod"], nil); err != nil {
+			return nil, err
+		}
 	}
 	if c.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
 		return nil, err
@@ -62,44 +69,6 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 // Close removes the copies, and what the go command has added to go.work.sum meanwhile.
 func (c *Change) Close() error { return errors.Join(os.RemoveAll(c.at), c.work.restore()) }
 
-func vendored(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "vendor", "modules.txt"))
-	return err == nil
-}
-
-// tree reads go.mod, go.sum and, if it is wanted, the vendor folder below dir.
-func tree(dir string, vendor bool) (filetree.Tree, error) {
-	t := filetree.Tree{}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err == nil {
-			t[name] = data
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-	}
-	if !vendor {
-		return t, nil
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Join(dir, "vendor"))
-	if err != nil {
-		return nil, err
-	}
-	files, err := filetree.Read(folder)
-	for name, data := range files {
-		t["vendor/"+name] = data
-	}
-	return t, err
-}
-
-// withoutModFlags removes the flags that are set here for each command.
-func withoutModFlags(flags string) string {
-	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(f string) bool {
-		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
-		return name == "mod" || name == "modfile"
-	}), " ")
-}
-
 func (c *Change) modFile() string { return filepath.Join(c.at, "go.mod") }
 
 // write writes the copy of go.mod.
@@ -110,7 +79,7 @@ func (c *Change) write() error {
 
 // goRun runs the go command on the copies.
 func (c *Change) goRun(ctx context.Context, args ...string) (string, error) {
-	out, err := c.app.Run(ctx, c.Dir, c.env, "go", args...)
+	out, err := c.app.Run(ctx, c.Dir, []string{"GOWORK=off"}, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -177,8 +146,8 @@ func (c *Change) unserved(ctx context.Context, target module.Version, err error)
 		return err
 	}
 	var missing []string
-	if _, proxyErr := c.app.Run(ctx, c.at, append(c.env, "GONOSUMDB="+target.Path), "go", "mod", "download",
-		target.String()); proxyErr != nil {
+	if _, proxyErr := c.app.Run(ctx, c.at, []string{"GOWORK=off", "GOFLAGS=", "GONOSUMDB=" + target.Path}, "go", "mod",
+		"download", target.String()); proxyErr != nil {
 		missing = append(missing, "GOPROXY=<address of the release>,"+settings.GOPROXY+": what it is now serves no such version")
 	}
 	if settings.GOSUMDB != "off" && !module.MatchPrefixPatterns(settings.GONOSUMDB, target.Path) {
@@ -190,4 +159,34 @@ func (c *Change) unserved(ctx context.Context, target module.Version, err error)
 	}
 	return fmt.Errorf("the go command cannot get %s; set, as docs/builder.md (Using a release) says,\n\t%s", target,
 		strings.Join(missing, "\n\t"))
+}
+
+// workspace is what an application's go command takes from a go.work file.
+type workspace struct {
+	file string // empty without a workspace
+	sum  []byte // what is in its go.work.sum, to which the go command adds at will
+}
+
+// workspace reads the workspace that is in effect, if any.
+func (a Application) workspace(ctx context.Context) (w workspace, err error) {
+	out, err := a.Run(ctx, a.Dir, nil, "go", "env", "GOWORK")
+	if w.file = strings.TrimSpace(string(out)); err != nil || w.file == "" || w.file == "off" {
+		return workspace{}, err
+	}
+	if w.sum, err = os.ReadFile(w.file + ".sum"); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return w, err
+}
+
+// restore takes back what the go command has added to go.work.sum.
+func (w workspace) restore() error {
+	now, err := os.ReadFile(w.file + ".sum")
+	switch {
+	case w.file == "" || err != nil || bytes.Equal(now, w.sum):
+		return nil
+	case w.sum == nil:
+		return os.Remove(w.file + ".sum")
+	}
+	return filetree.Replace(w.file+".sum", w.sum)
 }
