@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	noTime      = ": no time for a retry: "
-	inBackoff   = ": interrupted during the backoff before a retry: "
-	noTimeAgain = `: no time to try the transaction again: |: interrupted before another attempt: `
+	noTime        = ": no time for a retry: "
+	inBackoff     = ": interrupted during the backoff before a retry: "
+	noTimeAgain   = `: no time to try the transaction again: |: interrupted before another attempt: `
+	noServerAgain = `\bmongo\.CommandError " ?server selection error: context deadline`
 	// expired is what a timeout, or a cancellation, adds to an error.
 	expired   = `context deadline exceeded|context canceled|timeout`
 	transient = `TransientTransactionError`

@@ -16,10 +16,10 @@ var ofTransactions = []Difference{
 		When: allOf(anyOf(twice(before, unfit), fork(before, `^succeeded insert`)), fork(on, aborts+`|^error .*`+poolCleared))},
 	// It begins at once.
 	{Row: between, Apart: true, Kinds: within, Ends: "fork", Up: begins,
-		When: allOf(limited, fork(fails, noTimeAgain+`|^mongo\.CommandError " ?server selection error: context deadline`))},
+		When: allOf(limited, fork(fails, noTimeAgain+`|`+noServerAgain))},
 	{Row: between, Apart: true, Kinds: within, Ends: "none", Up: begins, When: allOf(anyOf(not(up(only, aborts)), fork(on, aborts)),
 		anyOf(up(before, `^started insert`), has("serverSelectionTimeoutMS")),
-		fork(on, `^started insert|^error .*(`+noTimeAgain+`)`))},
+		anyOf(fork(on, `^started insert|^error .*(`+noTimeAgain+`)`), allOf(limited, fork(on, `^error `+noServerAgain))))},
 	// It begins again without time, and has its error.
 	{Row: between, Apart: true, Kinds: within, Ends: "both", Up: begins, When: allOf(same(returns), up(is, expired),
 		up(fails, `calculated server-side timeout|context (deadline exceeded|canceled)`), fork(is, `(`+expired+`).*`+transient))},
