@@ -2,25 +2,15 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// The compressors that are supported. Zstandard's keeps channels beyond a bubble of testing/synctest.
-const (
-	Snappy = "snappy"
-	ZLib   = "zlib"
-)
-
-// Compressors returns those of the names that are supported.
-func Compressors(names []string) (supported []string) {
-	for _, name := range names {
-		if name == Snappy || name == ZLib {
-			supported = append(supported, name)
-		}
-	}
-	return supported
+// Compressors returns those of the names that are supported. Zstandard's keeps channels beyond a bubble of testing/synctest.
+func Compressors(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name != "snappy" && name != "zlib" })
 }
 
 // decompress reads the message in the content of an OP_COMPRESSED.
