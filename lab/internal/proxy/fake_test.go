@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/wire"
@@ -107,7 +108,7 @@ func answering(answer func(*wire.Message) bson.D) func(conversation) {
 				panic(err)
 			}
 			reply := &wire.Message{RequestID: 5000, ResponseTo: request.RequestID, Body: body}
-			if !request.HasFlag(wire.MoreToCome) && wire.Write(c, reply) != nil {
+			if !request.HasFlag(wiremessage.MoreToCome) && wire.Write(c, reply) != nil {
 				return
 			}
 		}

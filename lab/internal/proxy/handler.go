@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
@@ -71,7 +72,7 @@ func NewRequest(client *Client, m *wire.Message) *Request {
 func (r *Request) Document() bson.Raw { return r.Message.Body }
 
 // Acknowledged reports whether the client waits for a reply.
-func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wire.MoreToCome) }
+func (r *Request) Acknowledged() bool { return !r.Message.HasFlag(wiremessage.MoreToCome) }
 
 // With returns a copy of the request with another document.
 func (r *Request) With(doc bson.Raw) *Request {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
@@ -34,7 +35,7 @@ func TestUnacknowledgedRequests(t *testing.T) {
 		return bson.D{}
 	}))
 	unacknowledged := command(t, 1, bson.E{Key: "insert", Value: "c"})
-	unacknowledged.Flags = wire.MoreToCome
+	unacknowledged.Flags = wiremessage.MoreToCome
 
 	client := front.dial(t)
 	client.send(t, unacknowledged)
@@ -61,16 +62,16 @@ func TestStreamOfHellos(t *testing.T) {
 	client := startFront(t, Config{}, answering(func(request *wire.Message) bson.D {
 		n := request.Body.Lookup("topologyVersion", "counter").AsInt64()
 		asked <- n
-		assert.False(t, request.HasFlag(wire.ExhaustAllowed))
+		assert.False(t, request.HasFlag(wiremessage.ExhaustAllowed))
 		return bson.D{{Key: "ok", Value: n < 3}, version(n + 1)}
 	})).dial(t)
 	request := command(t, 1, bson.E{Key: "hello", Value: 1}, bson.E{Key: "maxAwaitTimeMS", Value: 500}, version(1))
-	request.Flags = wire.ExhaustAllowed
+	request.Flags = wiremessage.ExhaustAllowed
 	client.send(t, request)
 	answered := request.RequestID
 	for n, more := range []bool{true, true, false} {
 		reply := client.receive(t)
-		assert.Equal(t, more, reply.HasFlag(wire.MoreToCome), "an error ends it")
+		assert.Equal(t, more, reply.HasFlag(wiremessage.MoreToCome), "an error ends it")
 		assert.Equal(t, answered, reply.ResponseTo)
 		answered = reply.RequestID
 		assert.EqualValues(t, n+1, <-asked)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
@@ -86,8 +87,8 @@ func (s *session) handleRequest(ctx, front context.Context, req *Request) error 
 		_, err := s.handle(front, req)
 		return err
 	}
-	streams := IsHello(req.Command) && req.Message.HasFlag(wire.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
-	req.Message.Flags &^= wire.ExhaustAllowed // it has one reply
+	streams := IsHello(req.Command) && req.Message.HasFlag(wiremessage.ExhaustAllowed) && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
+	req.Message.Flags &^= wiremessage.ExhaustAllowed // it has one reply
 	reply := wire.Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
 	for more := true; more; {
 		var err error
@@ -97,7 +98,7 @@ func (s *session) handleRequest(ctx, front context.Context, req *Request) error 
 		news, lacking := reply.Body.LookupErr(version)
 		reply.Flags = 0
 		if more = streams && lacking == nil && bsondoc.Succeeded(reply.Body); more {
-			reply.Flags = wire.MoreToCome
+			reply.Flags = wiremessage.MoreToCome
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 		}
 		reply.RequestID, reply.ResponseTo = s.nextID(), reply.RequestID // each further one answers the previous one

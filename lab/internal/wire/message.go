@@ -28,12 +28,6 @@ const (
 // ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
 var ErrMalformed = errors.New("malformed message")
 
-// The flags that have a meaning. Drivers send no checksums.
-const (
-	MoreToCome     = wiremessage.MoreToCome
-	ExhaustAllowed = wiremessage.ExhaustAllowed
-)
-
 // Message is a command or a reply. Its documents alias the buffer from which it was decoded.
 type Message struct {
 	RequestID  int32
@@ -43,7 +37,7 @@ type Message struct {
 	// Compressor is what it is compressed with; 0 for nothing.
 	Compressor wiremessage.CompressorID
 
-	Flags wiremessage.MsgFlag
+	Flags wiremessage.MsgFlag // a checksum is not supported: drivers send none
 	Body  bson.Raw
 	// Sequences are array fields of the command that were sent beside its body, with their section types.
 	Sequences []byte

@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	for name, b := range messages(t) {
 		m, err := Read(bytes.NewReader(b))
 		require.NoError(t, err, name)
-		assert.Equal(t, name == "OP_MSG", m.HasFlag(MoreToCome), name)
+		assert.Equal(t, name == "OP_MSG", m.HasFlag(wiremessage.MoreToCome), name)
 		var got bytes.Buffer
 		require.NoError(t, Write(&got, m), name)
 		assert.Equal(t, b, got.Bytes(), name)
