@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -24,10 +25,7 @@ func (p plan) plot(all measured) string {
 			y := 250 - 2.34*all[key{l.In[j], l.Arm}]["goodput"]
 			points = append(points, fmt.Sprintf("%.1f %.1f", x, y))
 		}
-		style := fmt.Sprintf(`fill="none" stroke="%s" stroke-width="2"`, l.Colour)
-		if l.Dashes != "" {
-			style += fmt.Sprintf(` stroke-dasharray="%s"`, l.Dashes)
-		}
+		style := fmt.Sprintf(`fill="none" stroke="%s" stroke-width="2" stroke-dasharray="%s"`, l.Colour, cmp.Or(l.Dashes, "none"))
 		fmt.Fprintf(&text, "  <path d=\"M%s\" %s/>\n", strings.Join(points, " "), style)
 		fmt.Fprintf(&text, "  <path d=\"M468 %dh32\" %s/>\n", 36+26*i, style)
 		fmt.Fprintf(&text, "  <text x=\"508\" y=\"%d\" fill=\"#1f2328\">%s</text>\n", 40+26*i, l.Name)

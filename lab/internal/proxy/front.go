@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
 // Config configures a front.
@@ -95,11 +98,13 @@ func (f *Front) Reset() {
 
 func (f *Front) serve(ctx context.Context, id uint64, conn net.Conn) {
 	s := &session{front: f, client: &Client{ID: id, Conn: conn}}
-	last := f.config.Answer
-	if last == nil {
-		last = s.forward
+	if s.handle = f.config.Answer; s.handle == nil {
+		s.handle = s.forward
 	}
-	s.handle = chain(f.config.Handlers, last)
+	for _, handler := range slices.Backward(f.config.Handlers) {
+		next := s.handle
+		s.handle = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, next) }
+	}
 	var err error
 	if f.config.Accept != nil {
 		err = f.config.Accept(ctx)

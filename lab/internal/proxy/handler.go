@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
@@ -31,16 +30,6 @@ type Handler func(ctx context.Context, req *Request, next Next) (bson.Raw, error
 
 // Next passes a request on, and returns the reply to it: nil if the request is not acknowledged.
 type Next func(ctx context.Context, req *Request) (bson.Raw, error)
-
-// chain returns a Next that passes requests through the handlers in order, and then to last.
-func chain(handlers []Handler, last Next) Next {
-	next := last
-	for _, handler := range slices.Backward(handlers) {
-		after := next
-		next = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, after) }
-	}
-	return next
-}
 
 // Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
