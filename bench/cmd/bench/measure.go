@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"sync/atomic"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,7 +48,8 @@ func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured
 	group.SetLimit(runtime.NumCPU())
 	runs := map[key][]overload.Result{}
 	var jobs []func() error
-	var done atomic.Int32
+	var mu sync.Mutex
+	done := 0
 	for _, e := range p.Scenarios {
 		for _, name := range e.Arms {
 			a := p.Arms[name]
@@ -59,7 +60,10 @@ func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured
 					results[i], err = c.job(ctx, a, overload.Job{
 						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(i) + 1,
 					})
-					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done.Add(1), len(jobs), e.Name, a.Name)
+					mu.Lock()
+					defer mu.Unlock()
+					done++
+					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done, len(jobs), e.Name, a.Name)
 					return err
 				})
 			}
