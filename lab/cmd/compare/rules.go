@@ -14,21 +14,19 @@ import (
 type rule struct {
 	text string
 	// of are the plans that it is for; nil stands for all.
-	of func(trial.Plan) bool
-	// One of these says that it is broken: by a run of the fork; by a call, in a run, or in more than a third of them, as what a driver
-	// does now and then counts, too; or by all runs.
-	run         func(trial.Trace) bool
-	once, often func(call) bool
-	broken      func(plan trial.Plan, up, fork traces) bool
+	of     func(trial.Plan) bool
+	broken flaw
 }
+
+// flaw is what runs of a plan may show.
+type flaw = func(plan trial.Plan, up, fork traces) bool
 
 // call is one in a run of the fork.
 type call struct {
 	trial.Outcome
-	plan  trial.Plan
-	limit int
-	index int
-	up    traces
+	plan         trial.Plan
+	limit, index int
+	up           traces
 }
 
 // all reports whether the call is so in all of upstream's runs.
@@ -37,39 +35,32 @@ func (c call) all(is func(trial.Outcome) bool) bool {
 }
 
 // longest returns the longest time of the call in upstream's runs, or 0.
-func (c call) longest(of func(trial.Outcome) time.Duration) (longest time.Duration) {
-	c.all(func(o trial.Outcome) bool {
-		longest = max(longest, of(o))
-		return true
-	})
-	return longest
+func (c call) longest(of func(trial.Outcome) time.Duration) time.Duration {
+	return time.Duration(max(0, c.up.most(func(t trial.Trace) int { return int(of(t.Outcomes[c.index])) })))
 }
 
-// isBroken reports whether the fork breaks the rule.
-func (r rule) isBroken(plan trial.Plan, up, fork traces) bool {
-	switch {
-	case r.of != nil && !r.of(plan):
-		return false
-	case r.run != nil:
-		return fork.any(r.run)
-	case r.broken != nil:
-		return r.broken(plan, up, fork)
-	}
+// once is whether a call breaks a rule in a run; often is in more than a third of them, as what a driver does now and then counts, too;
+// and ofRun is whether a run does.
+func once(is func(call) bool) flaw {
+	return func(plan trial.Plan, up, fork traces) bool { return most(is, plan, up, fork) > 0 }
+}
+
+func often(is func(call) bool) flaw {
+	return func(plan trial.Plan, up, fork traces) bool { return most(is, plan, up, fork) > len(fork)/3 }
+}
+
+func ofRun(is func(trial.Trace) bool) flaw {
+	return func(_ trial.Plan, _, fork traces) bool { return fork.any(is) }
+}
+
+// most returns in how many runs a call is so, of that which most often is.
+func most(is func(call) bool, plan trial.Plan, up, fork traces) (most int) {
 	for i := range fork[0].Outcomes {
-		times := 0
-		for _, t := range fork {
-			c := call{t.Outcomes[i], plan, t.Limit, i, up}
-			if r.once != nil && r.once(c) {
-				return true
-			} else if r.often != nil && r.often(c) {
-				times++
-			}
-		}
-		if times > len(fork)/3 {
-			return true
-		}
+		most = max(most, len(slices.DeleteFunc(slices.Clone(fork), func(t trial.Trace) bool {
+			return !is(call{t.Outcomes[i], plan, t.Limit, i, up})
+		})))
 	}
-	return false
+	return most
 }
 
 // brokenOf returns the first of some rules that the fork breaks, or nil; upstream, if it is compared with itself, need not keep them.
@@ -77,28 +68,23 @@ func brokenOf(some []rule, plan trial.Plan, up, fork traces) *rule {
 	if fork[0].Untouched {
 		return nil
 	}
-	i := slices.IndexFunc(some, func(r rule) bool { return r.isBroken(plan, up, fork) })
+	i := slices.IndexFunc(some, func(r rule) bool { return (r.of == nil || r.of(plan)) && r.broken(plan, up, fork) })
 	if i < 0 {
 		return nil
 	}
 	return &some[i]
 }
 
-// broken returns the rule that the fork breaks, and how its calls ended, or nothing.
+// broken returns the rule that the fork breaks, and how the calls ended in the last runs, or nothing.
 func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
 	which := always
 	if plan.Varies() {
 		which = slices.Concat(rules, features, always)
 	}
 	if r := brokenOf(which, plan, up, fork); r != nil {
-		return r.text, ends(up, fork)
+		return r.text, "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
 	}
 	return "", ""
-}
-
-// ends describes how the calls ended in the last runs.
-func ends(up, fork traces) string {
-	return "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
 }
 
 const (
@@ -111,28 +97,28 @@ const (
 
 // always are rules that the fork has to keep under any plan, whatever upstream does.
 var always = []rule{
-	{text: "a call panics that does not with upstream", often: func(c call) bool {
+	{text: "a call panics that does not with upstream", broken: often(func(c call) bool {
 		return c.Panicked && c.all(func(o trial.Outcome) bool { return !o.Panicked })
-	}},
+	})},
 	{text: "far more processor time than upstream's", broken: func(plan trial.Plan, up, fork traces) bool {
 		busy := func(t trial.Trace) int { return int(t.Busy) }
 		return !plan.Endless() && fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
 	}},
 	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
-		run: func(t trial.Trace) bool { return t.Early > 0 }},
+		broken: ofRun(func(t trial.Trace) bool { return t.Early > 0 })},
 	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
-		run: func(t trial.Trace) bool { return t.Unstarted > 0 }},
+		broken: ofRun(func(t trial.Trace) bool { return t.Unstarted > 0 })},
 	{text: "an acknowledged write is lost", broken: others(func(t trial.Trace) []int { return t.Lost })},
 	{text: "a write took place twice", broken: others(func(t trial.Trace) []int { return t.Twice })},
-	{text: "a command's event has not exactly one counterpart", run: func(t trial.Trace) bool { return t.Unpaired > 0 }},
+	{text: "a command's event has not exactly one counterpart", broken: ofRun(func(t trial.Trace) bool { return t.Unpaired > 0 })},
 	// Upstream keeps that of a cursor whose reply has a write concern error.
 	{text: "a connection is not returned", broken: func(_ trial.Plan, up, fork traces) bool {
 		held := func(t trial.Trace) int { return t.Held }
 		return fork.most(held) > up.most(held)
 	}},
-	{text: "a handshake does not announce backpressure", run: func(t trial.Trace) bool { return t.Unannounced > 0 }},
+	{text: "a handshake does not announce backpressure", broken: ofRun(func(t trial.Trace) bool { return t.Unannounced > 0 })},
 	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
-		run: func(t trial.Trace) bool { return t.Changed > 0 }},
+		broken: ofRun(func(t trial.Trace) bool { return t.Changed > 0 })},
 }
 
 // is returns whether a plan is one of these scenarios.
@@ -141,7 +127,7 @@ func is(scenarios ...string) func(trial.Plan) bool {
 }
 
 // others reports whether one of the fork's runs has calls among these that none of upstream's has, or any, where they need not do the same.
-func others(of func(trial.Trace) []int) func(trial.Plan, traces, traces) bool {
+func others(of func(trial.Trace) []int) flaw {
 	return func(plan trial.Plan, up, fork traces) bool {
 		return fork.any(func(f trial.Trace) bool {
 			return slices.ContainsFunc(of(f), func(call int) bool {
@@ -155,10 +141,10 @@ func others(of func(trial.Trace) []int) func(trial.Plan, traces, traces) bool {
 var unsent = regexp.MustCompile(`(during connection handshake|was cleared because).*network`)
 
 var rules = []rule{
-	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, once: func(c call) bool {
+	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, broken: once(func(c call) bool {
 		return c.Single() && c.Attempts > c.limit+1
-	}},
-	{text: "a call outlives its deadline", often: outlives},
+	})},
+	{text: "a call outlives its deadline", broken: often(outlives)},
 	{text: "a storm of connections", broken: func(plan trial.Plan, up, fork traces) bool {
 		opened := func(t trial.Trace) int { return t.Opened }
 		return !plan.Endless() && fork.least(opened) > 100+10*up.most(opened)+fork.most(begun)
@@ -168,7 +154,7 @@ var rules = []rule{
 		// else by chance; or by what differences.md has about connections and WithTransaction
 		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && p.Reachable() && !p.Lacks() &&
 			p.Batch == 0 && (!p.Has("timeoutMS") && !p.Has("maxAdaptiveRetries=0") || !p.Has("withTransaction"))
-	}, often: failsAlone},
+	}, broken: often(failsAlone)},
 	{text: "tokens are minted", broken: func(plan trial.Plan, _, fork traces) bool {
 		underWay := float64(max(3, len(plan.Workers())))
 		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
@@ -178,32 +164,33 @@ var rules = []rule{
 // features are rules for what plans may have beside calls and faults, for what calls return, and for what events tell.
 var features = []rule{
 	{text: "the command of a monitor changes the result of its call", of: is(trial.Monitored),
-		often: func(c call) bool {
+		broken: often(func(c call) bool {
 			return c.all(func(o trial.Outcome) bool { return o.Error != c.Error })
-		}},
+		})},
 	{text: "a retry that would do is not made", of: is(trial.OneRetry, trial.Refused),
-		often: func(c call) bool { return !c.OK() }},
+		broken: often(func(c call) bool { return !c.OK() })},
 	{text: "a pool is cleared for an overload", of: func(p trial.Plan) bool { return p.Only == trial.Refused || p.Rejects() },
-		run: func(t trial.Trace) bool { return t.Cleared > 0 }},
-	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, often: func(c call) bool {
+		broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
+	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, broken: often(func(c call) bool {
 		permitted := !c.plan.Has("retry") || c.Single() && !c.plan.Off(c.Call)
 		return permitted && c.Refused && c.Unhurried() && c.Attempts <= c.limit
-	}},
-	{text: "a retry though the option is off", of: trial.Plan.OnlyOverloads, often: func(c call) bool {
+	})},
+	{text: "a retry though the option is off", of: trial.Plan.OnlyOverloads, broken: often(func(c call) bool {
 		return c.Single() && c.plan.Off(c.Call) && c.Attempts > 1
-	}},
-	{text: "a write that was not sent does not say that it may be retried", often: func(c call) bool {
+	})},
+	{text: "a write that was not sent does not say that it may be retried", broken: often(func(c call) bool {
 		return c.Retryable() && !c.plan.Off(c.Call) && unsent.MatchString(c.Error) &&
 			!strings.Contains(c.Error, "RetryableWriteError")
-	}},
-	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, often: func(c call) bool {
+	})},
+	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
-	}},
-	{text: "a retry goes to the overloaded router again", of: is(trial.OneRouter), once: func(c call) bool { return c.Attempts > 2 }},
-	{text: "closing a cursor keeps its caller waiting", of: is(trial.Closings), once: func(c call) bool {
+	})},
+	{text: "a retry goes to the overloaded router again", of: is(trial.OneRouter),
+		broken: once(func(c call) bool { return c.Attempts > 2 })},
+	{text: "closing a cursor keeps its caller waiting", of: is(trial.Closings), broken: once(func(c call) bool {
 		took := func(o trial.Outcome) time.Duration { return o.End - o.Start }
 		return took(c.Outcome) > c.longest(took)+roundTrip
-	}},
+	})},
 	{text: "backoffs are not what they should be", of: func(p trial.Plan) bool { return p.Rejects() || p.Conflicts() > 0 },
 		broken: func(plan trial.Plan, _, fork traces) bool {
 			allowed := map[bool]float64{true: 5, false: 1}[len(fork) == runs] // standard deviations
@@ -212,19 +199,20 @@ var features = []rule{
 			return math.Abs(sum) > allowed*math.Sqrt(n) || squares < n*math.Pow(1-few-allowed*math.Sqrt(few), 3)
 		}},
 	{text: "a write took place of which the error says that it did not", of: func(p trial.Plan) bool { return p.Batch == 0 },
-		once: func(c call) bool { return c.Single() && c.Done && strings.Contains(c.Error, "NoWritesPerformed") }},
+		broken: once(func(c call) bool { return c.Single() && c.Done && strings.Contains(c.Error, "NoWritesPerformed") })},
 	{text: "the error does not say that the server is overloaded",
-		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") }, often: func(c call) bool {
+		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") }, broken: often(func(c call) bool {
 			return c.Single() && c.Overloaded && c.Refused && !c.OK() && !strings.Contains(c.Error, "SystemOverloadedError") &&
 				!strings.Contains(c.Error, "the write concern fails")
-		}},
-	{text: "a call succeeds whose last attempt was rejected", once: func(c call) bool { return c.Single() && c.OK() && c.Refused }},
-	{text: "a call that was given up does not say so", of: trial.Plan.Rejects, often: func(c call) bool {
+		})},
+	{text: "a call succeeds whose last attempt was rejected",
+		broken: once(func(c call) bool { return c.Single() && c.OK() && c.Refused })},
+	{text: "a call that was given up does not say so", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		ended := c.Start + c.Deadline + c.Cancel
 		return c.Single() && c.Overloaded && !c.OK() && c.Cancel > 0 && c.End >= ended && c.End < ended+roundTrip &&
 			!strings.Contains(c.Error, "context canceled")
-	}},
-	{text: "a read returns what is not there", once: func(c call) bool { return c.Wrong }},
+	})},
+	{text: "a read returns what is not there", broken: once(func(c call) bool { return c.Wrong })},
 }
 
 // begun is how many connections WithTransaction may ask for while it begins again, each time after a backoff of 250 ms on the average, with
@@ -254,16 +242,16 @@ func outlives(c call) bool {
 func leavesOpen(plan trial.Plan, up, fork traces) bool {
 	open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
 	// The application has aborted with a context that was over; a commit of unknown result is not aborted.
-	excused := rule{once: func(c call) bool {
+	excused := once(func(c call) bool {
 		return c.EndsItself() && !c.Unhurried() && (!c.OK() || c.End >= c.Start+c.Deadline+c.Cancel) ||
 			strings.Contains(c.Error, "UnknownTransactionCommitResult")
-	}}
-	often := fork.often(open)
+	})
+	left := fork.often(open)
 	if plan.Has("withTransaction") {
-		often = fork.least(open) // its abort may have half a second for its backoffs
+		left = fork.least(open) // its abort may have half a second for its backoffs
 	}
 	// Upstream v2.5.0 may give up before the transaction has begun.
-	return !excused.isBroken(plan, up, fork) && often > up.most(open) && up.most(sent) >= fork.least(sent) &&
+	return !excused(plan, up, fork) && left > up.most(open) && up.most(sent) >= fork.least(sent) &&
 		!up.any(func(t trial.Trace) bool { return t.BeyondLimit(fork[0].Limit) })
 }
 

@@ -17,7 +17,7 @@ func pick[T any](s source, from ...T) T { return from[s.IntN(len(from))] }
 // chance is true once in n times.
 func (s source) chance(n int) bool { return s.IntN(n) == 0 }
 
-// word draws one of the words of a text; "-" is none.
+// word draws one of the words of a text, if there are any; "-" is none.
 func (s source) word(text string) string {
 	if text == "" {
 		return ""
@@ -72,8 +72,8 @@ func New(seed uint64) Plan {
 	}
 	overloaded := s.chance(3)
 	for range pick(s, 0, 1, 1, 1, 2, 2, 3) {
-		f := s.fault(&p, pick(s, byChance...))
-		for f.overloads() != overloaded && !s.chance(20) {
+		var f Fault
+		for f.What == "" || f.overloads() != overloaded && !s.chance(20) {
 			f = s.fault(&p, pick(s, byChance...))
 		}
 		p.Faults = append(p.Faults, f)

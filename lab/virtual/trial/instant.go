@@ -1,8 +1,10 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,10 +48,7 @@ func Instants(plan Plan, up, fork Trace, width time.Duration) iter.Seq[[]Instant
 	return func(yield func([]Instant) bool) {
 		a, b := without(up.Lines, fork.Lines, width), without(fork.Lines, up.Lines, width)
 		for len(a)+len(b) > 0 {
-			at := slices.Concat(a, b)[0].At
-			if len(b) > 0 {
-				at = min(at, b[0].At)
-			}
+			at := slices.MinFunc(slices.Concat(a, b), func(x, y Line) int { return cmp.Compare(x.At, y.At) }).At
 			var onlyUp, onlyFork []Line
 			onlyUp, a = until(a, at+width)
 			onlyFork, b = until(b, at+width)
@@ -107,32 +106,24 @@ func until(lines []Line, at time.Duration) (earlier, later []Line) {
 }
 
 func side(lines, alone []Line, call int, at, width time.Duration) Side {
-	s := Side{}
-	for _, l := range alone {
-		if l.Call == call {
-			s[only] = append(s[only], l.Text)
+	of := func(lines []Line, from, until time.Duration) (texts []string) {
+		for _, l := range lines {
+			if l.Call == call && l.At >= from && l.At <= until {
+				texts = append(texts, l.Text)
+			}
 		}
+		return texts
 	}
-	for _, l := range lines {
-		switch {
-		case l.Call != call:
-			continue
-		case l.At < at:
-			s[before] = append(s[before], l.Text)
-		default:
-			s[on] = append(s[on], l.Text)
-		}
-		if l.At >= at && l.At <= at+width {
-			s[now] = append(s[now], l.Text)
-		}
-	}
-	s[soFar] = slices.Concat(s[before], s[now])
+	s := Side{only: of(alone, at, ever), now: of(lines, at, at+width), before: of(lines, 0, at-1), soFar: of(lines, 0, at+width),
+		on: of(lines, at, ever)}
 	s[rest] = slices.DeleteFunc(slices.Clone(s[only]), re(`^(error|is|detail|returns)`).MatchString)
 	for _, what := range []part{fails, is, detail, returns} {
 		s[what] = []string{endOf(s[now], what)}
 	}
 	return s
 }
+
+const ever = math.MaxInt64
 
 // call returns the plan's call of a number: also one that its monitor makes, or that ends its transaction once more.
 func (p Plan) call(number int) (c Call) {
@@ -166,29 +157,27 @@ func (i *Instant) Strays() bool {
 	case len(i.Plan.Workers()) > 1, reauthenticates(i), some(i.Fork[on], `^error .*(`+noTimeAgain+`)`):
 		return false // faults that are for others, or for other commands of this one
 	}
-	fail := some(i.Up[on], `^error `) || some(i.Fork[on], `^error `)
-	return !fail || len(i.Plan.Faults) == 0 || !strings.HasPrefix(i.Call.Kind, "clientBulk")
+	return !some(slices.Concat(i.Up[on], i.Fork[on]), `^error `) || len(i.Plan.Faults) == 0 || !ofKind("clientBulk.*")(i)
 }
 
 // ends says with which driver the call ends.
 func (i *Instant) ends() string {
-	ofUp, ofFork := i.Up.end(returns) != "", i.Fork.end(returns) != ""
-	switch {
-	case ofUp && ofFork:
-		return "both"
-	case ofUp:
+	switch up, fork := i.Up.end(returns), i.Fork.end(returns); {
+	case up == "" && fork == "":
+		return "none"
+	case fork == "":
 		return "up"
-	case ofFork:
+	case up == "":
 		return "fork"
 	}
-	return "none"
+	return "both"
 }
 
 // end returns what the call's end says, if it ends.
 func (s Side) end(what part) string { return s[what][0] }
 
 func endOf(lines []string, what part) string {
-	return strings.TrimPrefix(find(slices.All(lines), `^`+string(what)+` `), string(what)+" ")
+	return strings.TrimPrefix(find(lines, `^`+string(what)+` `), string(what)+" ")
 }
 
 // failure returns the type of the call's error, and its text.
@@ -227,28 +216,19 @@ func re(pattern string) *regexp.Regexp {
 	return re(pattern)
 }
 
-// find returns the first line that matches a pattern, or nothing.
-func find(lines iter.Seq2[int, string], pattern string) string {
-	for _, line := range lines {
-		if re(pattern).MatchString(line) {
-			return line
-		}
-	}
-	return ""
+// matching returns the lines that match a pattern.
+func matching(lines []string, pattern string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return !re(pattern).MatchString(line) })
 }
 
-// count returns how many lines match a pattern.
-func count(lines []string, pattern string) (n int) {
-	for _, line := range lines {
-		if re(pattern).MatchString(line) {
-			n++
-		}
-	}
-	return n
-}
+// find returns the first of them, or nothing.
+func find(lines []string, pattern string) string { return append(matching(lines, pattern), "")[0] }
 
-// some reports whether a line matches a pattern.
-func some(lines []string, pattern string) bool { return count(lines, pattern) > 0 }
+func count(lines []string, pattern string) int { return len(matching(lines, pattern)) }
+
+func some(lines []string, pattern string) bool {
+	return slices.ContainsFunc(lines, re(pattern).MatchString)
+}
 
 // every reports whether all lines match a pattern; none do if it is empty.
 func every(lines []string, pattern string) bool {

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -44,11 +43,9 @@ var ofTransactions = []Difference{
 	// Which lets the fork's be retried more than once.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "up", Fork: endsTxn, When: allOf(has("timeoutMS"),
 		fork(now, `^failed (abort|commit)Transaction`), not(up(fails, "MaxTimeMSExpired")))},
-	// And ends them.
+	// And ends them, also if they cannot be sent.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none|fork", Fork: `^failed (abort|commit)Transaction.*context deadline exceeded`,
-		When: allOf(timedOut, fork(before, `^started (commit|abort)Transaction`))},
-	// Also if they cannot be sent.
-	{Row: itsEnd, Apart: true, Kinds: within, Ends: "fork", When: allOf(timedOut, sameLater)},
+		When: allOf(timedOut, anyOf(fork(before, `^started (commit|abort)Transaction`), allOf(fork(returns, `.`), sameLater)))},
 	// And what their monitors run.
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork",
 		When: allOf(timedOut, has(within), fork(is, "context deadline exceeded"))},
@@ -69,7 +66,7 @@ var ofTransactions = []Difference{
 			anyOf(fork(on, aborts), allOf(hurries, fork(on, `^\(no connection: timeout`))), func(i *Instant) bool {
 				seen := func(s Side) string {
 					const differs = `^\S+|` + maxTime + `|` + writeConcern + `|, \$clusterTime: \{[^}]*\}+`
-					return re(differs).ReplaceAllString(find(slices.All(s[on]), ` sees abortTransaction`), "")
+					return re(differs).ReplaceAllString(find(s[on], ` sees abortTransaction`), "")
 				}
 				return seen(i.Fork) == "" || seen(i.Up) == "" || seen(i.Up) == seen(i.Fork)
 			})},
@@ -118,7 +115,8 @@ var ofCommits = []Difference{
 			allOf(up(is, `RetryableWriteError`), up(before, `^failed commitTransaction.*RetryableWriteError`))),
 		not(up(is, unknown)), anyOf(fork(before, `^started commitTransaction`), allOf(up(fails, `^topology\.ServerSelectionError `),
 			fork(before, `^succeeded update`), fork(on, `^started commit`))), func(i *Instant) bool {
-			return !strings.Contains(find(slices.Backward(i.Fork[soFar]), `^failed commitTransaction`), transient)
+			failed := matching(i.Fork[soFar], `^failed commitTransaction`)
+			return len(failed) == 0 || !strings.Contains(failed[len(failed)-1], transient)
 		})},
 	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: allOf(adds(unknown), sameText, sameResult,
 		not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
@@ -144,6 +142,6 @@ var resultUnknown = anyOf(either(`^failed commitTransaction`), allOf(either(`^su
 
 // sameConcern is whether the fork's next commit is for the majority if upstream's is.
 func sameConcern(i *Instant) bool {
-	up, fork := find(slices.All(i.Up[on]), commitSeen), find(slices.All(i.Fork[on]), commitSeen)
+	up, fork := find(i.Up[on], commitSeen), find(i.Fork[on], commitSeen)
 	return fork == "" || !strings.Contains(up, majority) || strings.Contains(fork, majority)
 }
