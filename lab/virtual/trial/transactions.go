@@ -49,7 +49,8 @@ var ofTransactions = []Difference{
 	// And what their monitors run.
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork",
 		When: allOf(timedOut, has(within), fork(is, "context deadline exceeded"))},
-	{Row: itsEnd, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen, But: maxTime, When: allOf(has(within), has("timeoutMS"))},
+	{Row: itsEnd, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen, But: maxTime,
+		When: allOf(has(within), has("timeoutMS"))},
 	// It has that error alone, or only the fork says that time is up.
 	{Row: otherError, Kinds: within, Ends: "both", When: allOf(adds(expired),
 		anyOf(up(fails, timeoutError), allOf(limited, returnsSame)), func(i *Instant) bool {
