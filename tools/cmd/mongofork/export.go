@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/series"
 	"mongofork/tools/fork/upstream"
@@ -35,13 +36,9 @@ type seriesCmd struct {
 	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Tree   string `type:"path" placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
 	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
-	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	if c.Tests {
-		return c.tests(a)
-	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
 		return err
@@ -66,8 +63,8 @@ func (c *seriesCmd) Run(a *app) error {
 	if err := series.Write(out, patches); err != nil {
 		return err
 	}
-	for _, p := range patches[1:] {
-		a.printf("%s/%s\n", out, p.Name)
+	for _, name := range patches.Paths()[1:] {
+		a.printf("%s/%s\n", out, name)
 	}
 	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out, len(patches)-1)
 	return nil
@@ -83,31 +80,15 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 	if err != nil {
 		return err
 	}
-	var patches []series.Patch
+	patches, out := filetree.Tree{}, cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
 	for _, fix := range fixes {
-		p, err := fix.Patch(a.ctx, a.author(), opt.Ticket, m)
-		if err != nil {
+		name := fix.Name + ".patch"
+		if patches[name], err = fix.Patch(a.ctx, a.author(), opt.Ticket, m); err != nil {
 			return err
 		}
-		patches = append(patches, p)
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
-	for _, p := range patches {
-		a.printf("%s/%s\n", out, p.Name)
+		a.printf("%s/%s\n", out, name)
 	}
 	return series.Write(out, patches)
-}
-
-// tests writes the change request for the specifications.
-func (c *seriesCmd) tests(a *app) error {
-	opt, err := series.ReadOptions(a.project.Root)
-	if err != nil {
-		return err
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
-	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
-		out, opt.Tests.Folder, len(opt.Tests.Files))
-	return opt.Tests.Write(a.project.Root, out)
 }
 
 type releaseCmd struct {

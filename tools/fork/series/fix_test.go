@@ -94,11 +94,11 @@ func TestFixes(t *testing.T) {
 }
 
 // lines says how many lines a patch adds and removes, of code and of tests.
-func lines(t *testing.T, patch Patch) (code, tests string) {
+func lines(t *testing.T, patch []byte) (code, tests string) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, patch.Name), patch.Data, 0o600))
-	stat, err := command.Output(t.Context(), dir, nil, "git", "apply", "--numstat", patch.Name)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "fix.patch"), patch, 0o600))
+	stat, err := command.Output(t.Context(), dir, nil, "git", "apply", "--numstat", "fix.patch")
 	require.NoError(t, err)
 	var added, removed [2]int
 	for line := range strings.Lines(string(stat)) {
@@ -125,7 +125,7 @@ func TestFixPatch(t *testing.T) {
 	require.Len(t, fixes, 1)
 	patch, err := fixes[0].Patch(t.Context(), "A Tester <tester@localhost>", "T-1", p.Module)
 	require.NoError(t, err)
-	text := string(patch.Data)
+	text := string(patch)
 	for _, want := range []string{"Subject: [PATCH] T-1 Count\n", "+\treturned int\n", "+\tp.returned++\n"} {
 		require.Contains(t, text, want)
 	}

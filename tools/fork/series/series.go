@@ -2,6 +2,7 @@ package series
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,20 +16,13 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Patch is one patch of a series, or its cover letter.
-type Patch struct {
-	// Name is that of the file.
-	Name string
-	Data []byte
-}
-
 // formatPatch is how git writes patches.
 var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
 	"--filename-max-length=80"}
 
-// Patches returns the cover letter and the patches, in order, each in the format of git format-patch, and the tree that they
-// lead to.
-func (s *Series) Patches(ctx context.Context, author string) ([]Patch, filetree.Tree, error) {
+// Patches returns the cover letter and the patches, in the order of their names, each in the format of git format-patch, and the tree
+// that they lead to.
+func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages := []filetree.Tree{assemble.Pristine(s.plan.Module)}, []string{s.plan.Module.String()}
 	for i, step := range s.Steps {
 		next, err := s.Tree(i)
@@ -46,19 +40,14 @@ func (s *Series) Patches(ctx context.Context, author string) ([]Patch, filetree.
 	defer done()
 	commit(g, trees, messages)
 	n := fmt.Sprint(len(trees) - 1)
-	list := strings.Fields(string(g.Run(slices.Concat(formatPatch, []string{"-" + n, "-o", ".git/series", "--numbered"})...)))
-	patches := []Patch{s.letter(g, n)}
+	g.Run(slices.Concat(formatPatch, []string{"-" + n, "-o", ".git/series", "--numbered"})...)
+	letter := s.letter(g, n)
 	if g.Err != nil {
 		return nil, nil, g.Err
 	}
-	for _, name := range list {
-		data, err := os.ReadFile(filepath.Join(g.Dir, name))
-		if err != nil {
-			return nil, nil, err
-		}
-		patches = append(patches, Patch{Name: filepath.Base(name), Data: data})
-	}
-	return patches, trees[len(trees)-1], nil
+	patches, err = filetree.Read(filepath.Join(g.Dir, ".git", "series"))
+	patches["0000-cover-letter.patch"] = letter
+	return patches, trees[len(trees)-1], err
 }
 
 // commit commits trees, each on top of the one before, but for files that are the same in all: git has no use for these.
@@ -81,48 +70,39 @@ func commit(g *git.Repository, trees []filetree.Tree, messages []string) {
 }
 
 // letter returns the cover letter, which git am does not apply.
-func (s *Series) letter(g *git.Repository, n string) Patch {
-	text := fmt.Sprintf("From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
+func (s *Series) letter(g *git.Repository, n string) []byte {
+	return fmt.Appendf(nil, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
 		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", strings.Repeat("0", len(n)), n,
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
-	return Patch{Name: "0000-cover-letter.patch", Data: []byte(text)}
 }
 
 // Patch returns a fix alone, as git format-patch writes it.
-func (s Step) Patch(ctx context.Context, author, ticket string, m *upstream.Module) (Patch, error) {
+func (s Step) Patch(ctx context.Context, author, ticket string, m *upstream.Module) ([]byte, error) {
 	p, after, err := lay(m, &plan.Overlay{}, s)
 	if err == nil {
 		err = nameWrapped(p, after)
 	}
 	if err != nil {
-		return Patch{}, err
+		return nil, err
 	}
 	g, done, err := git.New(ctx, author)
 	if err != nil {
-		return Patch{}, err
+		return nil, err
 	}
 	defer done()
 	commit(g, []filetree.Tree{assemble.Pristine(m), after}, []string{m.String(), s.message(ticket, m.Version)})
-	text := g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
-	return Patch{Name: s.Name + ".patch", Data: text}, g.Err
+	return g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...), g.Err
 }
 
 // Write writes a series to a folder, in the place of the series that is there.
-func Write(dir string, patches []Patch) error {
+func Write(dir string, patches filetree.Tree) error {
 	old, err := filepath.Glob(filepath.Join(dir, "*.patch"))
+	for _, name := range old {
+		err = errors.Join(err, os.Remove(name))
+	}
 	if err != nil {
 		return err
 	}
-	for _, name := range old {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	for _, p := range patches {
-		if err := filetree.Replace(filepath.Join(dir, p.Name), p.Data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return patches.Write(dir)
 }

@@ -27,7 +27,7 @@ func planSeries(t *testing.T, files filetree.Tree) *Series {
 }
 
 // patchesOf returns the patches of a series, and the tree that they lead to.
-func patchesOf(t *testing.T, s *Series) ([]Patch, filetree.Tree) {
+func patchesOf(t *testing.T, s *Series) (patches, tree filetree.Tree) {
 	t.Helper()
 	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
 	require.NoError(t, err)
@@ -39,13 +39,10 @@ func TestSeries(t *testing.T) {
 	t.Parallel()
 	s := planSeries(t, seriesOverlay())
 	patches, tree := patchesOf(t, s)
-	var names []string
-	for _, patch := range patches {
-		names = append(names, patch.Name)
-	}
-	require.Equal(t, []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-calls.patch"}, names)
+	names := []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-calls.patch"}
+	require.Equal(t, names, patches.Paths())
 
-	letter, first, second := string(patches[0].Data), string(patches[1].Data), string(patches[2].Data)
+	letter, first, second := string(patches[names[0]]), string(patches[names[1]]), string(patches[names[2]])
 	require.Contains(t, letter, "Subject: [PATCH 0/2] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count calls\n")
 	require.Contains(t, first,
 		"Subject: [PATCH 1/2] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nWhat changes for users: nothing\n\n"+
