@@ -1,17 +1,12 @@
 package fork
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
-
 	"mongofork/tools/fork/syntax"
+	"mongofork/tools/strict"
 )
 
 // advisoriesFile lists the known advisories and security fixes of upstream.
@@ -40,17 +35,8 @@ func (a Advisory) Affects(version string) bool {
 
 // Advisories reads the repository's list, in the order of the file; a repository without one knows none.
 func (p *Project) Advisories() (list []Advisory, err error) {
-	data, err := os.ReadFile(p.file(advisoriesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if err = strict.Read(p.file(advisoriesFile), &list); errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err == nil {
-		err = decoder.Decode(&list)
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", advisoriesFile, err)
-	}
-	return list, nil
+	return list, err
 }

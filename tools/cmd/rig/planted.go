@@ -14,6 +14,7 @@ import (
 	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/process"
 	"mongofork/tools/rig/suite"
+	"mongofork/tools/strict"
 )
 
 type plantedCmd struct {
@@ -24,8 +25,8 @@ type plantedCmd struct {
 
 // Run plants defects into the fork.
 func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	defects, err := planted.Read(filepath.Join(rig.Root, filepath.FromSlash(planted.Table)))
-	if err != nil {
+	var defects []planted.Defect
+	if err := strict.Read(filepath.Join(rig.Root, filepath.FromSlash(planted.Table)), &defects); err != nil {
 		return err
 	}
 	judges := planted.Judges{Root: rig.Root, By: c.By, Compare: func(ctx context.Context, args ...string) ([]byte, error) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -9,6 +8,7 @@ import (
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
+	"mongofork/tools/strict"
 )
 
 // Lock pins everything that a build depends on for one version of upstream.
@@ -23,9 +23,7 @@ type Lock struct {
 // ParseLock reads a lock.
 func ParseLock(file string, data []byte) (*Lock, error) {
 	l := &Lock{}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	err := decoder.Decode(l)
+	err := strict.Decode(data, l)
 	if err == nil && (l.Module == "" || l.Sum == "") {
 		err = errors.New("it lacks the module or its sum")
 	}

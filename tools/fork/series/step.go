@@ -1,19 +1,16 @@
 package series
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
+	"mongofork/tools/strict"
 )
 
 // Folder holds the steps by which the overlay is told as a series of patches, one file for each, in the order of their names. Fixes holds
@@ -139,9 +136,7 @@ func ReadFixes(root, version string) ([]Step, error) {
 
 // decodeStrictly reads a YAML file and refuses fields that it does not know.
 func decodeStrictly(name string, data []byte, to any) error {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(to); err != nil && !errors.Is(err, io.EOF) {
+	if err := strict.Decode(data, to); err != nil {
 		return problem.List{{File: name, Message: "the file cannot be read: " + err.Error(),
 			Mend: "correct the line that the message names"}}
 	}

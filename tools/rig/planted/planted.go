@@ -3,7 +3,6 @@
 package planted
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Table is the file of the defects, below the root of the repository.
@@ -30,21 +27,6 @@ type Defect struct {
 	In, Text, Instead string
 	// Unseen says why no comparison with upstream can find it, and which test does.
 	Unseen string
-}
-
-// Read reads a table.
-func Read(file string) ([]Defect, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var defects []Defect
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&defects); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return defects, nil
 }
 
 // Judges find defects in a tree, a folder below the root of the repository.

@@ -14,10 +14,10 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
-	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/strict"
 )
 
 // ErrUnavailable means that the specification tests are not available on this machine. The text of an error that wraps it is one
@@ -51,12 +51,8 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	}
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
 	for name, to := range map[string]any{filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b} {
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = yaml.Unmarshal(text, to)
-		}
-		if err != nil {
-			return nil, b, fmt.Errorf("read the revisions of the specifications: %s: %w", name, err)
+		if err := strict.Read(name, to); err != nil {
+			return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
 		}
 	}
 	if s.Pins[b.Upstream] == (Revision{}) || s.Pins[b.Fork] == (Revision{}) {

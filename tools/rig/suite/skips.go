@@ -1,18 +1,14 @@
 package suite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"mongofork/tools/gotest"
+	"mongofork/tools/strict"
 )
 
 // skip is why a test of upstream's may fail in the fork: what the specification demands instead, and the test of ours that asserts it.
@@ -26,20 +22,14 @@ func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
 
 // readSkips reads a skip list, whose entries have several tests of one package for the same reason. Without a file it is empty.
 func readSkips(file string) (map[gotest.Key]skip, error) {
-	text, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	var entries []struct {
 		Reason, Package string
 		// Successor is "folder TestName".
 		Successor string
 		Tests     []string
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&entries); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if err := strict.Read(file, &entries); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	skips := map[gotest.Key]skip{}
 	for i, e := range entries {
