@@ -25,7 +25,7 @@ func herd(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error
 	}
 	defer func() { _ = client.Disconnect(context.Background()) }()
 	time.Sleep(time.Second) // the monitor has connected
-	before := len(cluster.Connections())
+	before := cluster.Connections()
 	cluster.Intercept(func(command virtual.Command, run func() bson.Raw) bson.Raw {
 		if command.Connection > uint64(before) {
 			return nil
@@ -37,5 +37,5 @@ func herd(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error
 		running.Go(func() { _ = client.Database(database).Collection("documents").FindOne(ctx, bson.D{}).Err() })
 	}
 	running.Wait()
-	return Result{"connections": float64(len(cluster.Connections()) - before)}, nil
+	return Result{"connections": float64(cluster.Connections() - before)}, nil
 }

@@ -40,7 +40,7 @@ func runJob(t *testing.T, job Job) (result Result) {
 	seed(t, job.Seed)
 	seedJitter(job.Seed)
 	synctest.Test(t, func(t *testing.T) {
-		cluster := virtual.New(t, virtual.Options{Topology: cmp.Or(job.Scenario.Topology, "standalone"), Forget: true})
+		cluster := virtual.New(t, virtual.Options{Topology: cmp.Or(job.Scenario.Topology, "standalone")})
 		var err error
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
@@ -67,7 +67,7 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if job.Spent {
 		cluster.Intercept(func(command virtual.Command, run func() bson.Raw) bson.Raw {
 			if command.Name == "find" {
-				return virtual.Reject(virtual.RequestRate)
+				return virtual.RequestRate.Reply()
 			}
 			return run()
 		})
@@ -123,7 +123,7 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 			now := time.Since(began)
 			ok = ok && now >= class.From && (class.Until == 0 || now < class.Until)
 			if ok && (class.Rejected == 1 || random.Float64() < class.Rejected) {
-				return virtual.Reject(virtual.RequestRate)
+				return virtual.RequestRate.Reply()
 			}
 		}
 		return run()
@@ -135,7 +135,7 @@ func unlabelled(share float64, random *rand.Rand) virtual.Hook {
 	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
 		reply := run()
 		if _, err := reply.LookupErr("errorLabels"); err == nil && random.Float64() < share {
-			return virtual.Reject(virtual.Interrupted)
+			return virtual.Interrupted.Reply()
 		}
 		return reply
 	}

@@ -97,7 +97,7 @@ func (r *run) disconnect() {
 
 // sent returns the number of the operations' commands so far.
 func (r *run) sent() int {
-	return r.cluster.Count("find") + r.cluster.Count("insert") + r.cluster.Count("aggregate") + r.cluster.Count("getMore")
+	return r.cluster.Count("find", "insert", "aggregate", "getMore")
 }
 
 // load starts all operations, each when it is due, and waits for them.

@@ -25,8 +25,6 @@ type Options struct {
 	// Nearest is the number of the host that messages reach first; the others are at distinct distances, so that nothing depends on
 	// which of them is first at one instant.
 	Nearest int
-	// Forget is whether what happens is counted, but not kept, for long loads.
-	Forget bool
 	// Batch, unless 0, is how many statements servers accept in one write; the first reply to a client bulk write then has one result.
 	Batch int
 	// Auth, unless nil, is how clients have to authenticate.
@@ -35,7 +33,6 @@ type Options struct {
 
 // Command is a command that a server received.
 type Command struct {
-	At         time.Time
 	Host       string
 	Connection uint64 // numbers the host's connections from 1
 	Request    int32  // numbers the client's messages
@@ -56,8 +53,7 @@ type Cluster struct {
 	network  network
 	topology *topology.Cluster
 	hook     atomic.Pointer[Hook]
-	seen     []Command // the store's lock is for these
-	counts   map[string]int
+	counts   map[string]int // the store's lock is for it
 }
 
 // New starts a cluster in the bubble of the test, and ends it with the test.
@@ -83,7 +79,7 @@ func New(t testing.TB, opts Options) *Cluster {
 		front := proxy.New(proxy.Config{
 			Accept: h.limits.Accept,
 			// A hello is answered several times, so the hook sees it for each; other commands before anything is done.
-			Handlers: []proxy.Handler{h.record, h.hooked(false), h.limits.Handle, c.topology.Handler(i), h.hooked(true)},
+			Handlers: []proxy.Handler{h.hooked(false), h.limits.Handle, c.topology.Handler(i), h.hooked(true)},
 			Answer: func(ctx context.Context, req *proxy.Request) (bson.Raw, error) {
 				return c.run(ctx, h.address.String(), req), nil
 			},
@@ -95,25 +91,25 @@ func New(t testing.TB, opts Options) *Cluster {
 	return c
 }
 
-// record is a proxy.Handler, as is what hooked returns.
-func (h *host) record(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
-	h.cluster.mu.Lock()
-	h.cluster.counts[req.Command]++
-	if !h.cluster.opts.Forget {
-		h.cluster.seen = append(h.cluster.seen, h.command(req))
-	}
-	h.cluster.mu.Unlock()
-	return next(ctx, req)
-}
-
+// hooked counts hellos, or all other commands, and lets the hook see them.
 func (h *host) hooked(hellos bool) proxy.Handler {
 	return func(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+		if proxy.IsHello(req.Command) != hellos {
+			return next(ctx, req)
+		}
+		h.cluster.mu.Lock()
+		h.cluster.counts[req.Command]++
+		h.cluster.mu.Unlock()
 		hook := *h.cluster.hook.Load()
-		if hook == nil || proxy.IsHello(req.Command) != hellos {
+		if hook == nil {
 			return next(ctx, req)
 		}
 		var failed error
-		reply := hook(h.command(req), func() (answered bson.Raw) {
+		command := Command{
+			Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
+			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: req.Client.Conn.(*conn).cut,
+		}
+		reply := hook(command, func() (answered bson.Raw) {
 			answered, failed = next(ctx, req)
 			return answered
 		})
@@ -126,13 +122,6 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 			return nil, proxy.ErrClose
 		}
 		return reply, nil
-	}
-}
-
-func (h *host) command(req *proxy.Request) Command {
-	return Command{
-		At: time.Now(), Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID,
-		Name: req.Command, Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: req.Client.Conn.(*conn).cut,
 	}
 }
 
@@ -158,29 +147,21 @@ func (c *Cluster) Client(uriOptions ...string) *options.ClientOptions {
 // Intercept sets the hook; nil removes it.
 func (c *Cluster) Intercept(hook Hook) { c.hook.Store(&hook) }
 
-// Commands returns the commands of these names so far, or all but hellos if none is given, in the order of their arrival.
-func (c *Cluster) Commands(names ...string) []Command {
+// Count returns the number of the commands of these names so far, or of all but hellos if none is given.
+func (c *Cluster) Count(names ...string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var found []Command
-	for _, command := range c.seen {
-		if slices.Contains(names, command.Name) || len(names) == 0 && !proxy.IsHello(command.Name) {
-			found = append(found, command)
+	for name, count := range c.counts {
+		if slices.Contains(names, name) || len(names) == 0 && !proxy.IsHello(name) {
+			n += count
 		}
 	}
-	return found
+	return n
 }
 
-// Count returns the number of the commands of a name so far.
-func (c *Cluster) Count(name string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.counts[name]
-}
-
-// Connections returns the hosts of the connections that clients have opened so far.
-func (c *Cluster) Connections() []string {
+// Connections returns the number of the connections that clients have opened so far.
+func (c *Cluster) Connections() int {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
-	return slices.Clone(c.network.opened)
+	return c.network.opened
 }

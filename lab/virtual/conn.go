@@ -63,21 +63,17 @@ const (
 	Broken               // reset
 )
 
-// cut ends the connection from the server's side, unless the client has ended it.
+// cut ends the connection from the server's side.
 func (c *conn) cut(how Ending) {
-	c.host.mu.Lock()
-	gone := c.peer.closed
-	c.host.mu.Unlock()
-	switch {
-	case gone:
-		return
-	case how == Broken:
+	switch how {
+	case Broken:
 		c.reset()
-		return
-	case how == Torn:
+	case Torn:
 		_, _ = c.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
+		fallthrough
+	default:
+		c.Close()
 	}
-	c.Close()
 }
 
 func (c *conn) Read(p []byte) (n int, err error) {

@@ -66,42 +66,31 @@ func (c *cursor) batch(name string, docs []bson.Raw, more ...bson.E) result {
 	return bsondoc.D("cursor", append(bsondoc.D("id", c.id, "ns", c.namespace, name, append([]bson.Raw{}, docs...)), more...))
 }
 
-// getMore returns the next batch of a cursor. A change stream waits for events, while the client does.
-func (s *store) getMore(ctx context.Context, q *query) (result, *failure) {
-	waiting, stop := context.WithTimeout(ctx, time.Duration(q.MaxTime)*time.Millisecond)
+// getMore returns the next batch of a cursor. If there is none yet, it waits for events, while the client does.
+func (s *store) getMore(q *query) (result, *failure) {
+	waiting, stop := context.WithTimeout(q.ctx, time.Duration(q.MaxTime)*time.Millisecond)
 	defer stop()
 	for {
-		reply, changed, failed := s.nextBatch(q, waiting.Err() != nil)
-		if changed == nil {
-			return reply, failed
+		c := s.cursors[q.GetMore]
+		if c == nil || c.host != q.host {
+			return nil, servererror.Errorf(43, "cursor id %d not found", q.GetMore)
 		}
+		docs := c.take(s.events, q.BatchSize)
+		if len(docs) > 0 || !c.stays || waiting.Err() != nil {
+			if len(c.rest) == 0 && !c.stays {
+				delete(s.cursors, c.id)
+				c.id = 0
+			}
+			return c.batch("nextBatch", docs), nil
+		}
+		changed := s.changed
+		s.mu.Unlock()
 		select {
 		case <-changed:
 		case <-waiting.Done():
 		}
+		s.mu.Lock()
 	}
-}
-
-// nextBatch returns the next batch, or what to wait for.
-func (s *store) nextBatch(q *query, waited bool) (result, <-chan struct{}, *failure) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if failed := s.refuse(q); failed != nil {
-		return nil, nil, failed
-	}
-	c := s.cursors[q.GetMore]
-	if c == nil || c.host != q.host {
-		return nil, nil, servererror.Errorf(43, "cursor id %d not found", q.GetMore)
-	}
-	docs := c.take(s.events, q.BatchSize)
-	if len(docs) == 0 && c.stays && !waited {
-		return nil, s.changed, nil
-	}
-	if len(c.rest) == 0 && !c.stays {
-		delete(s.cursors, c.id)
-		c.id = 0
-	}
-	return c.batch("nextBatch", docs), nil, nil
 }
 
 func (s *store) killCursors(q *query) (result, *failure) {

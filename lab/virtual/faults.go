@@ -13,9 +13,6 @@ var RequestRate = servererror.RequestRate
 // Interrupted is the end of a running operation, with code 473 and SystemOverloadedError alone.
 var Interrupted = servererror.Interrupted
 
-// Reject returns the reply of a server that rejects a command.
-func Reject(rejection *servererror.Error) bson.Raw { return rejection.Reply() }
-
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {
 	failure := servererror.Errorf(code, "the command fails by plan")

@@ -51,7 +51,7 @@ type network struct {
 	hosts []*host // read only
 
 	mu     sync.Mutex // of the hosts and the connections, too
-	opened []string   // hosts of connections
+	opened int        // connections
 	dialed time.Time
 	dials  int // at that time
 }
@@ -164,8 +164,8 @@ func dialError(ctx context.Context, h *host) error {
 func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.opened = append(h.opened, h.address.String())
-	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + len(h.opened)%(1<<15)}, h.address)
+	h.opened++
+	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + h.opened%(1<<15)}, h.address)
 	server = newConn(h, client.remote, client.local)
 	client.peer, server.peer = server, client
 	h.conns = append(h.conns, client, server)

@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"context"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -14,6 +15,7 @@ import (
 type query struct {
 	// host is also the service behind a load balancer, which a connection leads to.
 	host, connection, name, database string
+	ctx                              context.Context // of the connection
 	compressors                      []string
 	doc                              bson.Raw
 	transaction                      *session // in which it runs, or nil
@@ -60,12 +62,13 @@ type arguments struct {
 }
 
 // newQuery decodes a command.
-func (s *store) newQuery(host string, req *proxy.Request) (*query, *failure) {
+func (s *store) newQuery(ctx context.Context, host string, req *proxy.Request) (*query, *failure) {
 	services := 1
 	if s.spec.Kind == topology.LoadBalanced {
 		services = s.spec.Members
 	}
 	q := &query{
+		ctx:  ctx,
 		host: fmt.Sprint(host, "/", req.Client.ID%uint64(services)), connection: fmt.Sprint(host, "/", req.Client.ID),
 		name: req.Command, database: req.Database, compressors: req.Client.Compressors, doc: req.Message.Whole(),
 	}

@@ -33,11 +33,9 @@ var scramServer = sync.OnceValue(func() *scram.Server {
 	if err != nil {
 		panic(err)
 	}
-	credentials, err := client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096})
-	if err != nil {
-		panic(err)
-	}
-	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) { return credentials, nil })
+	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
+		return client.GetStoredCredentialsWithError(scram.KeyFactors{Salt: "saltsalt", Iters: 4096}) // which it keeps
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -47,18 +47,11 @@ type result = bson.D
 
 type failure = servererror.Error
 
-// logical reports whether replies have logical times.
-func (s *store) logical() bool { return s.spec.Kind != topology.Standalone }
-
 // run answers a command.
 func (s *store) run(ctx context.Context, host string, req *proxy.Request) bson.Raw {
 	var reply result
-	q, failed := s.newQuery(host, req)
-	switch {
-	case failed != nil: // it is the reply
-	case q.name == "getMore":
-		reply, failed = s.getMore(ctx, q)
-	default:
+	q, failed := s.newQuery(ctx, host, req)
+	if failed == nil {
 		reply, failed = s.inSession(q)
 	}
 	answer := servererror.OK(reply...)
@@ -68,7 +61,7 @@ func (s *store) run(ctx context.Context, host string, req *proxy.Request) bson.R
 		}
 		answer = failed.Reply()
 	}
-	if s.logical() {
+	if s.spec.Kind != topology.Standalone {
 		answer = bsondoc.With(answer, bsondoc.D("$clusterTime", bsondoc.D("clusterTime", now()), "operationTime", now())...)
 	}
 	return answer
@@ -85,7 +78,7 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list, "drop": (*store).drop,
 	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
 	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
-	"endSessions": (*store).endSessions,
+	"endSessions": (*store).endSessions, "getMore": (*store).getMore,
 }
 
 // execute runs a command that neither begins nor ends a transaction. The store is locked.
@@ -101,13 +94,9 @@ func (s *store) succeed(*query) (result, *failure) { return nil, nil }
 // hello returns what does not depend on the server's place in the deployment.
 func (s *store) hello(q *query) (result, *failure) {
 	reply := bsondoc.D("maxBsonObjectSize", int32(16<<20), "maxMessageSizeBytes", int32(48_000_000),
-		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "localTime", time.Now(),
-		"logicalSessionTimeoutMinutes", int32(30), "connectionId", int32(1), "minWireVersion", int32(0),
-		"maxWireVersion", int32(27), "readOnly", false)
-	if s.logical() {
-		last := bsondoc.D("opTime", bsondoc.D("ts", now(), "t", int64(1)), "lastWriteDate", time.Now())
-		reply = append(reply, bsondoc.D("lastWrite", last)...)
-	}
+		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "logicalSessionTimeoutMinutes", int32(30),
+		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27),
+		"lastWrite", bsondoc.D("lastWriteDate", time.Now()))
 	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}

@@ -83,9 +83,11 @@ func TestRejectedInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		client := connect(t, cluster.Client("adaptiveRetries=true"))
+		var sent []time.Time
 		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 			if c.Name == "insert" {
-				return Reject(RequestRate)
+				sent = append(sent, time.Now())
+				return RequestRate.Reply()
 			}
 			return run()
 		})
@@ -93,9 +95,8 @@ func TestRejectedInsert(t *testing.T) {
 		var failure mongo.ServerError
 		require.ErrorAs(t, err, &failure)
 		assert.True(t, failure.HasErrorLabel("SystemOverloadedError"))
-		sent := cluster.Commands("insert")
 		require.Greater(t, len(sent), 1)
-		backoff := sent[1].At.Sub(sent[0].At)
+		backoff := sent[1].Sub(sent[0])
 		assert.Greater(t, backoff, time.Duration(0))
 		assert.Less(t, backoff, 210*time.Millisecond)
 		assert.Nil(t, cluster.Document("db.c", 1))
@@ -110,10 +111,17 @@ func TestElection(t *testing.T) {
 		_, err := coll.InsertOne(context.Background(), id(1))
 		require.NoError(t, err)
 		cluster.Stop(0)
+		var last string
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			if c.Name == "insert" {
+				last = c.Host
+			}
+			return run()
+		})
 		start := time.Now()
 		insertAgain(t, coll, id(2))
-		inserts := cluster.Commands("insert")
-		assert.Equal(t, cluster.Hosts()[1], inserts[len(inserts)-1].Host)
+		cluster.Intercept(nil)
+		assert.Equal(t, cluster.Hosts()[1], last)
 		assert.Less(t, time.Since(start), time.Second)
 		cluster.SetLink(Silent)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -152,7 +160,7 @@ func insertAgain(t *testing.T, coll *mongo.Collection, doc any) {
 
 func TestCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{Topology: "standalone", Forget: true})
+		cluster := New(t, Options{Topology: "standalone"})
 		const capacity, queue = 100, 10
 		cluster.SetCapacity(&Capacity{PerSecond: capacity, Queue: queue, RejectionCost: 0.1})
 		client := connect(t, cluster.Client())
@@ -171,7 +179,6 @@ func TestCapacity(t *testing.T) {
 		running.Wait()
 		assert.Greater(t, served.Load(), int32(400))
 		assert.Less(t, float64(served.Load()), capacity*time.Since(start).Seconds()+queue, "no more than the capacity")
-		assert.Empty(t, cluster.Commands())
 		assert.GreaterOrEqual(t, cluster.Count("insert"), 2000)
 	})
 }

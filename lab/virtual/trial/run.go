@@ -81,7 +81,7 @@ func (a *application) leave() {
 	if len(a.plan.Faults) == 0 && !a.plan.Has("minPoolSize") {
 		mark = ""
 	}
-	a.line(0, "%s%d connections opened", mark, len(a.cluster.Connections()))
+	a.line(0, "%s%d connections opened", mark, a.cluster.Connections())
 	for handshake := range a.handshakes {
 		a.line(0, "%s", handshake)
 	}
@@ -206,10 +206,11 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 	case Concern:
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
-		return virtual.Reject(map[int32]*servererror.Error{
+		rejection := map[int32]*servererror.Error{
 			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate,
 			interrupted: servererror.Interrupted,
-		}[f.Code])
+		}[f.Code]
+		return rejection.Reply()
 	case Lose:
 		run()
 		return nil
@@ -232,7 +233,7 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 // trace returns what has been recorded.
 func (a *application) trace() Trace {
 	t := a.recorder.trace()
-	t.Opened, t.Commands, t.Limit = len(a.cluster.Connections()), len(a.cluster.Commands()), a.plan.limit()
+	t.Opened, t.Commands, t.Limit = a.cluster.Connections(), a.cluster.Count(), a.plan.limit()
 	t.Untouched = !offers("AdaptiveThrottling")
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2
