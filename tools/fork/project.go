@@ -64,22 +64,6 @@ func (p *Project) On(base string) *Project {
 	return &other
 }
 
-// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
-func FindRoot(start string) (string, error) {
-	start, err := filepath.Abs(start)
-	if err != nil {
-		return "", err
-	}
-	for at := start; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(plan.FoldersFile))); err == nil {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", plan.FoldersFile, start)
-		}
-	}
-}
-
 // readLock reads the lock of the base.
 func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))

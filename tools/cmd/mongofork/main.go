@@ -16,6 +16,7 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
 )
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
-			root, err := fork.FindRoot(c.Dir)
+			root, err := plan.FindRoot(c.Dir)
 			if err != nil {
 				return err
 			}

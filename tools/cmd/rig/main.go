@@ -15,6 +15,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/gotest"
 	"mongofork/tools/redact"
 	"mongofork/tools/rig/server"
@@ -41,7 +42,7 @@ type cli struct {
 
 // find returns the rig of the repository around the working directory, after checking that it has the base.
 func find(base string) (*suite.Rig, error) {
-	root, err := fork.FindRoot(".")
+	root, err := plan.FindRoot(".")
 	if err != nil {
 		return nil, err
 	}

@@ -62,15 +62,9 @@ func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) 
 // Repository returns the root of this repository.
 func Repository(t testing.TB) string {
 	t.Helper()
-	dir, err := os.Getwd()
+	root, err := plan.FindRoot(".")
 	require.NoError(t, err)
-	for {
-		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(plan.FoldersFile))); err == nil {
-			return dir
-		}
-		require.NotEqual(t, dir, filepath.Dir(dir), "no repository above")
-		dir = filepath.Dir(dir)
-	}
+	return root
 }
 
 // Released returns a version of the driver from the module cache. The test is skipped on machines that can neither read nor download

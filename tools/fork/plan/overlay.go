@@ -38,6 +38,22 @@ type File struct {
 // FoldersFile lists a repository's overlay folders, one per line.
 const FoldersFile = "etc/overlay"
 
+// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
+func FindRoot(start string) (string, error) {
+	start, err := filepath.Abs(start)
+	if err != nil {
+		return "", err
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(FoldersFile))); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", FoldersFile, start)
+		}
+	}
+}
+
 // ReadFolders reads a repository's list of overlay folders.
 func ReadFolders(root string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
