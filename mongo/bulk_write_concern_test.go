@@ -68,11 +68,21 @@ func TestWriteConcernErrorOfABatch(t *testing.T) {
 func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
 	doc := bson.D{{Key: "x", Value: 1}}
 	duplicate := scripted.OK(bson.E{Key: "n", Value: 1}, writeErrorsAt(0))
-	for _, replies := range [][]any{{unsure, duplicate, done}, {unsure, done, duplicate}, {duplicate, unsure, duplicate}} {
-		script := scripted.New(t, replies...)
+	for _, tc := range []struct {
+		ordered bool
+		replies []any
+	}{
+		{ordered: false, replies: []any{unsure, duplicate, done}},
+		{ordered: false, replies: []any{unsure, done, duplicate}},
+		{ordered: false, replies: []any{duplicate, unsure, duplicate}},
+		{ordered: true, replies: []any{unsure, duplicate}},
+		{ordered: true, replies: []any{unsure, done, duplicate}},
+	} {
+		script := scripted.New(t, tc.replies...)
 		majority := options.Client().SetWriteConcern(writeconcern.Majority())
 		coll := connectScript(t, script, majority).Database("db").Collection("coll")
-		_, err := coll.InsertMany(context.Background(), []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(false))
+		_, err := coll.InsertMany(context.Background(), []any{doc, doc, doc, doc, doc}, options.InsertMany().SetOrdered(tc.ordered))
+		script.Finish()
 		var failed BulkWriteException
 		require.True(t, errors.As(err, &failed), "%v", err)
 		require.NotNil(t, failed.WriteConcernError)

@@ -28,8 +28,5 @@ func (db *Database) CreateView(
 //
 //fork:wrap the client's Timeout does not apply to dropDatabase
 func (db *Database) Drop(ctx context.Context) error {
-	if ctx != nil {
-		ctx = limitBackoffs(ctx, db.client.timeout)
-	}
-	return db.upstreamDrop(ctx)
+	return db.upstreamDrop(limitBackoffs(ctx, db.client.timeout))
 }

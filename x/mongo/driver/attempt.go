@@ -39,12 +39,11 @@ type attempt struct {
 	desc      description.SelectedServer
 	reply     bsoncore.Document
 
-	retryEnabled bool // by the operation's RetryMode, which building the command may set
-	moreToCome   bool // no reply will follow
-
-	lasts     bool          // it was held back in an overload that lasts
-	spared    bool          // it was held back and need not count
-	replyTime time.Duration // of the server, recently, if that is known
+	retryEnabled bool          // by the operation's RetryMode, which building the command may set
+	moreToCome   bool          // no reply will follow
+	lasts        bool          // it was held back in an overload that lasts
+	spared       bool          // it was held back and need not count
+	replyTime    time.Duration // of the server, recently, if that is known
 }
 
 // mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.

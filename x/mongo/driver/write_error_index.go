@@ -39,9 +39,6 @@ func (ex *operationRun) writeFailed(e WriteCommandError) error {
 		for i := range e.WriteErrors {
 			e.WriteErrors[i].Index += int64(ex.currIndex)
 		}
-		if ordered := ex.op.Batches.IsOrdered(); ordered == nil || *ordered {
-			return e
-		}
 	}
 	if e.WriteConcernError != nil {
 		ex.failed.WriteConcernError = e.WriteConcernError
@@ -49,7 +46,20 @@ func (ex *operationRun) writeFailed(e WriteCommandError) error {
 	ex.failed.WriteErrors = append(ex.failed.WriteErrors, e.WriteErrors...)
 	ex.failed.Labels = union(ex.failed.Labels, e.Labels)
 	ex.failed.Raw = e.Raw
+	if len(e.WriteErrors) > 0 && ex.ordered() {
+		e.WriteConcernError, e.Labels = ex.failed.WriteConcernError, ex.failed.Labels
+		return e
+	}
 	return nil
+}
+
+// ordered reports whether a write error of one batch ends the operation before the next.
+func (ex *operationRun) ordered() bool {
+	if ex.op.Batches == nil {
+		return false
+	}
+	ordered := ex.op.Batches.IsOrdered()
+	return ordered == nil || *ordered
 }
 
 // batchErrors returns the write errors and write concern errors of all batches.

@@ -8,11 +8,15 @@ import (
 	"net"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-// labelled adds the labels of a retryable overload error to an error that an overloaded server may have caused
-// (connection-monitoring-and-pooling.md, "Backpressure-enabled"), one before authentication.
-func (c *connection) labelled(connErr ConnectionError) ConnectionError {
+// ofPool describes an error of establishing a connection for the pool of a server, and adds the labels of a retryable overload error to
+// one that an overloaded server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"), before authentication.
+func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
+	if c.pool.handshakeErrFn != nil {
+		connErr.server = c.addr
+	}
 	helloDone := c.desc.Addr != ""
 	if helloDone || !mayBeOverload(connErr.Wrapped) {
 		return connErr
@@ -30,9 +34,13 @@ func (c *connection) labelled(connErr ConnectionError) ConnectionError {
 // mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout that
 // an overloaded server may have caused.
 func mayBeOverload(err error) bool {
-	if cannotBeOverload(err) {
+	var (
+		netErr  net.Error
+		dnsErr  *net.DNSError
+		ocspErr *ocsp.Error
+	)
+	if cannotBeOverload(err) || errors.As(err, &dnsErr) || errors.As(err, &ocspErr) {
 		return false
 	}
-	var netErr net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
 }

@@ -13,5 +13,10 @@ func wrapConnectionError(connErr ConnectionError) error {
 	return upstreamWrapConnectionError(connErr)
 }
 
-// labelled returns the error as it is: connect has added the labels.
-func (*connection) labelled(connErr ConnectionError) ConnectionError { return connErr }
+// ofPool describes an error of establishing a connection for the pool of a server. It has its labels.
+func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
+	if c.pool.handshakeErrFn != nil {
+		connErr.server = c.addr
+	}
+	return connErr
+}

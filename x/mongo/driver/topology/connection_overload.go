@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
 // ConnectionError can have the labels of a retryable overload error and of a retryable write, see HasErrorLabel.
@@ -34,7 +32,7 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 	switch e := err.(type) {
 	case ConnectionError:
-		err = c.labelled(c.ofPool(e))
+		err = c.ofPool(e)
 	case driver.Error:
 		if connErr, ok := e.Wrapped.(ConnectionError); ok && c.pool.handshakeErrFn != nil {
 			connErr.overloaded = e.HasErrorLabel(driver.ErrSystemOverloadedError)
@@ -43,14 +41,6 @@ func (c *connection) connect(ctx context.Context) error {
 		err = e
 	}
 	return err
-}
-
-// ofPool describes an error of establishing a connection for the pool of a server.
-func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
-	if c.pool.handshakeErrFn != nil {
-		connErr.server = c.addr
-	}
-	return connErr
 }
 
 // ForWrite returns a copy of the error that has the label.
@@ -82,19 +72,15 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 func (e ConnectionError) ServerAddress() address.Address { return e.server }
 
 // cannotBeOverload reports whether no overloaded server can cause an error that occurred while a connection was established: a
-// name that is not found, a reply that is not TLS, a TLS alert, a revoked certificate, a proxy that does not connect, a refused
-// hello, a cancelled context. A broken set-up must not look like overload, because then no pool is cleared, no server is marked
-// unknown, and commands are retried in vain.
+// TLS alert, a proxy that does not connect, a refused hello, a cancelled context. A broken set-up must not look like overload, because
+// then no pool is cleared, no server is marked unknown, and commands are retried in vain.
 func cannotBeOverload(err error) bool {
 	var (
-		dnsErr    *net.DNSError
-		recordErr tls.RecordHeaderError
-		ocspErr   *ocsp.Error
-		opErr     *net.OpError
-		helloErr  driver.Error
+		opErr    *net.OpError
+		helloErr driver.Error
 	)
 	switch {
-	case errors.As(err, &dnsErr), errors.As(err, &recordErr), errors.As(err, &ocspErr), errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled):
 		return true
 	case errors.As(err, &opErr):
 		return isTLSAlert(opErr) || isProxy(opErr)
