@@ -31,7 +31,11 @@ func merged(file *syntax.File, ours, theirs *ast.FuncDecl) (text string, ok bool
 	if !m.shape() || !m.agree() || !m.keepsMeaning() {
 		return "", false
 	}
-	return m.head() + "{" + m.start() + m.deferred() + m.text(theirs.Body.Lbrace+1, theirs.Body.End()), true
+	added := m.start() + m.deferred()
+	if strings.TrimSpace(added) == "" { // ours has only a comment
+		added = ""
+	}
+	return m.head() + "{" + added + m.text(theirs.Body.Lbrace+1, theirs.Body.End()), true
 }
 
 // shape finds the call, what is before it and what is after.
