@@ -39,9 +39,9 @@ func (c *Cluster) StepDown(period time.Duration) { c.topology.StepDown(period) }
 // Capacity is what a server can do.
 type Capacity = overload.Capacity
 
-// SetCapacity gives the hosts of these numbers, or all hosts, a capacity each; nil stands for an unlimited one.
-func (c *Cluster) SetCapacity(capacity *Capacity, hosts ...int) {
-	for _, h := range c.selected(hosts) {
+// SetCapacity gives all hosts a capacity each.
+func (c *Cluster) SetCapacity(capacity *Capacity) {
+	for _, h := range c.network.hosts {
 		h.limits.SetCapacity(capacity)
 	}
 }

@@ -26,9 +26,9 @@ func (s *store) open(q *query, c cursor) result {
 	c.host, c.stays = q.host, c.stream || q.Tailable
 	size := q.Cursor.BatchSize
 	switch {
-	case q.name == "find":
+	case q.Command == "find":
 		size = q.BatchSize
-	case q.name == "bulkWrite" && s.opts.Batch > 0:
+	case q.Command == "bulkWrite" && s.opts.Batch > 0:
 		size = 1
 	}
 	first := c.take(s.events, size)

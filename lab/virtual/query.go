@@ -13,12 +13,11 @@ import (
 
 // query is a command that the store runs.
 type query struct {
-	// host is also the service behind a load balancer, which a connection leads to.
-	host, connection, name, database string
-	ctx                              context.Context // of the connection
-	compressors                      []string
-	doc                              bson.Raw
-	transaction                      *session // in which it runs, or nil
+	*proxy.Request
+	ctx         context.Context // of the connection
+	host        string          // also the service behind a load balancer, which a connection leads to
+	doc         bson.Raw        // the command with the documents that were sent beside it
+	transaction *session        // in which it runs, or nil
 	arguments
 }
 
@@ -67,17 +66,13 @@ func (s *store) newQuery(ctx context.Context, host string, req *proxy.Request) (
 	if s.spec.Kind == topology.LoadBalanced {
 		services = s.spec.Members
 	}
-	q := &query{
-		ctx:  ctx,
-		host: fmt.Sprint(host, "/", req.Client.ID%uint64(services)), connection: fmt.Sprint(host, "/", req.Client.ID),
-		name: req.Command, database: req.Database, compressors: req.Client.Compressors, doc: req.Message.Whole(),
-	}
+	q := &query{Request: req, ctx: ctx, host: fmt.Sprint(host, "/", req.Client.ID%uint64(services)), doc: req.Message.Whole()}
 	q.Ordered, q.MaxTime, q.BatchSize, q.Cursor.BatchSize = true, 1000, 101, 101 // unless the command says otherwise
-	if q.name == "getMore" {
+	if q.Command == "getMore" {
 		q.BatchSize = 1 << 20
 	}
 	if err := bson.Unmarshal(q.doc, &q.arguments); err != nil {
-		return q, servererror.Errorf(servererror.CodeTypeMismatch, "%s: %v", q.name, err)
+		return q, servererror.Errorf(servererror.CodeTypeMismatch, "%s: %v", q.Command, err)
 	}
 	return q, nil
 }
@@ -85,5 +80,5 @@ func (s *store) newQuery(ctx context.Context, host string, req *proxy.Request) (
 // namespace returns the namespace of the collection that the command's first field names.
 func (q *query) namespace() string {
 	collection, _ := q.doc.Index(0).Value().StringValueOK()
-	return q.database + "." + collection
+	return q.Database + "." + collection
 }

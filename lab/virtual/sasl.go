@@ -44,10 +44,10 @@ var scramServer = sync.OnceValue(func() *scram.Server {
 
 // refuse returns the error of a command that needs authentication. The store is locked.
 func (s *store) refuse(q *query) *failure {
-	if s.opts.Auth == nil || s.authenticated[q.connection] || proxy.IsHello(q.name) || strings.HasPrefix(q.name, "sasl") {
+	if s.opts.Auth == nil || s.authenticated[q.Client] || proxy.IsHello(q.Command) || strings.HasPrefix(q.Command, "sasl") {
 		return nil
 	}
-	return servererror.Errorf(13, "Command %s requires authentication", q.name)
+	return servererror.Errorf(13, "Command %s requires authentication", q.Command)
 }
 
 // greet returns the fields of a hello's reply.
@@ -56,7 +56,7 @@ func (s *store) greet(q *query) (fields bson.D) {
 		fields = append(fields, bsondoc.D("saslSupportedMechs", bson.A{"SCRAM-SHA-256"})...)
 	}
 	if q.Speculative != nil && s.opts.Auth != nil && s.opts.Auth.Speculative {
-		if reply, failed := s.step(q.connection, *q.Speculative); failed == nil {
+		if reply, failed := s.step(q.Client, *q.Speculative); failed == nil {
 			fields = append(fields, bsondoc.D("speculativeAuthenticate", reply)...)
 		}
 	}
@@ -73,16 +73,16 @@ func (s *store) authenticate(q *query) (result, *failure) {
 	if s.opts.Auth == nil {
 		return nil, servererror.Errorf(servererror.CodeCommandNotFound, "nobody has to authenticate")
 	}
-	return s.step(q.connection, q.Step)
+	return s.step(q.Client, q.Step)
 }
 
 // step carries out a step of a conversation.
-func (s *store) step(connection string, c conversation) (result, *failure) {
+func (s *store) step(client *proxy.Client, c conversation) (result, *failure) {
 	if c.Mechanism == "SCRAM-SHA-256" {
-		s.conversations[connection] = scramServer().NewConversation()
+		s.conversations[client] = scramServer().NewConversation()
 	}
 	valid, done, text := false, true, ""
-	switch begun := s.conversations[connection]; {
+	switch begun := s.conversations[client]; {
 	case c.Mechanism == "PLAIN":
 		valid = string(c.Payload.Data) == "\x00"+User+"\x00"+Password
 	case c.Mechanism == "MONGODB-OIDC":
@@ -98,6 +98,6 @@ func (s *store) step(connection string, c conversation) (result, *failure) {
 	if !valid {
 		return nil, servererror.Errorf(18, "Authentication failed.")
 	}
-	s.authenticated[connection] = done
+	s.authenticated[client] = done
 	return bsondoc.D("conversationId", int32(1), "done", done, "payload", bson.Binary{Data: []byte(text)}), nil
 }

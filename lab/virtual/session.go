@@ -66,19 +66,19 @@ func (s *store) inTransaction(q *query, current *session, number int64) (result,
 		current.abort()
 		*current = session{number: number, state: inProgress}
 	}
-	if number > current.number && q.name != "abortTransaction" {
+	if number > current.number && q.Command != "abortTransaction" {
 		s.unstarted++
 	}
 	if number != current.number || current.state == none || current.state == aborted {
 		return nil, servererror.Errorf(servererror.CodeNoSuchTransaction, "no such transaction is in progress")
 	}
 	switch {
-	case q.name == "commitTransaction":
+	case q.Command == "commitTransaction":
 		current.state, current.undo = committed, nil
 		return nil, nil
 	case current.state == committed:
 		return nil, servererror.Errorf(256, "transaction %d has been committed", number)
-	case q.name == "abortTransaction":
+	case q.Command == "abortTransaction":
 		current.abort()
 		return nil, nil
 	}

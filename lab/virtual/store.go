@@ -29,16 +29,16 @@ type store struct {
 	lastCursor    int64
 	events        []event // of change streams
 	changed       chan struct{}
-	unstarted     int                                  // commands of transactions that have not been started
-	conversations map[string]*scram.ServerConversation // by the connection
-	authenticated map[string]bool
+	unstarted     int // commands of transactions that have not been started
+	conversations map[*proxy.Client]*scram.ServerConversation
+	authenticated map[*proxy.Client]bool
 }
 
 func newStore(spec topology.Spec, opts Options) *store {
 	return &store{
 		spec: spec, opts: opts, collections: map[string]*collection{}, sessions: map[string]*session{},
 		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
-		conversations: map[string]*scram.ServerConversation{}, authenticated: map[string]bool{},
+		conversations: map[*proxy.Client]*scram.ServerConversation{}, authenticated: map[*proxy.Client]bool{},
 	}
 }
 
@@ -83,10 +83,10 @@ var commands = map[string]func(*store, *query) (result, *failure){
 
 // execute runs a command that neither begins nor ends a transaction. The store is locked.
 func (s *store) execute(q *query) (result, *failure) {
-	if run := commands[q.name]; run != nil {
+	if run := commands[q.Command]; run != nil {
 		return run(s, q)
 	}
-	return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.name)
+	return nil, servererror.Errorf(servererror.CodeCommandNotFound, "no such command: '%s'", q.Command)
 }
 
 func (s *store) succeed(*query) (result, *failure) { return nil, nil }
@@ -97,7 +97,7 @@ func (s *store) hello(q *query) (result, *failure) {
 		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "logicalSessionTimeoutMinutes", int32(30),
 		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27),
 		"lastWrite", bsondoc.D("lastWriteDate", time.Now()))
-	if supported := wire.Compressors(q.compressors); len(supported) > 0 {
+	if supported := wire.Compressors(q.Client.Compressors); len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}
 	return append(reply, s.greet(q)...), nil
@@ -109,7 +109,7 @@ func (s *store) listDatabases(*query) (result, *failure) {
 
 func (s *store) list(q *query) (result, *failure) {
 	listed := bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))
-	return s.open(q, cursor{namespace: q.database + ".$cmd." + q.name, rest: []bson.Raw{listed}}), nil
+	return s.open(q, cursor{namespace: q.Database + ".$cmd." + q.Command, rest: []bson.Raw{listed}}), nil
 }
 
 func (s *store) drop(q *query) (result, *failure) {
@@ -155,7 +155,7 @@ func (s *store) aggregate(q *query) (result, *failure) {
 				found = []bson.Raw{bsondoc.Marshal(bsondoc.D("_id", 1, "n", int32(len(found))))}
 			}
 		case "$out":
-			s.collections[q.database+"."+argument.StringValue()] = newCollection(found)
+			s.collections[q.Database+"."+argument.StringValue()] = newCollection(found)
 			found = nil
 		}
 	}

@@ -28,57 +28,6 @@ func connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
 	return client
 }
 
-func TestOperations(t *testing.T) {
-	for _, topology := range []string{"standalone", "replicaset:3", "sharded:2", "loadbalanced:2"} {
-		t.Run(topology, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{Topology: topology})
-				client := connect(t, cluster.Client())
-				coll := client.Database("db").Collection("c")
-				ctx := context.Background()
-				_, err := coll.InsertMany(ctx, []any{id(1), id(2), id(3)})
-				require.NoError(t, err)
-				updated, err := coll.UpdateOne(ctx, id(2), bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
-				require.NoError(t, err)
-				assert.EqualValues(t, 1, updated.ModifiedCount)
-				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-				require.NoError(t, err)
-				var docs []bson.Raw
-				require.NoError(t, cursor.All(ctx, &docs))
-				assert.Len(t, docs, 3)
-				assert.Equal(t, 1, cluster.Count("getMore"))
-				n, err := coll.CountDocuments(ctx, bson.D{{Key: "n", Value: 1}})
-				require.NoError(t, err)
-				assert.EqualValues(t, 1, n)
-				_, err = coll.InsertOne(ctx, id(1))
-				assert.True(t, mongo.IsDuplicateKeyError(err))
-				if topology == "standalone" {
-					return
-				}
-				stream, err := coll.Watch(ctx, mongo.Pipeline{})
-				require.NoError(t, err)
-				session, err := client.StartSession()
-				require.NoError(t, err)
-				_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-					return coll.InsertOne(ctx, id(4))
-				})
-				require.NoError(t, err)
-				session.EndSession(ctx)
-				assert.NotNil(t, cluster.Document("db.c", 4))
-				require.True(t, stream.Next(ctx))
-				require.NoError(t, stream.Close(ctx))
-				bulk, err := client.BulkWrite(ctx, []mongo.ClientBulkWrite{
-					{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(id(5))},
-					{Database: "db", Collection: "c", Model: mongo.NewClientDeleteOneModel().SetFilter(id(1))},
-				}, options.ClientBulkWrite().SetVerboseResults(true))
-				require.NoError(t, err)
-				assert.EqualValues(t, 1, bulk.InsertedCount)
-				assert.EqualValues(t, 1, bulk.DeletedCount)
-			})
-		})
-	}
-}
-
 func TestRejectedInsert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})

@@ -58,11 +58,11 @@ func (q *query) statements() (all []statement) {
 		all = append(all, statement{Document: doc})
 	}
 	for _, one := range slices.Concat(q.Updates, q.Deletes) {
-		one.Filter, one.Change, one.Multi = one.Q, one.U, one.Multi || q.name == "delete" && one.Limit == 0
+		one.Filter, one.Change, one.Multi = one.Q, one.U, one.Multi || q.Command == "delete" && one.Limit == 0
 		all = append(all, one)
 	}
 	for i := range all {
-		all[i].kind, all[i].namespace = q.name, q.namespace()
+		all[i].kind, all[i].namespace = q.Command, q.namespace()
 	}
 	for _, one := range q.Ops {
 		for kind, number := range map[string]*int{"insert": one.Insert, "update": one.Update, "delete": one.Delete} {
@@ -150,7 +150,7 @@ func (s *store) writes(q *query) (result, *failure) {
 		}
 	}
 	nErrors, nUpserted := int32(len(w.writeErrors)), int32(len(w.upserted))
-	if q.name == "bulkWrite" {
+	if q.Command == "bulkWrite" {
 		if q.ErrorsOnly {
 			w.results = slices.DeleteFunc(w.results, bsondoc.Succeeded)
 		}
@@ -158,14 +158,14 @@ func (s *store) writes(q *query) (result, *failure) {
 			"nInserted", w.n["insert"], "nMatched", w.n["update"], "nModified", w.modified, "nUpserted", nUpserted,
 			"nDeleted", w.n["delete"])...), nil
 	}
-	reply := bsondoc.D("n", w.n[q.name]+nUpserted)
+	reply := bsondoc.D("n", w.n[q.Command]+nUpserted)
 	if nUpserted > 0 {
 		reply = append(reply, bsondoc.D("upserted", w.upserted)...)
 	}
 	if nErrors > 0 {
 		reply = append(reply, bsondoc.D("writeErrors", w.writeErrors)...)
 	}
-	if q.name == "update" {
+	if q.Command == "update" {
 		reply = append(reply, bsondoc.D("nModified", w.modified)...)
 	}
 	return reply, nil
