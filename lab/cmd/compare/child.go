@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -111,16 +112,10 @@ func (d *driver) start() error {
 	d.stderr.Reset()
 	cmd := exec.CommandContext(d.ctx, d.program, childArgument)
 	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
+	in, noIn := cmd.StdinPipe()
+	out, noOut := cmd.StdoutPipe()
 	d.in, d.out = in, json.NewDecoder(out)
-	if err := cmd.Start(); err != nil {
+	if err := errors.Join(noIn, noOut, cmd.Start()); err != nil {
 		return err
 	}
 	d.cmd = cmd

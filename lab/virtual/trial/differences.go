@@ -113,13 +113,17 @@ func (i *Instant) over(limit time.Duration) bool {
 // timedOut is the client's Timeout that may be over.
 func timedOut(i *Instant) bool { return i.over(i.Plan.timeout()) }
 
-// shifted is whether the other driver shows each line as well, then or later.
-func shifted(i *Instant) bool {
+// shown is whether there is another line, which is so, for each of either driver: the other one shows it, then or later.
+func shown(is func(line, other string) bool) clue {
 	lacks := func(only, on []string) bool {
-		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(on, line) })
+		return slices.ContainsFunc(only, func(line string) bool {
+			return !slices.ContainsFunc(on, func(other string) bool { return is(line, other) })
+		})
 	}
-	return !lacks(i.Up[only], i.Fork[on]) && !lacks(i.Fork[only], i.Up[on])
+	return func(i *Instant) bool { return !lacks(i.Up[only], i.Fork[on]) && !lacks(i.Fork[only], i.Up[on]) }
 }
+
+var shifted = shown(func(line, other string) bool { return line == other })
 
 // interruption is the error of upstream, to which the fork adds why there was no time for a retry, and perhaps more properties.
 func interruption(more string) clue {
@@ -144,24 +148,6 @@ func adds(more string) clue {
 		}
 		lost := func(one string) bool { return one != "" && !slices.Contains(fork, one) }
 		return !slices.ContainsFunc(up, lost) && !slices.ContainsFunc(fork, isNew)
-	}
-}
-
-// addsOwn is the same, with the properties that errors of such a call may have as well.
-func addsOwn(more string) clue {
-	return func(i *Instant) bool {
-		own := `network`
-		switch {
-		case ofKind(transactions)(i) && commits(i):
-			own = `RetryableWriteError|` + unknown
-		case ofKind(transactions)(i):
-			own = `RetryableWriteError|` + transient
-		case ofKind(writes)(i):
-			own = `RetryableWriteError`
-		case ofKind("watch")(i): // which inserts a document, too
-			own = `network|RetryableWriteError`
-		}
-		return adds(more + own)(i)
 	}
 }
 

@@ -89,8 +89,8 @@ func New(seed uint64) Plan {
 		if p.Monitor.Asks > 0 || p.Has("clientBulkWriteMany") { // for whose connections the others would wait
 			c.Worker = 0
 		}
-		if p.Has("minPoolSize") { // upstream has its connections sooner, which then are idle sooner
-			c.Pause += established
+		if p.Has("minPoolSize") { // upstream has its first connections sooner, which then are idle sooner
+			c.Pause += 5 * time.Millisecond
 		}
 		if p.Has("w=0") && c.Kind == "aggregateOut" { // with which upstream panics
 			c.Kind = "aggregate"
@@ -104,9 +104,6 @@ func New(seed uint64) Plan {
 	}
 	return p
 }
-
-// established is when pools have their first connections.
-const established = 5 * time.Millisecond
 
 // without removes an option.
 func (p *Plan) without(name string) {

@@ -17,6 +17,7 @@ const (
 	transient = `TransientTransactionError`
 	unknown   = `UnknownTransactionCommitResult`
 	labels    = `SystemOverloadedError, RetryableError`
+	overload  = `SystemOverloadedError|RetryableError|network`
 	noServer  = `^driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, \{`
 
 	poolCleared = ` was cleared because another operation failed with: `
@@ -56,12 +57,10 @@ const (
 	manyWrites       = "an interrupted write of many documents"
 	establishing     = "network error while a connection is established"
 	clearedPool      = "pool cleared before the command asked for a connection"
-	inTxn            = "that error, or one while a connection is established, in a transaction"
 	between          = "`WithTransaction`, between transactions"
 	itsEnd           = "commit and abort by `WithTransaction`"
 	otherError       = "`WithTransaction`, time is up after another error"
 	wasSent          = "a commit of unknown result that was sent"
-	unpinned         = "a transaction finds no server; a commit's result is unknown"
 	thatError        = "that error of a commit; a commit that finds no server"
 	abortAgain       = "retried abortTransaction"
 	bulkResults      = "client bulk write, reading its results with getMore"
@@ -76,13 +75,6 @@ var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 
 var ofCalls = []Difference{
 	{Row: beforeRetry, Ends: "both", When: allOf(anyOf(hurries, beside), interruption(expired), sameResult)},
-	// It has the context's error alone.
-	{Row: beforeRetry, Ends: "both", When: allOf(returnsSame, addsOwn(`network|`), anyOf(fork(before, unfit), attempted(`\w+`)),
-		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
-			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
-			_, up := i.Up.failure()
-			return strings.HasSuffix(fork, up+`"`)
-		})},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, up(returns, `Acknowledged:false|^<nil>`),
 		fork(returns, `Acknowledged:true`), fork(fails, noTime), adds(expired+"|network|RetryableWriteError"))},
@@ -108,10 +100,10 @@ var ofCalls = []Difference{
 		fork(is, `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`),
 		fork(fails, `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime))},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: allOf(sameResult,
-		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted("aggregate"))},
+		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted)},
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
-		When: allOf(has("retryReads=false"), hurries, anyOf(attempted("aggregate"), fork(fails, `^`+unsent)),
+		When: allOf(has("retryReads=false"), hurries, anyOf(attempted, fork(fails, `^`+unsent)),
 			up(on, `^(started aggregate|is (`+expired+`))`))},
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: deprioritized, Apart: true, Ends: "none", Up: ` sees `, Fork: ` sees `, When: allOf(twoRouters, elsewhere, failedAgain,
@@ -131,13 +123,13 @@ var ofCalls = []Difference{
 	// Both fail to establish a connection; only the fork labels it, and goes on.
 	{Row: establishing, Apart: true, Ends: "none|up|both", Up: `^(started|failed) killCursors`, When: allOf(up(now, unmade),
 		fork(now, unmade+`.*`+labels), ifUp(fails, unmadeError), ifFork(fails, unmadeError),
-		anyOf(not(fork(returns, `.`)), addsOwn(`SystemOverloadedError|RetryableError|`)))},
+		anyOf(not(fork(returns, `.`)), labelled))},
 	{Row: establishing, Apart: true, Kinds: noCall, Ends: "none", Up: down, When: allOf(
 		up(now, `^\(connection closed: .*`+handshake), fork(now, `^\(connection closed: .*`+handshake+`.*`+labels))},
 	// The newest labels it whatever its own labels are.
 	{Row: "labels for a refused hello", Apart: true, Ends: "none|both", When: allOf(sameText, ifFork(detail, `^command 473 `),
 		up(now, unmade+`(: handshake failure)?: \(InterruptedDueToOverload\).* network, `+labels+`$`))},
-	{Row: inTxn, Kinds: transactions, Ends: "both",
+	{Row: "that error, or one while a connection is established, in a transaction", Kinds: transactions, Ends: "both",
 		When: allOf(adds(transient), sameText, sameResult, up(fails, `^`+unsent), not(commits))},
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Ends: "up|both", When: allOf(
@@ -180,6 +172,11 @@ var (
 	// commits is a transaction of which all but the commit has succeeded, so that what ends with an error is that.
 	commits = anyOf(ofKind("commitAgain"), allOf(not(ofKind("abortedTransaction")), fork(before, `^succeeded update`)))
 
+	// labelled is an error of a connection that is not established, with labels that such a call's may have.
+	labelled = anyOf(adds(overload), allOf(ofKind(writes+`|watch`), adds(overload+`|RetryableWriteError`)),
+		allOf(ofKind(transactions), commits, adds(overload+`|RetryableWriteError|`+unknown)),
+		allOf(ofKind(transactions), not(commits), adds(overload+`|RetryableWriteError|`+transient)))
+
 	// notRetried is why the fork had to return that the pool was cleared: in a transaction, without time, after the one retry of a
 	// write, or as it is not acknowledged.
 	notRetried = anyOf(allOf(hurries, fork(is, expired)),
@@ -190,13 +187,11 @@ var (
 // beside is what a monitor calls, or what ends a transaction once more.
 func beside(i *Instant) bool { return i.Call.ID >= monitors }
 
-// attempted is a command that has failed with the call's error.
-func attempted(command string) clue {
-	return func(i *Instant) bool {
-		_, text := i.Fork.failure()
-		text, _, _ = strings.Cut(strings.TrimSpace(text), noTime) // a command's error has a space where it has no name
-		return text != "" && some(i.Fork[soFar], `^failed `+command+`( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
-	}
+// attempted is a change stream's command that has failed with the call's error.
+func attempted(i *Instant) bool {
+	_, text := i.Fork.failure()
+	text = strings.TrimSpace(text) // a command's error has a space where it has no name
+	return text != "" && some(i.Fork[soFar], `^failed aggregate( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
 }
 
 // failedAgain is whether more commands have failed with upstream, be it by a write concern error, than it avoids routers: a change stream
@@ -214,12 +209,7 @@ func failedAgain(i *Instant) bool {
 }
 
 // elsewhere is whether a command goes to one server with upstream, and to another with the fork.
-func elsewhere(i *Instant) bool {
-	other := func(only, on []string) bool {
-		return !slices.ContainsFunc(only, func(line string) bool {
-			_, seen, _ := strings.Cut(line, " ")
-			return !slices.ContainsFunc(on, func(other string) bool { return strings.HasSuffix(other, seen) && other != line })
-		})
-	}
-	return other(i.Up[only], i.Fork[on]) && other(i.Fork[only], i.Up[on])
-}
+var elsewhere = shown(func(line, other string) bool {
+	_, seen, _ := strings.Cut(line, " ")
+	return strings.HasSuffix(other, seen) && other != line
+})

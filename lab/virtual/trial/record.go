@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 
 	"mongofork/lab/virtual"
 )
@@ -36,8 +37,7 @@ type recorder struct {
 	tokens     float64                   // at most, by the attempts that were sent
 	leaving    bool                      // whether the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
-	held       int                       // connections
-	asked      int                       // for connections
+	pools      map[string]int            // their events, by type
 }
 
 // tally is what a call comes to, by its commands.
@@ -54,7 +54,7 @@ type tally struct {
 func newRecorder(keep, ordered bool) *recorder {
 	return &recorder{start: time.Now(), keep: keep, ordered: ordered, calls: map[int]*tally{}, current: map[int]int{},
 		requests: map[int64]int{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{},
-		tokens: tokensAtMost, pending: map[int64]int{}}
+		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -193,6 +193,8 @@ func (r *recorder) sentAgain(c *tally, name, text string) {
 	c.last, c.again = text, ""
 }
 
+func abs(n int) int { return max(n, -n) }
+
 // number returns the number of one that was seen among others, from 1.
 func (r *recorder) number(others, one string) int {
 	r.mu.Lock()
@@ -217,9 +219,10 @@ func (r *recorder) trace() Trace {
 	})
 	compared := slices.DeleteFunc(slices.Clone(t.Lines), Line.Aside)
 	t.Digest = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, compared)))
-	t.Held = max(r.held, -r.held) + max(r.asked, -r.asked)
+	had, asked := r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckOutStarted]-r.pools[event.ConnectionCheckOutFailed]
+	t.Held, t.Cleared = abs(had-r.pools[event.ConnectionCheckedIn])+abs(asked-had), r.pools[event.ConnectionPoolCleared]
 	for _, n := range r.pending {
-		t.Unpaired += max(n, -n)
+		t.Unpaired += abs(n)
 	}
 	slices.SortFunc(t.Outcomes, func(x, y Outcome) int { return x.ID - y.ID })
 	for i := range t.Outcomes {

@@ -122,7 +122,7 @@ func TestOutcomes(t *testing.T) {
 
 	r := newRecorder(false, true)
 	for _, what := range []string{event.ConnectionCheckOutStarted, event.ConnectionCheckedOut, event.ConnectionCheckOutStarted} {
-		r.hold(what)
+		r.pools[what]++
 	}
 	r.pending[1], r.pending[2], r.pending[3] = 1, 0, -1
 	trace = r.trace()

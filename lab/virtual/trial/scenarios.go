@@ -56,10 +56,8 @@ var commitFails = []disorder{{what: "slow slow lose reject:462 error:50 error:50
 var scenarios = []scenario{
 	// The end of transactions fails, often after the caller's deadline or cancellation.
 	{kind: "withTransaction withTransaction abortedTransaction transaction", calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -",
-		within: [2]int{1, 15}, faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction",
-			times: "1 2 3"}}},
-	{kind: "withTransaction transaction", calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -", within: [2]int{1, 15},
-		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "commitTransaction", times: "1 2 3"}}},
+		within: [2]int{1, 15}, faults: []disorder{{what: "reject:462 reject:462 close error:462",
+			on: "abortTransaction commitTransaction", times: "1 2 3"}}},
 	// Commits end with something that does not tell whether they took place, and the application ends them again.
 	{kind: "transaction transaction withTransaction", calls: "1 2", again: "commit commit abort -", ends: "deadline -",
 		within: [2]int{12, 40}, faults: commitFails},
@@ -91,12 +89,10 @@ var scenarios = []scenario{
 			{what: "reject:462", on: "first", nth: "101", times: "1000000", every: "2 3"}}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
 	{bare: true, options: "- - timeoutMS=60000", kind: "findOne insertOne updateOne countDocuments transaction", calls: "2 3 4",
-		faults: []disorder{{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
-	{bare: true, options: "- - timeoutMS=60000", kind: "findOne insertOne updateOne updateOne", calls: "2 3 4",
-		faults: []disorder{{what: "error:91 lose lose", on: "first"}, {what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
+		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
+			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are cancelled during a backoff, or have a deadline then.
-	{ends: "cancel", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
-	{ends: "deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
+	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
 	// One of two routers, or members, is overloaded, or fails.
 	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne abortedTransaction abortedTransaction", calls: "2 3 4",
 		faults: []disorder{{what: "reject:462,463", on: "first last", times: "1000", host: "1"}}},
@@ -108,10 +104,8 @@ var scenarios = []scenario{
 		{what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
 	{bare: true, topology: "replicaset:1", options: "- - retryReads=false", kind: "watch", calls: "1",
-		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore", times: "1 1 2"}}},
-	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1",
-		faults: []disorder{{what: "error:6,43,91,262 close", on: "getMore"},
-			{what: Lack, field: "cursor.postBatchResumeToken", on: "aggregate"}}},
+		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore getMore", times: "1 1 2"},
+			{maybe: true, what: Lack, field: "cursor.postBatchResumeToken", on: "aggregate"}}},
 	// Calls are in sessions of other kinds, and read from members that are tagged, or not too stale.
 	{kind: "causal snapshot tailable"},
 	{kind: "causal snapshot tailable", topology: "replicaset:2 replicaset:3",
@@ -125,10 +119,8 @@ var scenarios = []scenario{
 	{auth: "offered SCRAM-SHA-256 PLAIN MONGODB-OIDC"},
 	{auth: OIDC, faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
 		{maybe: true, what: "reject:462", on: "first", times: "1000"}}},
-	{auth: "PLAIN MONGODB-OIDC", faults: []disorder{{what: atHandshake, on: "saslStart", nth: "1 2 3", times: "1 1 2",
-		lasts: [2]int{1, 3000}}}},
-	{auth: "offered SCRAM-SHA-256", faults: []disorder{{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1 1 2",
-		lasts: [2]int{1, 3000}}}},
+	{auth: "PLAIN MONGODB-OIDC offered offered SCRAM-SHA-256 SCRAM-SHA-256", faults: []disorder{
+		{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1 1 2", lasts: [2]int{1, 3000}}}},
 	{auth: Scram, kind: someReads, ends: "deadline", within: [2]int{500, 3000},
 		faults: []disorder{{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1000", lasts: [2]int{1, 3000}}}},
 	{only: OneRetry, auth: Scram, monitor: "-", kind: someReads, calls: "1 2 3",
@@ -154,10 +146,9 @@ var scenarios = []scenario{
 			{what: "reject:462 slow", on: "count", times: "1000", lasts: [2]int{2000, 2000}},
 			{maybe: true, what: "error:2,13,11000", on: "any"}}},
 	// Replies are large, have many labels, or lack what they must have.
-	{faults: []disorder{{what: Lack, on: "any", times: "1 2"}}},
+	{faults: []disorder{{what: "lack lack huge labels", on: "any", times: "1 2"}}},
 	{kind: "find aggregate listCollections clientBulkWrite", faults: []disorder{{what: Lack, on: "first last", times: "1 2"}}},
 	{faults: []disorder{{what: "lack lack huge labels", on: "any", times: "1 2"}, byChance[0]}},
-	{faults: []disorder{{what: "huge labels", on: "any", times: "1 2"}}},
 }
 
 // byChance are faults without a scenario.

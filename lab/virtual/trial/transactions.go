@@ -123,8 +123,9 @@ var ofCommits = []Difference{
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(interruption(expired+`|`+unknown), not(up(is, transient)),
 		returnsSame, fork(before, `^failed commitTransaction`))},
 	// It stays pinned, and so needs no other connection.
-	{Row: unpinned, Apart: true, Kinds: transactions, Ends: "none", Up: commitSent, Fork: commitSent, When: allOf(
-		anyOf(twoRouters, proxied), sameConcern, anyOf(resultUnknown, ofKind("commitAgain")), fork(on, commitSent))},
+	{Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Kinds: transactions, Ends: "none",
+		Up: commitSent, Fork: commitSent, When: allOf(anyOf(twoRouters, proxied), sameConcern,
+			anyOf(resultUnknown, ofKind("commitAgain")), fork(on, commitSent))},
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,
 		Fork: commitSeen + `.*writeConcern: \{` + majority + `\}.* maxTimeMS: `, When: has("timeoutMS")},
 }

@@ -95,35 +95,25 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	}
 }
 
-// pool records what calls get no connection for, and counts the connections that calls ask for, and have.
+// pool counts events of pools, and records what calls get no connection for.
 func (r *recorder) pool(e *event.PoolEvent) {
-	switch e.Type {
-	case event.ConnectionPoolReady:
-		if r.now() == 0 {
-			r.note(func() { r.result.Early++ })
+	var call int
+	r.note(func() {
+		r.pools[e.Type]++
+		call = r.current[r.chance.current()]
+		if e.Type == event.ConnectionPoolReady && r.now() == 0 {
+			r.result.Early++
 		}
-	case event.ConnectionPoolCleared:
-		r.note(func() { r.result.Cleared++ })
-	case event.ConnectionCheckOutFailed:
-		var call int
-		r.note(func() { call = r.current[r.chance.current()] })
-		r.line(call, "%sno connection: %s %s", asideMark, e.Reason, describe(e.Error))
-	case event.ConnectionClosed:
-		if e.Reason == event.ReasonError {
-			r.line(0, "%sconnection closed: %s", asideMark, describe(e.Error))
-		}
-	}
-	r.note(func() { r.hold(e.Type) })
-	if e.Type == event.ConnectionCheckOutStarted {
+	})
+	switch {
+	case e.Type == event.ConnectionCheckOutStarted:
 		time.Sleep(r.chance.turn())
+	case e.Type == event.ConnectionCheckOutFailed:
+		r.line(call, "%sno connection: %s %s", asideMark, e.Reason, describe(e.Error))
+	case e.Type == event.ConnectionClosed && e.Reason == event.ReasonError:
+		r.line(0, "%sconnection closed: %s", asideMark, describe(e.Error))
 	}
 }
-
-// holds are how many connections are asked for, and held, more or less after an event.
-var holds = map[string][2]int{event.ConnectionCheckOutStarted: {1, 0}, event.ConnectionCheckOutFailed: {-1, 0},
-	event.ConnectionCheckedOut: {-1, 1}, event.ConnectionCheckedIn: {0, -1}}
-
-func (r *recorder) hold(what string) { r.asked, r.held = r.asked+holds[what][0], r.held+holds[what][1] }
 
 // Info implements options.LogSink. The log repeats what events say, but for the tokens.
 func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
