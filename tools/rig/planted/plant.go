@@ -44,8 +44,8 @@ func Plant(tree string, defects []Defect) error {
 			return err
 		}
 		on := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", at.pkg, Switch)
-		err = filetree.Tree{filepath.Base(at.file): slices.Insert(data, at.offset, []byte(copies[at])...), "planted.go": []byte(on)}.
-			Write(filepath.Dir(at.file))
+		data = slices.Insert(data, at.offset, []byte(copies[at])...)
+		err = filetree.Tree{filepath.Base(at.file): data, "planted.go": []byte(on)}.Write(filepath.Dir(at.file))
 		if err != nil {
 			return err
 		}
