@@ -89,7 +89,7 @@ func compared(plan trial.Plan, up, fork traces) verdict {
 
 // rates compares how often which trace occurs where not all runs have the same: a trace of the fork's must not occur more often than those
 // of upstream that it agrees with, but for reasons. So what one driver does half of the time, and the other always, is a difference.
-func rates(plan trial.Plan, up, fork traces) (v verdict) {
+func rates(plan trial.Plan, up, fork traces) verdict {
 	var alone traces
 	for _, f := range fork.byDigest() {
 		partners := 0
@@ -107,10 +107,8 @@ func rates(plan trial.Plan, up, fork traces) (v verdict) {
 	if len(alone) <= allowed {
 		return verdict{reasons: []string{inexact}}
 	}
-	v = explain(plan, up[0], alone[0])
-	v.finding, v.detail = seldom, fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s", len(alone),
-		len(fork), v.detail)
-	return v
+	return verdict{finding: seldom, detail: fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s",
+		len(alone), len(fork), explain(plan, up[0], alone[0]).detail)}
 }
 
 // byDigest groups the traces that are the same.
@@ -139,11 +137,6 @@ func crash(up, fork traces) (v verdict, crashed bool) {
 	return v, false
 }
 
-// text describes a finding.
-func (v verdict) text(plan trial.Plan) string {
-	return fmt.Sprintf("seed %d: %s\nplan %+v\n%s\n", plan.Seed, v.finding, plan, v.detail)
-}
-
 // traces are those of a plan's runs with one driver.
 type traces []trial.Trace
 
@@ -153,19 +146,18 @@ func (t traces) all(is func(trial.Trace) bool) bool {
 	return !slices.ContainsFunc(t, func(t trial.Trace) bool { return !is(t) })
 }
 
-func (t traces) numbers(of func(trial.Trace) int) []int {
-	numbers := make([]int, 0, len(t))
+// reached returns what is reached by all runs but so many.
+func (t traces) reached(of func(trial.Trace) int, but int) int {
+	var numbers []int
 	for _, one := range t {
 		numbers = append(numbers, of(one))
 	}
-	return numbers
+	slices.Sort(numbers)
+	return numbers[but]
 }
 
-func (t traces) least(of func(trial.Trace) int) int { return slices.Min(t.numbers(of)) }
-func (t traces) most(of func(trial.Trace) int) int  { return slices.Max(t.numbers(of)) }
+func (t traces) least(of func(trial.Trace) int) int { return t.reached(of, 0) }
+func (t traces) most(of func(trial.Trace) int) int  { return t.reached(of, len(t)-1) }
 
 // often is what more than a third of the runs reach.
-func (t traces) often(of func(trial.Trace) int) int {
-	numbers := slices.Sorted(slices.Values(t.numbers(of)))
-	return numbers[len(numbers)-1-len(numbers)/3]
-}
+func (t traces) often(of func(trial.Trace) int) int { return t.reached(of, len(t)-1-len(t)/3) }

@@ -70,7 +70,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 			continue
 		}
 		findings++
-		fmt.Fprintln(out, v.text(plan))
+		fmt.Fprintf(out, "seed %d: %s\nplan %+v\n%s\n\n", plan.Seed, v.finding, plan, v.detail)
 		if c.First {
 			break
 		}

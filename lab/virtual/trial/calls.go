@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -19,7 +18,7 @@ import (
 
 // kind is a kind of call.
 type kind struct {
-	commands []string // that it sends
+	commands string // that it sends
 	effect   effect
 	run      runner
 }
@@ -31,11 +30,6 @@ type calling struct {
 	*application
 	Call
 	ctx context.Context
-}
-
-// sends is a kind that sends these commands.
-func sends(commands string, effect effect, run runner) kind {
-	return kind{strings.Fields(commands), effect, run}
 }
 
 // effect is what a call does, and how a trial can tell what an acknowledged one has done.
@@ -93,96 +87,96 @@ var causally = options.Session().SetCausalConsistency(true)
 
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
-	"insertOne": sends("insert", inserts, func(c calling) (any, error) {
+	"insertOne": {"insert", inserts, func(c calling) (any, error) {
 		c.N = 1
 		return c.coll.InsertOne(c.ctx, c.document(0))
-	}),
-	"insertMany": sends("insert", inserts, func(c calling) (any, error) { return c.coll.InsertMany(c.ctx, c.documents()) }),
-	"updateOne": sends("update", increases, func(c calling) (any, error) {
+	}},
+	"insertMany": {"insert", inserts, func(c calling) (any, error) { return c.coll.InsertMany(c.ctx, c.documents()) }},
+	"updateOne": {"update", increases, func(c calling) (any, error) {
 		return c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
-	}),
-	"updateMany": sends("update", isWrite, func(c calling) (any, error) {
+	}},
+	"updateMany": {"update", isWrite, func(c calling) (any, error) {
 		return c.coll.UpdateMany(c.ctx, d("call", 0), d("$set", d("x", 1)))
-	}),
-	"replaceOne": sends("update", isRetryable, func(c calling) (any, error) {
+	}},
+	"replaceOne": {"update", isRetryable, func(c calling) (any, error) {
 		return c.coll.ReplaceOne(c.ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
-	}),
-	"deleteOne":  sends("delete", isRetryable, func(c calling) (any, error) { return c.coll.DeleteOne(c.ctx, d("_id", 2)) }),
-	"deleteMany": sends("delete", isWrite, func(c calling) (any, error) { return c.coll.DeleteMany(c.ctx, d("call", -1)) }),
-	"findOne":    sends("find", isRead, func(c calling) (any, error) { return c.coll.FindOne(c.ctx, d("_id", 3)).Raw() }),
-	"find": sends("find getMore", isRead, func(c calling) (any, error) {
+	}},
+	"deleteOne":  {"delete", isRetryable, func(c calling) (any, error) { return c.coll.DeleteOne(c.ctx, d("_id", 2)) }},
+	"deleteMany": {"delete", isWrite, func(c calling) (any, error) { return c.coll.DeleteMany(c.ctx, d("call", -1)) }},
+	"findOne":    {"find", isRead, func(c calling) (any, error) { return c.coll.FindOne(c.ctx, d("_id", 3)).Raw() }},
+	"find": {"find getMore", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Find(c.ctx, d("call", 0), options.Find().SetBatchSize(2)))
-	}),
-	"findClose": sends("find killCursors", isRead, func(c calling) (any, error) {
+	}},
+	"findClose": {"find killCursors", isRead, func(c calling) (any, error) {
 		cursor, err := c.coll.Find(c.ctx, d("call", 0), options.Find().SetBatchSize(1))
 		if err != nil {
 			return nil, err
 		}
 		return cursor.Next(c.ctx), errors.Join(cursor.Err(), cursor.Close(c.ctx))
-	}),
-	"findOneAndUpdate": sends("findAndModify", increases, func(c calling) (any, error) {
+	}},
+	"findOneAndUpdate": {"findAndModify", increases, func(c calling) (any, error) {
 		return none(c.coll.FindOneAndUpdate(c.ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
-	}),
-	"findOneAndReplace": sends("findAndModify", isRetryable, func(c calling) (any, error) {
+	}},
+	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
 		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
-	}),
-	"findOneAndDelete": sends("findAndModify", isRetryable, func(c calling) (any, error) {
+	}},
+	"findOneAndDelete": {"findAndModify", isRetryable, func(c calling) (any, error) {
 		return none(c.coll.FindOneAndDelete(c.ctx, d("_id", 5)).Raw())
-	}),
-	"countDocuments": sends("aggregate", isRead, func(c calling) (any, error) {
+	}},
+	"countDocuments": {"aggregate", isRead, func(c calling) (any, error) {
 		return c.coll.CountDocuments(c.ctx, d("call", 0))
-	}),
-	"estimatedDocumentCount": sends("count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }),
-	"distinct": sends("distinct", isRead, func(c calling) (any, error) {
+	}},
+	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
+	"distinct": {"distinct", isRead, func(c calling) (any, error) {
 		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
-	}),
-	"aggregate": sends("aggregate getMore", isRead, func(c calling) (any, error) {
+	}},
+	"aggregate": {"aggregate getMore", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
-	}),
-	"aggregateOut": sends("aggregate", isWrite, func(c calling) (any, error) {
+	}},
+	"aggregateOut": {"aggregate", isWrite, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
-	}),
-	"bulkWrite": sends("insert update delete", increases, func(c calling) (any, error) {
+	}},
+	"bulkWrite": {"insert update delete", increases, func(c calling) (any, error) {
 		return c.coll.BulkWrite(c.ctx, []mongo.WriteModel{
 			mongo.NewInsertOneModel().SetDocument(c.document(1)),
 			mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
 			mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
 			mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
 		}, options.BulkWrite().SetOrdered(c.N%2 == 0))
-	}),
-	"clientBulkWrite": sends("bulkWrite", increases, func(c calling) (any, error) {
+	}},
+	"clientBulkWrite": {"bulkWrite", increases, func(c calling) (any, error) {
 		return c.client.BulkWrite(c.ctx, []mongo.ClientBulkWrite{c.insertion(1), c.increase()},
 			options.ClientBulkWrite().SetVerboseResults(c.N > 1))
-	}),
-	"clientBulkWriteMany": sends("bulkWrite getMore", increases, func(c calling) (any, error) {
+	}},
+	"clientBulkWriteMany": {"bulkWrite getMore", increases, func(c calling) (any, error) {
 		writes := []mongo.ClientBulkWrite{c.increase()}
 		for i := range 4 {
 			writes = append(writes, c.insertion(1+i%(2+c.N)))
 		}
 		return c.client.BulkWrite(c.ctx, writes, options.ClientBulkWrite().SetVerboseResults(c.N > 1).SetOrdered(c.N == 2))
-	}),
-	"listCollections": sends("listCollections", isRead, func(c calling) (any, error) {
+	}},
+	"listCollections": {"listCollections", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
-	}),
-	"listDatabases": sends("listDatabases", isRead, func(c calling) (any, error) {
+	}},
+	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) {
 		return c.client.ListDatabaseNames(c.ctx, bson.D{})
-	}),
-	"listIndexes": sends("listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }),
-	"createIndex": sends("createIndexes", isWrite, func(c calling) (any, error) {
+	}},
+	"listIndexes": {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
+	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
-	}),
-	"dropIndex": sends("dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }),
-	"createCollection": sends("create", isWrite, func(c calling) (any, error) {
+	}},
+	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
+	"createCollection": {"create", isWrite, func(c calling) (any, error) {
 		return nil, c.coll.Database().CreateCollection(c.ctx, "other")
-	}),
-	"dropCollection": sends("drop", isWrite, func(c calling) (any, error) {
+	}},
+	"dropCollection": {"drop", isWrite, func(c calling) (any, error) {
 		return nil, c.coll.Database().Collection("other").Drop(c.ctx)
-	}),
-	"runCommand": sends("ping", isCommand, func(c calling) (any, error) {
+	}},
+	"runCommand": {"ping", isCommand, func(c calling) (any, error) {
 		return nil, c.coll.Database().RunCommand(c.ctx, d("ping", 1)).Err()
-	}),
-	"ping": sends("ping", isCommand, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }),
-	"watch": sends("aggregate getMore", inserts, func(c calling) (any, error) {
+	}},
+	"ping": {"ping", isCommand, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }},
+	"watch": {"aggregate getMore", inserts, func(c calling) (any, error) {
 		stream, err := c.coll.Watch(c.ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
 		if err != nil {
 			return nil, err
@@ -191,8 +185,8 @@ var kinds = map[string]kind{
 			return 0, errors.Join(err, stream.Err(), stream.Close(c.ctx))
 		}
 		return polled(c.ctx, stream, 20)
-	}),
-	"causal": sends("insert update find", inserts, inSession(causally, func(c calling) (any, error) {
+	}},
+	"causal": {"insert update find", inserts, inSession(causally, func(c calling) (any, error) {
 		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
 			return nil, err
 		}
@@ -201,28 +195,28 @@ var kinds = map[string]kind{
 			return nil, err
 		}
 		return c.coll.FindOne(c.ctx, d("_id", c.id(0))).Raw()
-	})),
-	"snapshot": sends("find distinct", isRead, inSession(options.Session().SetSnapshot(true), func(c calling) (any, error) {
+	})},
+	"snapshot": {"find distinct", isRead, inSession(options.Session().SetSnapshot(true), func(c calling) (any, error) {
 		if _, err := c.coll.FindOne(c.ctx, d("_id", 3)).Raw(); err != nil {
 			return nil, err
 		}
 		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
-	})),
-	"tailable": sends("find getMore killCursors", isRead, func(c calling) (any, error) {
+	})},
+	"tailable": {"find getMore killCursors", isRead, func(c calling) (any, error) {
 		cursor, err := c.coll.Find(c.ctx, d("call", 0),
 			options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
 		if err != nil {
 			return nil, err
 		}
 		return polled(c.ctx, cursor, 10)
-	}),
-	"transaction": sends(inTransactions, increases, inSession(nil, func(c calling) (any, error) {
+	}},
+	"transaction": {inTransactions, increases, inSession(nil, func(c calling) (any, error) {
 		return nil, c.transaction(c.ctx, true)
-	})),
-	"abortedTransaction": sends("insert update abortTransaction", isWrite, inSession(nil, func(c calling) (any, error) {
+	})},
+	"abortedTransaction": {"insert update abortTransaction", isWrite, inSession(nil, func(c calling) (any, error) {
 		return nil, c.transaction(c.ctx, false)
-	})),
-	"withTransaction": sends(inTransactions+" abortTransaction", increases, inSession(nil, func(c calling) (any, error) {
+	})},
+	"withTransaction": {inTransactions + " abortTransaction", increases, inSession(nil, func(c calling) (any, error) {
 		times, session := 0, mongo.SessionFromContext(c.ctx)
 		result, err := session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
 			if times++; times > 10 { // or a driver that begins again without a pause would never end
@@ -233,7 +227,7 @@ var kinds = map[string]kind{
 			return nil, c.writes(ctx)
 		})
 		return result, c.again(c.ctx, session, err)
-	})),
+	})},
 }
 
 // featured are the kinds that only scenarios have; sets, or routers, have those that a standalone does not.

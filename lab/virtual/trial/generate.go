@@ -162,7 +162,7 @@ func (s source) stage(p *Plan, c scenario) {
 func (s source) fault(p *Plan, d disorder) Fault {
 	what, codes, _ := strings.Cut(s.word(d.what), ":")
 	f := Fault{What: what, Code: int32(s.number(strings.ReplaceAll(codes, ",", " "))), Host: s.number(d.host), At: s.between(d.at)}
-	first := kinds[p.Calls[0].Kind].commands
+	first := strings.Fields(kinds[p.Calls[0].Kind].commands)
 	switch f.On = s.word(d.on); f.On {
 	case "":
 	case "first":
@@ -170,7 +170,7 @@ func (s source) fault(p *Plan, d disorder) Fault {
 	case "last":
 		f.On = first[len(first)-1]
 	case "any":
-		f.On = pick(s, kinds[pick(s, p.Calls...).Kind].commands...)
+		f.On = s.word(kinds[pick(s, p.Calls...).Kind].commands)
 	}
 	if f.On != "" {
 		f.Nth = max(1, s.number(d.nth))

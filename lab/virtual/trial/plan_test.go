@@ -52,7 +52,7 @@ func TestScenarios(t *testing.T) {
 	t.Parallel()
 	commands := []string{"hello", "isMaster", "saslStart", "saslContinue", "killCursors", "endSessions", "getMore", ""}
 	for _, k := range kinds {
-		commands = append(commands, k.commands...)
+		commands = append(commands, strings.Fields(k.commands)...)
 	}
 	for i, c := range scenarios {
 		for seed := range uint64(30) {

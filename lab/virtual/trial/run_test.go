@@ -44,7 +44,7 @@ func everyCommand(t *testing.T, kind string, trace Trace) {
 	assert.Empty(t, trace.Lost)
 	assert.Empty(t, trace.Twice)
 	assert.Zero(t, trace.Unfinished)
-	for _, command := range kinds[kind].commands {
+	for _, command := range strings.Fields(kinds[kind].commands) {
 		if command == "abortTransaction" && kind == "withTransaction" {
 			continue // only if the callback fails
 		}

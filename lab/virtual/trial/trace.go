@@ -92,7 +92,7 @@ func (o Outcome) Overrun(respite time.Duration) time.Duration {
 
 // Single reports whether the call is one command. A document that is there twice needs a second batch.
 func (o Outcome) Single() bool {
-	return len(kinds[o.Kind].commands) == 1 && !strings.Contains(o.Error, "E11000")
+	return len(strings.Fields(kinds[o.Kind].commands)) == 1 && !strings.Contains(o.Error, "E11000")
 }
 
 // Unhurried reports whether nothing ends the call early.
