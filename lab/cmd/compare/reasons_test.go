@@ -311,6 +311,8 @@ var examplesOfCalls = []example{
 		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
 	{"write concern error of a batch, none in the next", "it is kept", of("bulkWrite"), nil, l("returns {1}, no error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
+	{"write concern error of a batch, none in the next", "of documents", of("insertMany"), nil, l("returns {1}, no error"),
+		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
 	{"write concern error of a batch, none in the next", "beside write errors", of("bulkWrite"), nil,
 		l(`error mongo.BulkWriteException "bulk write exception: write errors: [x]"`, "is ", "returns {1}, an error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: y, write errors: [x]"`, "is ",

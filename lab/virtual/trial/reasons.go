@@ -147,7 +147,7 @@ var ofCalls = []Difference{
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
 		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},
-	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite", Ends: "both",
+	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite|insertMany", Ends: "both",
 		When: allOf(adds("network|timeout|RetryableWriteError"), func(i *Instant) bool {
 			const exception = `mongo.BulkWriteException "bulk write exception: `
 			up, more := strings.CutPrefix(i.Up.end(fails), exception)
