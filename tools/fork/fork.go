@@ -127,14 +127,14 @@ func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) 
 	tree, same = maps.Clone(f.Tree), map[string]string{}
 	for _, file := range f.Plan.Overlay.Files {
 		data, ok := tree[file.Path]
-		source, err := os.ReadFile(p.file(file.Path))
+		source, err := os.ReadFile(p.file(file.From))
 		switch {
 		case !ok: // all of it is in upstream's files
 		case err == nil && bytes.Equal(data, source):
-			same[file.Path] = p.file(file.Path)
+			same[file.Path] = p.file(file.From)
 		case file.Source != nil:
 			clause := "\npackage " + file.Source.AST.Name.Name
-			note := clause + " // made from " + file.Path + ": edit that file, then run \"make fork\""
+			note := clause + " // made from " + file.From + ": edit that file, then run \"make fork\""
 			whole := "\n" + string(data) // the clause may come first
 			tree[file.Path] = []byte(strings.Replace(whole, clause+"\n", note+"\n", 1)[1:])
 		}

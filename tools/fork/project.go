@@ -98,7 +98,7 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, probl
 		return nil, nil, err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
-	o, problems, err := plan.ReadOverlay(p.Root, m.Version, bases...)
+	o, problems, err := plan.ReadOverlay(p.Root, m, bases...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -161,7 +161,7 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 	if err != nil {
 		return nil, err
 	}
-	overlay, problems, err := plan.ReadOverlay(p.Root, version)
+	overlay, problems, err := plan.ReadOverlay(p.Root, target)
 	if err != nil {
 		return nil, err
 	}

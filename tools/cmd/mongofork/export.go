@@ -36,9 +36,13 @@ type seriesCmd struct {
 	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Tree   string `type:"path" placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
 	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
+	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
+	if c.Tests {
+		return c.tests(a)
+	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
 		return err
@@ -89,6 +93,18 @@ func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
 		a.printf("%s/%s\n", out, name)
 	}
 	return series.Write(out, patches)
+}
+
+// tests writes the change request for the specifications.
+func (c *seriesCmd) tests(a *app) error {
+	opt, err := series.ReadOptions(a.project.Root)
+	if err != nil {
+		return err
+	}
+	out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
+	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+		out, opt.Tests.Folder, len(opt.Tests.Files))
+	return opt.Tests.Write(a.project.Root, out)
 }
 
 type releaseCmd struct {

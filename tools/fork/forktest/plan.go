@@ -35,7 +35,7 @@ func PlanOn(t testing.TB, base, files filetree.Tree) (root string, p *plan.Plan)
 // Match matches the overlay of a repository with a module.
 func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 	t.Helper()
-	o, problems, err := plan.ReadOverlay(root, m.Version)
+	o, problems, err := plan.ReadOverlay(root, m)
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
 	p, problems := plan.Match(m, o)

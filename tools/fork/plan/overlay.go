@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
+	"go/format"
 	"io/fs"
 	"os"
 	"path"
@@ -10,8 +13,11 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
+	"mongofork/tools/fork/upstream"
 )
 
 // Overlay is what this repository lays over the upstream module.
@@ -24,9 +30,9 @@ type Overlay struct {
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the file's, in this repository and in the output.
-	Path string
-	Data []byte
+	// Path is the file's in the output; From is its in this repository, the same unless the base has the folder elsewhere.
+	Path, From string
+	Data       []byte
 	// Source is nil for files that are not Go source.
 	Source *syntax.File
 	// Decls are the declarations with their directives.
@@ -69,8 +75,12 @@ func ReadFolders(root string) ([]string, error) {
 }
 
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Problems are about files that cannot be used.
-func ReadOverlay(root, version string, bases ...string) (*Overlay, problem.List, error) {
+func ReadOverlay(root string, m *upstream.Module, bases ...string) (*Overlay, problem.List, error) {
 	folders, err := ReadFolders(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	moved, err := readMoved(root, m.Version)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -90,7 +100,9 @@ func ReadOverlay(root, version string, bases ...string) (*Overlay, problem.List,
 				return nil
 			default:
 				data, err := fs.ReadFile(repository, name)
-				if f := o.ReadFile(name, data, version, &ps); err == nil && f != nil {
+				at, text := inPlace(moved, m.Path, name, data)
+				if f := o.ReadFile(at, text, m.Version, &ps); err == nil && f != nil {
+					f.From = name
 					o.Files = append(o.Files, f)
 				}
 				return err
@@ -105,6 +117,42 @@ func ReadOverlay(root, version string, bases ...string) (*Overlay, problem.List,
 		}
 	}
 	return o, ps, nil
+}
+
+// readMoved reads which folders of the overlay a base has elsewhere, such as some below x, which upstream calls unstable; none if it has no
+// such file. A package keeps its name, by which it is imported.
+func readMoved(root, version string) (moved map[string]string, err error) {
+	file := filepath.Join("etc", "bases", version, "paths")
+	table, err := os.ReadFile(filepath.Join(root, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = yaml.Unmarshal(table, &moved)
+	}
+	for here, there := range moved {
+		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) ||
+			path.Base(here) != path.Base(there) {
+			return nil, fmt.Errorf("%s: %s: give a folder of the overlay, and another that ends with the same name", file, here)
+		}
+	}
+	return moved, err
+}
+
+// inPlace returns where a base has a file of the overlay, and its text with the imports of there.
+func inPlace(moved map[string]string, module, name string, data []byte) (string, []byte) {
+	for here, there := range moved {
+		if file, below := strings.CutPrefix(name, here+"/"); below {
+			name = there + "/" + file
+		}
+		for _, end := range []string{`"`, "/"} {
+			data = bytes.ReplaceAll(data, []byte(`"`+module+"/"+here+end), []byte(`"`+module+"/"+there+end))
+		}
+	}
+	if sorted, err := format.Source(data); len(moved) > 0 && err == nil && syntax.IsGoFile(name) {
+		data = sorted
+	}
+	return name, data
 }
 
 // ReadFile reads one overlay file; nil if it is for other bases or unusable.

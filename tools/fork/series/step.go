@@ -67,6 +67,8 @@ type Options struct {
 	Files map[string]string `yaml:"files"`
 	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
 	Comments map[string][]int `yaml:"comments"`
+	// Tests are what the specifications' repository gets.
+	Tests Tests `yaml:"tests"`
 }
 
 // LeftOut is what stays out of the series.
