@@ -1,13 +1,13 @@
 package virtual
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net"
 	"os"
-	"runtime"
+	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -133,17 +133,11 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 // turn is by how much it takes longer to establish a connection, so that none of those that are begun at one instant is ready together
 // with another one: the order of the monitors' and the pools' would be by chance.
 func (n *network) turn() time.Duration {
-	callers := make([]uintptr, 16)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
-	for more := true; more; {
-		var frame runtime.Frame
-		frame, more = frames.Next()
-		switch {
-		case strings.Contains(frame.Function, "eartbeat"):
-			return 130 * time.Nanosecond
-		case strings.Contains(frame.Function, "rttMonitor"):
-			return 170 * time.Nanosecond
-		}
+	switch callers := debug.Stack(); {
+	case bytes.Contains(callers, []byte("eartbeat")):
+		return 130 * time.Nanosecond
+	case bytes.Contains(callers, []byte("rttMonitor")):
+		return 170 * time.Nanosecond
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
