@@ -75,6 +75,14 @@ var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 
 var ofCalls = []Difference{
 	{Row: beforeRetry, Ends: "both", When: allOf(anyOf(hurries, beside), interruption(expired), sameResult)},
+	// It has the context's error alone.
+	{Row: beforeRetry, Ends: "both", When: allOf(returnsSame, anyOf(adds(expired+`|network`), allOf(ofKind(writes), adds(expired+
+		`|network|RetryableWriteError`))), anyOf(fork(before, unfit), attempted(`\w+`)),
+		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
+			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
+			_, up := i.Up.failure()
+			return strings.HasSuffix(fork, up+`"`)
+		})},
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, up(returns, `Acknowledged:false|^<nil>`),
 		fork(returns, `Acknowledged:true`), fork(fails, noTime), adds(expired+"|network|RetryableWriteError"))},
@@ -100,10 +108,10 @@ var ofCalls = []Difference{
 		fork(is, `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`),
 		fork(fails, `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime))},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: allOf(sameResult,
-		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted)},
+		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted("aggregate"))},
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
-		When: allOf(has("retryReads=false"), hurries, anyOf(attempted, fork(fails, `^`+unsent)),
+		When: allOf(has("retryReads=false"), hurries, anyOf(attempted("aggregate"), fork(fails, `^`+unsent)),
 			up(on, `^(started aggregate|is (`+expired+`))`))},
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: deprioritized, Apart: true, Ends: "none", Up: ` sees `, Fork: ` sees `, When: allOf(twoRouters, elsewhere, failedAgain,
@@ -187,11 +195,13 @@ var (
 // beside is what a monitor calls, or what ends a transaction once more.
 func beside(i *Instant) bool { return i.Call.ID >= monitors }
 
-// attempted is a change stream's command that has failed with the call's error.
-func attempted(i *Instant) bool {
-	_, text := i.Fork.failure()
-	text = strings.TrimSpace(text) // a command's error has a space where it has no name
-	return text != "" && some(i.Fork[soFar], `^failed aggregate( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
+// attempted is a command that has failed with the call's error.
+func attempted(command string) clue {
+	return func(i *Instant) bool {
+		_, text := i.Fork.failure()
+		text, _, _ = strings.Cut(strings.TrimSpace(text), noTime) // a command's error has a space where it has no name
+		return text != "" && some(i.Fork[soFar], `^failed `+command+`( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
+	}
 }
 
 // failedAgain is whether more commands have failed with upstream, be it by a write concern error, than it avoids routers: a change stream

@@ -88,7 +88,7 @@ var ofCommits = []Difference{
 	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
 		When: allOf(resultUnknown, sameConcern, anyOf(fork(on, `^started commitTransaction`),
 			// or ends so, be it after another commit
-			allOf(limited, fork(on, `^error .*(`+noTimeAgain+`)`), fork(on, `^is .*`+unknown))))},
+			allOf(limited, fork(on, `^error .*(`+noTimeAgain+`|`+noTime+`)`), fork(on, `^is .*`+unknown))))},
 	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
 		When: allOf(resultUnknown, sameConcern, anyOf(fork(on, `^started commitTransaction`),
 			allOf(fork(on, `^error `+unsent), fork(on, `^is .*`+unknown))))},
