@@ -200,7 +200,7 @@ func attempted(command string) clue {
 	return func(i *Instant) bool {
 		_, text := i.Fork.failure()
 		text, _, _ = strings.Cut(strings.TrimSpace(text), noTime) // a command's error has a space where it has no name
-		return text != "" && some(i.Fork[soFar], `^failed `+command+`( at once)?: .*" ?`+regexp.QuoteMeta(text)+`"`)
+		return text != "" && some(i.Fork[soFar], `^failed `+command+`( at once)?: .*" ?(.*: )?`+regexp.QuoteMeta(text)+`"`)
 	}
 }
 
