@@ -22,8 +22,10 @@ var concern = trial.Fault{What: trial.Concern, On: "commitTransaction"}
 // aborted is a transaction that the application aborts once more.
 var aborted = scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "abort"}}}, 1}
 
-// committed is one that it commits once more.
-var committed = scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "commit"}}}, 1}
+// committed is one that it commits once more, with a monitor that asks after that time.
+func committed(asks time.Duration) scene {
+	return scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "commit"}}, Monitor: trial.Monitor{Asks: asks}}, 1}
+}
 
 var examplesOfTransactions = []example{
 	{"pool cleared before the command asked for a connection", "in the wait queue", of("transaction"), l(unfit, unfit),
@@ -181,6 +183,10 @@ var examplesOfCommits = []example{
 		l(`a sees count: 1, writeConcern: {"w": "majority"}, lsid: 1`), l("a sees count: 1, lsid: 1")},
 	{"", "another command of a monitor", by(1001, failing(concern, of("transaction"))), nil, l("a sees count: 1, lsid: 1"),
 		l("a sees count: 2, lsid: 1")},
+	{"a commit of unknown result that was sent", "a monitor's was sent again", by(2001, committed(time.Second)), nil,
+		l(`a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1`), l("a sees commitTransaction: 1, lsid: 1")},
+	{"", "no monitor's", by(2001, committed(0)), nil,
+		l(`a sees commitTransaction: 1, writeConcern: {"w": "majority"}, lsid: 1`), l("a sees commitTransaction: 1, lsid: 1")},
 	{"a commit of unknown result that was sent", "no server for the next", failing(concern, of(within)), nil, ended(notLabelled,
 		"RetryableWriteError"), nil},
 	{"a commit of unknown result that was sent", "and no time", failing(concern, of("transaction")), nil, ended(notLabelled,
@@ -226,6 +232,9 @@ var examplesOfCommits = []example{
 	{"a transaction finds no server; a commit's result is unknown", "unpinned", in("sharded:2", of("transaction")), l(commitFails),
 		l(next, commits), l(commits)},
 	{"", "in a replica set", in("replicaset:1", of("transaction")), l(commitFails), l(next, commits), l(commits)},
+	{"a transaction finds no server; a commit's result is unknown", "a connection that was idle",
+		in("loadbalanced:1", failing(concern, of("transaction", "maxIdleTimeMS=1"))), nil, l(starts), l(next, starts)},
+	{"", "no connection is idle", in("loadbalanced:1", failing(concern, of("transaction"))), nil, l(starts), l(next, starts)},
 	{"", "a known result", in("sharded:2", of("transaction")), l("succeeded commitTransaction"), l(next, commits), l(commits)},
 	{"`WithTransaction`, client-level timeout without a deadline", "a commit", of(within, "timeoutMS=50"), nil,
 		l(`a sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"$numberLong":"10000"}}, lsid: 1`),

@@ -158,8 +158,8 @@ func sameText(i *Instant) bool {
 	return strings.TrimSpace(up) == strings.TrimSpace(fork) // a command's error has another space where it has no name
 }
 
-// returnsSame is whether the call returns the same.
-func returnsSame(i *Instant) bool { return i.Up.end(returns) == i.Fork.end(returns) }
+// same is whether the call ends in the same way in this respect.
+func same(of part) clue { return func(i *Instant) bool { return i.Up.end(of) == i.Fork.end(of) } }
 
 // sameLater is whether upstream has the fork's error, then or later.
 func sameLater(i *Instant) bool { return endOf(i.Up[on], fails) == i.Fork.end(fails) }
@@ -168,7 +168,7 @@ func sameLater(i *Instant) bool { return endOf(i.Up[on], fails) == i.Fork.end(fa
 func sameResult(i *Instant) bool {
 	up, fork := i.Up.end(detail), i.Fork.end(detail)
 	bare := func(text string) string { return re(`\[("\w+" ?)*\]`).ReplaceAllString(text, "") }
-	return returnsSame(i) && strings.Contains(bare(fork), bare(up)) &&
+	return same(returns)(i) && strings.Contains(bare(fork), bare(up)) &&
 		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
 }
 

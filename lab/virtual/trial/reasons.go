@@ -56,6 +56,8 @@ const (
 	beforeRetry      = "the deadline passes, or the context is cancelled, before a retry is sent"
 	manyWrites       = "an interrupted write of many documents"
 	establishing     = "network error while a connection is established"
+	inTxn            = "that error, or one while a connection is established, in a transaction"
+	unpinned         = "a transaction finds no server; a commit's result is unknown"
 	clearedPool      = "pool cleared before the command asked for a connection"
 	between          = "`WithTransaction`, between transactions"
 	itsEnd           = "commit and abort by `WithTransaction`"
@@ -76,7 +78,7 @@ var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 var ofCalls = []Difference{
 	{Row: beforeRetry, Ends: "both", When: allOf(anyOf(hurries, beside), interruption(expired), sameResult)},
 	// It has the context's error alone.
-	{Row: beforeRetry, Ends: "both", When: allOf(returnsSame, anyOf(adds(expired+`|network`), allOf(ofKind(writes), adds(expired+
+	{Row: beforeRetry, Ends: "both", When: allOf(same(returns), anyOf(adds(expired+`|network`), allOf(ofKind(writes), adds(expired+
 		`|network|RetryableWriteError`))), anyOf(fork(before, unfit), attempted(`\w+`)),
 		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
 			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
@@ -86,14 +88,15 @@ var ofCalls = []Difference{
 	// Its retries are lost with their result.
 	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, up(returns, `Acknowledged:false|^<nil>`),
 		fork(returns, `Acknowledged:true`), fork(fails, noTime), adds(expired+"|network|RetryableWriteError"))},
-	// Its error lacks the label of the attempt before; its indexes are those of the batch, so it takes some IDs for those that failed.
-	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, func(i *Instant) bool {
-		const inserted = `InsertedIDs:\[[^]]*\]`
+	// Its error has not the label of the attempt before.
+	{Row: manyWrites, Kinds: "bulkWrite", Ends: "both", When: allOf(hurries, interruption(expired+"|RetryableWriteError"), sameResult)},
+	// Its indexes are those of the batch, so it takes some IDs for those that failed.
+	{Row: manyWrites, Kinds: "insertMany|bulkWrite", Ends: "both", When: allOf(hurries, interruption(expired), func(i *Instant) bool {
 		bare := func(s Side) string {
-			return re(inserted).ReplaceAllString(s.end(returns), "") +
-				re(`\d+ (\d+ of )|: \d+|\["RetryableWriteError"\]|\[\]`).ReplaceAllString(s.end(detail), "$1")
+			return re(`InsertedIDs:\[[^]]*\]`).ReplaceAllString(s.end(returns), "") +
+				re(`\d+ (\d+ of )|: \d+`).ReplaceAllString(s.end(detail), "$1")
 		}
-		ids := func(s Side) int { return len(re(inserted).FindString(s.end(returns))) }
+		ids := func(s Side) int { return len(re(`InsertedIDs:\[[^]]*\]`).FindString(s.end(returns))) }
 		indexes := func(s Side) (sum int) {
 			for _, one := range re(`(\d+) \d+ of `).FindAllStringSubmatch(s.end(detail), -1) {
 				n, _ := strconv.Atoi(one[1])
@@ -102,11 +105,14 @@ var ofCalls = []Difference{
 			return sum
 		}
 		return bare(i.Up) == bare(i.Fork) && indexes(i.Up) <= indexes(i.Fork) && ids(i.Up) <= ids(i.Fork)
-	}, interruption(expired+"|RetryableWriteError"))},
+	})},
 	// It has an error of another package.
 	{Row: manyWrites, Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult, up(fails, noServer), fork(is, expired),
 		fork(is, `^((timeout|context deadline exceeded|context canceled|network|RetryableWriteError)(, |$))+$`),
 		fork(fails, `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime))},
+	// It starts a command without time, and has its error.
+	{Row: beforeRetry, Apart: true, Kinds: "watch", Ends: "both", Up: `^(started aggregate|failed aggregate at once: .*context )`,
+		When: allOf(sameResult, up(is, expired), fork(is, expired), not(fork(fails, `^\*errors\.errorString |^context\.`)))},
 	{Row: "no server or connection for a retry", Kinds: "watch", Ends: "both", When: allOf(sameResult,
 		up(fails, `^topology\.(ServerSelection|poolCleared)Error`), fork(fails, `^mongo\.CommandError`), attempted("aggregate"))},
 	// It retries, or waits for a server to do so until its time is up.
@@ -132,13 +138,22 @@ var ofCalls = []Difference{
 	{Row: establishing, Apart: true, Ends: "none|up|both", Up: `^(started|failed) killCursors`, When: allOf(up(now, unmade),
 		fork(now, unmade+`.*`+labels), ifUp(fails, unmadeError), ifFork(fails, unmadeError),
 		anyOf(not(fork(returns, `.`)), labelled))},
+	// And goes on with the next statements of a write that is not ordered.
+	{Row: establishing, Apart: true, Kinds: "bulkWrite", Ends: "none", Up: `^started `, When: allOf(up(before, unmade),
+		fork(before, unmade+`.*`+labels), anyOf(not(fork(on, ` no error$`)), shifted))},
 	{Row: establishing, Apart: true, Kinds: noCall, Ends: "none", Up: down, When: allOf(
 		up(now, `^\(connection closed: .*`+handshake), fork(now, `^\(connection closed: .*`+handshake+`.*`+labels))},
 	// The newest labels it whatever its own labels are.
 	{Row: "labels for a refused hello", Apart: true, Ends: "none|both", When: allOf(sameText, ifFork(detail, `^command 473 `),
 		up(now, unmade+`(: handshake failure)?: \(InterruptedDueToOverload\).* network, `+labels+`$`))},
-	{Row: "that error, or one while a connection is established, in a transaction", Kinds: transactions, Ends: "both",
+	// The newest labels it, too, and returns it, or the error before that of a retry.
+	{Row: "errors of establishing a connection", Apart: true, Ends: "up",
+		When: allOf(up(fails, `.`), up(now, unmade+`.* `+labels+`$`))},
+	{Row: inTxn, Kinds: transactions, Ends: "both",
 		When: allOf(adds(transient), sameText, sameResult, up(fails, `^`+unsent), not(commits))},
+	// It labels that of a cursor's end, too.
+	{Row: inTxn, Kinds: "tailable|findClose|watch", Ends: "both", When: allOf(sameText, sameResult,
+		up(fails, `^\*errors\.joinError .*`+poolCleared), up(is, `^`+transient+`$`), fork(is, `^$`))},
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Ends: "up|both", When: allOf(
 		anyOf(up(now, unfit), up(fails, `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)),
@@ -146,12 +161,28 @@ var ofCalls = []Difference{
 		not(allOf(ofKind(byApplication), fork(before, `^succeeded insert`), fork(on, `^started update`))))},
 	// It may wait for the same router again.
 	{Row: clearedPool, Apart: true, Ends: "none", Fork: `^started `, When: allOf(twoRouters, up(soFar, unfit), shifted)},
+	// It sends a client bulk write again that must not be.
+	{Row: "`retryWrites=false`, client bulk write that finds the pool cleared", Apart: true, Kinds: "clientBulkWrite.*", Ends: "fork",
+		When: allOf(has("retryWrites=false"), fork(now, unfit), fork(fails, `^topology\.poolClearedError `),
+			up(on, `^started bulkWrite`))},
+	// And so the command of a monitor, which has the transaction's session.
+	{Row: clearedPool, Apart: true, Kinds: monitor, Ends: "fork", When: allOf(up(on, `^started count`), fork(is, `^`+transient+`$`),
+		fork(fails, `^mongo\.CommandError " ?connection pool for \S+`+poolCleared))},
+	{Row: "write without a connection, `retryWrites` on", Kinds: writes, Ends: "both", When: allOf(not(has("retryWrites=false")),
+		not(ofKind(`.*teMany`)), adds("RetryableWriteError"), sameText, sameResult, up(fails, `^`+unsent),
+		anyOf(not(up(fails, poolCleared)), notRetried))},
 
 	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other
 	// commands, but what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, faulty(Fault{}), allOf(hurries, up(on, `^is (`+expired+`)`)),
 			allOf(has("maxPoolSize"), up(on, `^\(no connection: timeout`)))},
+	// Which it has at its end.
+	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult, same(is),
+		up(fails, `calculated server-side timeout`), fork(fails, `^topology\.WaitQueueTimeoutError `))},
+	// It sends the next batch to the same of two routers.
+	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `,
+		When: allOf(twoRouters, sameCourse, twice(before, `^started bulkWrite`))},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
 		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},
@@ -170,6 +201,9 @@ var ofCalls = []Difference{
 	// Its change stream panics.
 	{Row: reauthentication, Apart: true, Kinds: "watch", Ends: "up", Fork: `^started `,
 		When: allOf(reauthenticates, up(fails, `"panic: `))},
+	// A retry's authentication fails, and it returns that instead of the error before.
+	{Row: reauthentication, Ends: "both", When: allOf(reauthenticates, up(fails, `^\*fmt\.wrapError "error reauthenticating: `),
+		fork(fails, `^mongo\.`), same(returns), twice(soFar, `^failed `), attempted(`\w+`))},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,

@@ -20,7 +20,7 @@ var ofTransactions = []Difference{
 		anyOf(up(before, `^started insert`), has("serverSelectionTimeoutMS")),
 		anyOf(fork(on, `^started insert|^error .*(`+noTimeAgain+`)`), allOf(limited, fork(on, `^error `+noServerAgain))))},
 	// It begins again without time, and has its error.
-	{Row: between, Apart: true, Kinds: within, Ends: "both", Up: begins, When: allOf(returnsSame, up(is, expired),
+	{Row: between, Apart: true, Kinds: within, Ends: "both", Up: begins, When: allOf(same(returns), up(is, expired),
 		up(fails, `calculated server-side timeout|context (deadline exceeded|canceled)`), fork(is, `(`+expired+`).*`+transient))},
 	// It begins after another backoff: the newest, or the first time if no server has been found.
 	{Row: between, Apart: true, Kinds: within, Ends: "none", Fork: begins, When: allOf(up(on, `^started insert`),
@@ -53,7 +53,7 @@ var ofTransactions = []Difference{
 		When: allOf(has(within), has("timeoutMS"))},
 	// It has that error alone, or only the fork says that time is up.
 	{Row: otherError, Kinds: within, Ends: "both", When: allOf(adds(expired),
-		anyOf(up(fails, timeoutError), allOf(limited, returnsSame)), func(i *Instant) bool {
+		anyOf(up(fails, timeoutError), allOf(limited, same(returns))), func(i *Instant) bool {
 			up := re(`^mongo\.timeoutError "operation timed out: |^\S+ "|"$`).ReplaceAllString(i.Up.end(fails), "")
 			return strings.HasPrefix(i.Fork.end(fails), `backpressure.Interruption "`+up+": no time to try the transaction ")
 		})},
@@ -104,6 +104,9 @@ var ofCommits = []Difference{
 	{Row: wasSent, Kinds: monitor, Ends: "none", Up: countSeen, Fork: countSeen,
 		But:  maxTime + `|` + writeConcern + `|, readConcern: \{"afterClusterTime": \{"\$timestamp":\{[^}]*\}\}\}`,
 		When: anyOf(faulty(Fault{On: "commitTransaction"}), faulty(Fault{On: "count"}))},
+	// Its has another one than the first, which was never sent, if the command of a monitor was sent again meanwhile.
+	{Row: wasSent, Kinds: "commitAgain", Ends: "none", Up: commitSeen + `.*` + majority, Fork: commitSeen, But: writeConcern,
+		When: allOf(not(fork(only, majority)), func(i *Instant) bool { return i.Plan.Monitor.Asks > 0 })},
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: allOf(concerned, ifUp(fails, noServer),
 		ifFork(is, unknown), anyOf(up(returns, `.`), hurries, not(up(on, ` no error$`))))},
@@ -121,11 +124,13 @@ var ofCommits = []Difference{
 			either(`^failed commitTransaction`))))},
 	// And that there was no time for it.
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(interruption(expired+`|`+unknown), not(up(is, transient)),
-		returnsSame, fork(before, `^failed commitTransaction`))},
+		same(returns), fork(before, `^failed commitTransaction`))},
 	// It stays pinned, and so needs no other connection.
-	{Row: "a transaction finds no server; a commit's result is unknown", Apart: true, Kinds: transactions, Ends: "none",
-		Up: commitSent, Fork: commitSent, When: allOf(anyOf(twoRouters, proxied), sameConcern,
-			anyOf(resultUnknown, ofKind("commitAgain")), fork(on, commitSent))},
+	{Row: unpinned, Apart: true, Kinds: transactions, Ends: "none", Up: commitSent, Fork: commitSent, When: allOf(
+		anyOf(twoRouters, proxied), sameConcern, anyOf(resultUnknown, ofKind("commitAgain")), fork(on, commitSent))},
+	// And the next call that connection, which the fork closes once it has been idle.
+	{Row: unpinned, Apart: true, Ends: "none", Up: `^started `,
+		When: allOf(proxied, has("maxIdleTimeMS"), faulty(Fault{On: "commitTransaction"}), shifted)},
 	{Row: clientLevel, Apart: true, Kinds: within, Ends: "none", Up: commitSeen + `.*` + majority + `,"wtimeout"`,
 		Fork: commitSeen + `.*writeConcern: \{` + majority + `\}.* maxTimeMS: `, When: has("timeoutMS")},
 }
