@@ -401,3 +401,17 @@ var examplesOfCalls = []example{
 		ended(`E "y"`, expired, `failed find at once: topology.ConnectionError "connection(<closed>) connection is closed" `)},
 	{"", "another event", of("find"), nil, nil, l(`failed find at once: topology.ConnectionError "EOF" `)},
 }
+
+// TestStrays: a call that goes on, and ends otherwise, does so where only one of the drivers is at the router whose connections break.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	reset := failing(trial.Fault{What: trial.Reset}, of("watch"))
+	for topology, strays := range map[string]bool{"sharded:2": false, "sharded:1": true} {
+		up, fork := example{scene: in(topology, reset), up: append(l("started aggregate", next), ended("E", "network")...),
+			fork: l(next, "started aggregate", "returns 1, no error")}.traces()
+		for group := range trial.Instants(in(topology, reset).Plan, up, fork, moment) {
+			assert.Equal(t, strays, group[0].Strays(), topology)
+			break
+		}
+	}
+}

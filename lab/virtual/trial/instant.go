@@ -154,8 +154,9 @@ func (i *Instant) Strays() bool {
 	switch {
 	case i.Call.ID == 0, i.Plan.Hurries(i.Call), i.ends() != "none", end(i.Up) == end(i.Fork):
 		return false
-	case len(i.Plan.Workers()) > 1, reauthenticates(i), some(i.Fork[on], `^error .*(`+noTimeAgain+`)`):
-		return false // faults that are for others, or for other commands of this one
+	case len(i.Plan.Workers()) > 1, reauthenticates(i), some(i.Fork[on], `^error .*(`+noTimeAgain+`)`),
+		twoRouters(i) && faulty(Fault{What: Reset})(i):
+		return false // faults that are for others, for other commands of this one, or for the other router
 	}
 	return !some(slices.Concat(i.Up[on], i.Fork[on]), `^error `) || len(i.Plan.Faults) == 0 || !ofKind("clientBulk.*")(i)
 }
