@@ -12,6 +12,9 @@ import (
 // limitBackoffs returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
 // deadline of who waits for them is known.
 func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context {
+	if timeout == nil || *timeout <= 0 {
+		return ctx
+	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -20,7 +23,7 @@ func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context 
 		waiting = purpose.Caller
 	}
 	_, known := waiting.Deadline()
-	if known || !purpose.Until.IsZero() || timeout == nil || *timeout <= 0 {
+	if known || !purpose.Until.IsZero() {
 		return ctx
 	}
 	purpose.Until = time.Now().Add(*timeout)
