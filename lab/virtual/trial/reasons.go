@@ -182,7 +182,7 @@ var ofCalls = []Difference{
 		up(fails, `calculated server-side timeout`), fork(fails, `^topology\.WaitQueueTimeoutError `))},
 	// It sends the next batch to the same of two routers.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: ` sees bulkWrite: `,
-		When: allOf(twoRouters, sameCourse, twice(before, `^started bulkWrite`))},
+		Fork: ` sees bulkWrite: `, When: allOf(twoRouters, sameCourse, twice(before, `^started bulkWrite`))},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
 		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},

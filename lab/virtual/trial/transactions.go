@@ -46,6 +46,9 @@ var ofTransactions = []Difference{
 	// And ends them, also if they cannot be sent.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none|fork", Fork: `^failed (abort|commit)Transaction.*context deadline exceeded`,
 		When: allOf(timedOut, anyOf(fork(before, `^started (commit|abort)Transaction`), allOf(fork(returns, `.`), sameLater)))},
+	// Or the fork's cannot be sent in time, so that its session aborts the transaction.
+	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none", Up: commitSent, Fork: aborts,
+		When: allOf(timedOut, fork(on, `^error `+noServerAgain), not(fork(before, commitSent)))},
 	// And what their monitors run.
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork",
 		When: allOf(timedOut, has(within), fork(is, "context deadline exceeded"))},
