@@ -122,8 +122,8 @@ var ofCommits = []Difference{
 			failed := matching(i.Fork[soFar], `^failed commitTransaction`)
 			return len(failed) == 0 || !strings.Contains(failed[len(failed)-1], transient)
 		})},
-	{Row: thatError, Kinds: "transaction|commitAgain", Ends: "both", When: allOf(adds(unknown), sameText, sameResult,
-		not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
+	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(adds(unknown), sameText, sameResult,
+		anyOf(not(ofKind(within)), commits), not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
 			either(`^failed commitTransaction`))))},
 	// And that there was no time for it.
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(interruption(expired+`|`+unknown), not(up(is, transient)),
