@@ -13,11 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
+	"mongofork/tools/strict"
 )
 
 // Overlay is what this repository lays over the upstream module.
@@ -123,12 +122,8 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (*Overlay, pr
 // such file. A package keeps its name, by which it is imported.
 func readMoved(root, version string) (moved map[string]string, err error) {
 	file := filepath.Join("etc", "bases", version, "paths")
-	table, err := os.ReadFile(filepath.Join(root, file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = yaml.Unmarshal(table, &moved)
+	if err := strict.Read(filepath.Join(root, file), &moved); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
 	for here, there := range moved {
 		if _, missing := os.Stat(filepath.Join(root, here)); missing != nil || !fs.ValidPath(there) ||
@@ -136,7 +131,7 @@ func readMoved(root, version string) (moved map[string]string, err error) {
 			return nil, fmt.Errorf("%s: %s: give a folder of the overlay, and another that ends with the same name", file, here)
 		}
 	}
-	return moved, err
+	return moved, nil
 }
 
 // inPlace returns where a base has a file of the overlay, and its text with the imports of there.
