@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"mongofork/bench/overload"
+	"mongofork/tools/strict"
 )
 
 //go:embed plan.yaml
@@ -42,9 +41,8 @@ type entry struct {
 
 // newPlan returns the plan for the oldest and the newest base.
 func newPlan(older, newer string) (p plan, err error) {
-	decoder := yaml.NewDecoder(strings.NewReader(strings.NewReplacer("OLDER", older, "NEWER", newer).Replace(planText)))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&p); err != nil {
+	text := strings.NewReplacer("OLDER", older, "NEWER", newer).Replace(planText)
+	if err := strict.Decode([]byte(text), &p); err != nil {
 		return p, fmt.Errorf("plan.yaml: %w", err)
 	}
 	for i := range p.Scenarios {
