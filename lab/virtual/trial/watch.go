@@ -97,10 +97,8 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 
 // pool counts events of pools, and records what calls get no connection for.
 func (r *recorder) pool(e *event.PoolEvent) {
-	var call int
 	r.note(func() {
 		r.pools[e.Type]++
-		call = r.current[r.chance.current()]
 		if e.Type == event.ConnectionPoolReady && r.now() == 0 {
 			r.result.Early++
 		}
@@ -109,6 +107,8 @@ func (r *recorder) pool(e *event.PoolEvent) {
 	case e.Type == event.ConnectionCheckOutStarted:
 		time.Sleep(r.chance.turn())
 	case e.Type == event.ConnectionCheckOutFailed:
+		var call int
+		r.note(func() { call = r.current[r.chance.current()] })
 		r.line(call, "%sno connection: %s %s", asideMark, e.Reason, describe(e.Error))
 	case e.Type == event.ConnectionClosed && e.Reason == event.ReasonError:
 		r.line(0, "%sconnection closed: %s", asideMark, describe(e.Error))
