@@ -102,6 +102,11 @@ func New(seed uint64) Plan {
 	if p.Has("minPoolSize") {
 		p.without("maxIdleTimeMS")
 	}
+	for i := range p.Faults { // upstream never returns the connection of a cursor whose reply has a write error
+		if f := &p.Faults[i]; p.Proxied() && f.is(Labels, Concern) && strings.HasPrefix(fields[f.On], "cursor") {
+			f.What = Huge
+		}
+	}
 	return p
 }
 

@@ -186,12 +186,14 @@ var ofCalls = []Difference{
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
 		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},
-	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite|insertMany", Ends: "both",
+	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite|insertMany|watch", Ends: "both",
 		When: allOf(adds("network|timeout|RetryableWriteError"), func(i *Instant) bool {
-			const exception = `mongo.BulkWriteException "bulk write exception: `
-			up, more := strings.CutPrefix(i.Up.end(fails), exception)
-			fork, ok := strings.CutPrefix(i.Fork.end(fails), exception+"write concern error: ")
-			return ok && (up == "" || more && strings.HasSuffix(fork, ", "+up)) &&
+			const exception = "bulk write exception: "
+			kind, text := i.Up.failure()
+			forkKind, forkText := i.Fork.failure()
+			up, more := strings.CutPrefix(text, exception)
+			return strings.HasPrefix(forkText, exception+"write concern error: ") &&
+				(text == "" || more && kind == forkKind && strings.HasSuffix(forkText, ", "+up)) &&
 				alike(i.Up[returns], i.Fork[returns], `, (an|no) error$`)
 		})},
 	// It panics, or takes it for an answer.
