@@ -1,7 +1,10 @@
 package main
 
 import (
+	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"mongofork/lab/virtual/trial"
@@ -41,4 +44,86 @@ func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
 	slices.Sort(v.reasons)
 	v.reasons = slices.Compact(v.reasons)
 	return v
+}
+
+// later compares the calls that begin after the drivers have gone apart, where both find the same: the commands that these start, and how
+// they end, whenever that is.
+func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding, detail string) {
+	for n := range min(len(up.Outcomes), len(fork.Outcomes)) {
+		u, f := up.Outcomes[n], fork.Outcomes[n]
+		// How often a transaction begins again in two minutes is by chance.
+		chance := u.Kind == "withTransaction" && min(u.End-u.Start, f.End-f.Start) > time.Minute
+		if chance || min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) ||
+			!settled(plan, up, fork, u.Start, f.Start) {
+			continue
+		}
+		same := len(plan.Workers()) == 1 && up.Well(n) && fork.Well(n)
+		a, b := asked(plan, up, u, same), asked(plan, fork, f, same)
+		up, fork := up, fork
+		up.Lines, fork.Lines = a, b
+		for group := range trial.Instants(plan, up, fork, math.MaxInt64/2) {
+			if trial.Reason(&group[0]) == nil {
+				return different, "after the drivers go apart, " + group[0].String()
+			}
+		}
+	}
+	return "", ""
+}
+
+// numbers are those of sessions, transactions, cursors and events, of which either driver may have had more, and times of the cluster.
+var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime|getMore|cursors|"next"): (\d+|\[?\{[^}]*\}+\]?)`)
+
+// took is how long a command took.
+var took = regexp.MustCompile(` in \S+$`)
+
+// asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
+// router it meets is by chance.
+func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
+	for _, l := range t.Lines {
+		if l.Call != o.ID {
+			continue
+		}
+		if !same && strings.HasPrefix(l.Text, "returns ") {
+			l.Text = "returns something"
+		}
+		if plan.Has("readPreference=") { // of two secondaries
+			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27019", "127.0.0.1:27018"), "")
+		}
+		if plan.Topology == "sharded:2" || plan.Has("readPreference=nearest") { // of which one is nearer
+			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017"), "")
+		}
+		lines = append(lines, trial.Line{Call: l.Call, Text: numbers.ReplaceAllString(l.Text, "$1")})
+	}
+	return lines
+}
+
+// settled reports whether the plan's faults do the same to both drivers from these times on.
+func settled(plan trial.Plan, up, fork trial.Trace, atUp, atFork time.Duration) bool {
+	for _, f := range plan.Faults {
+		if f.On == "" {
+			if min(atUp, atFork) < f.At+f.For+time.Second {
+				return false
+			}
+			continue
+		}
+		if f.Host > 0 || f.Code == 391 {
+			return false // it is by chance who is chosen; upstream forgets that a command begins a transaction
+		}
+		a, b := seen(up, f.On, atUp), seen(fork, f.On, atFork)
+		last := f.Nth + f.Times*max(1, f.Every)
+		if (a != b || len(plan.Workers()) > 1) && min(a, b) < last || f.Times == 0 && max(a, b) >= f.Nth {
+			return false
+		}
+	}
+	return true
+}
+
+// seen returns how many commands of a name servers saw before a time.
+func seen(t trial.Trace, name string, before time.Duration) (n int) {
+	for _, l := range t.Lines {
+		if l.At < before && strings.Contains(l.Text, " sees "+name+": ") {
+			n++
+		}
+	}
+	return n
 }
