@@ -1,6 +1,6 @@
 module mongofork.internal/defects
 
-go 1.19
+go 1.25.0
 
 require go.mongodb.org/mongo-driver/v2 v2.5.0
 

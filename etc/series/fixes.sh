@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Applies each fix of $BASE alone to upstream's tree. Its tests have to fail before and to pass after, as have all of the packages that it
-# changes; the tree has to compile, and to pass go vet and upstream's linters. What the defect's program shows is written down before and
-# after. In the end all fixes are applied together. "make verify-fixes" calls it; FIXES names some of them.
+# changes; the tree has to compile, and to pass go vet and upstream's linters. What docs/upstream-defects shows of its defect is written
+# down before and after. In the end all fixes are applied together. "make verify-fixes" calls it; FIXES names some of them.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
@@ -40,4 +40,4 @@ done
 git reset --quiet --hard upstream
 git am --quiet --3way "$root/build/series/$BASE/fixes"/*.patch
 go build ./...
-echo "$BASE: ${FIXES:-each fix} applies alone, and all of them together; what the programs show is in ${shown#"$root"/}"
+echo "$BASE: ${FIXES:-each fix} applies alone, and all of them together; what they show is in ${shown#"$root"/}"

@@ -23,10 +23,10 @@ check() { # PACKAGE TO TEST...
 	[ -z "$broken" ] || { echo "the exported API breaks: $broken"; false; }
 }
 
-# What the programs of docs/upstream-defects print, without the two whose defects are a matter of chance.
+# What docs/upstream-defects prints of all defects but the two that are a matter of chance.
 show() {
-	for program in leftout limit nilerror pool refused searchindex zero; do
-		shows "$program" "$1"
+	for defect in leftout limit nilerror pool refused searchindex zero; do
+		shows "$defect" "$1"
 	done >>"$shown"
 }
 

@@ -65,11 +65,11 @@ func TestEdit(t *testing.T) {
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	root := forktest.Repository(t)
-	reports, err := filepath.Glob(filepath.Join(root, "docs", "upstream-defects", "*", "README.md"))
+	reports, err := filepath.Glob(filepath.Join(root, "docs", "upstream-defects", "[a-z]*.md"))
 	require.NoError(t, err)
 	var reported, fixed []string
 	for _, report := range reports {
-		reported = append(reported, filepath.Base(filepath.Dir(report)))
+		reported = append(reported, strings.TrimSuffix(filepath.Base(report), ".md"))
 	}
 	all, err := ReadFixes(root, "")
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestFixes(t *testing.T) {
 			require.NoError(t, err)
 			code, tests := lines(t, patch)
 			require.NotContains(t, tests, "+0", fix.Name)
-			report, err := os.ReadFile(filepath.Join(root, "docs", "upstream-defects", fix.Name, "README.md"))
+			report, err := os.ReadFile(filepath.Join(root, "docs", "upstream-defects", fix.Name+".md"))
 			require.NoError(t, err)
 			require.Contains(t, string(report), "("+code+" lines of code)", fix.Name)
 		}

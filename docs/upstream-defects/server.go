@@ -1,5 +1,4 @@
-// Package server is a primary on loopback that answers commands as a program wants, to show what a client makes of that.
-package server
+package main
 
 import (
 	"io"
@@ -15,36 +14,33 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// Server answers commands.
-type Server struct {
-	// Refuse is how many new connections are closed after their first hello was read.
-	Refuse atomic.Int64
-	// Commands counts the commands besides hello.
-	Commands atomic.Int64
-
+// server is a primary on loopback that answers commands as a defect wants, to show what a client makes of that.
+type server struct {
+	refuse   atomic.Int64 // how many new connections are closed after their first hello was read
+	commands atomic.Int64 // besides hello
 	listener net.Listener
 	answer   func(n int64) bson.M
 }
 
-// Start starts a server. The function returns the reply to the n-th command, from 1.
-func Start(answer func(n int64) bson.M) *Server {
+// start starts a server. The function returns the reply to the n-th command, from 1.
+func start(answer func(n int64) bson.M) *server {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
-	s := &Server{listener: listener, answer: answer}
+	s := &server{listener: listener, answer: answer}
 	go func() {
 		for {
 			nc, err := listener.Accept()
 			must(err)
-			go s.serve(nc, s.Refuse.Add(-1) >= 0)
+			go s.serve(nc, s.refuse.Add(-1) >= 0)
 		}
 	}()
 	return s
 }
 
-// Connect returns a client that knows the server. With a server API it speaks OP_MSG alone.
-func (s *Server) Connect(opts *options.ClientOptions) *mongo.Client {
+// connect returns a client with options of the connection string that knows the server. With a server API it speaks OP_MSG alone.
+func (s *server) connect(opts string) *mongo.Client {
 	known, once := make(chan struct{}), sync.Once{}
-	client, err := mongo.Connect(opts.ApplyURI("mongodb://" + s.listener.Addr().String() + "/?replicaSet=rs").
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + s.listener.Addr().String() + "/?replicaSet=rs&" + opts).
 		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1)).
 		SetServerMonitor(&event.ServerMonitor{ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) {
 			once.Do(func() { close(known) })
@@ -54,6 +50,11 @@ func (s *Server) Connect(opts *options.ClientOptions) *mongo.Client {
 	return client
 }
 
+// coll returns the collection of such a client.
+func (s *server) coll(opts string) *mongo.Collection {
+	return s.connect(opts).Database("db").Collection("coll")
+}
+
 func must(err error) {
 	if err != nil {
 		panic(err)
@@ -61,7 +62,7 @@ func must(err error) {
 }
 
 // serve answers until the client ends the connection.
-func (s *Server) serve(nc net.Conn, refuse bool) {
+func (s *server) serve(nc net.Conn, refuse bool) {
 	defer nc.Close()
 	const header, flags, kind = 16, 4, 1
 	for {
@@ -77,7 +78,7 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 		command := bson.Raw(body[flags+kind:])
 		reply := s.hello()
 		if command.Index(0).Key() != "hello" {
-			reply = s.answer(s.Commands.Add(1))
+			reply = s.answer(s.commands.Add(1))
 		} else if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
 		}
@@ -91,7 +92,7 @@ func (s *Server) serve(nc net.Conn, refuse bool) {
 	}
 }
 
-func (s *Server) hello() bson.M {
+func (s *server) hello() bson.M {
 	addr := s.listener.Addr().String()
 	return bson.M{
 		"ok": 1, "isWritablePrimary": true, "setName": "rs", "hosts": bson.A{addr}, "me": addr,
@@ -101,15 +102,15 @@ func (s *Server) hello() bson.M {
 	}
 }
 
-// Error returns a reply that is an error.
-func Error(code int, labels ...string) bson.M {
+// failed returns a reply that is an error.
+func failed(code int, labels ...string) bson.M {
 	return bson.M{"ok": 0, "code": code, "codeName": "Error", "errmsg": "rejected", "errorLabels": labels}
 }
 
-// Overloaded returns the reply by which an overloaded server rejects a command.
-func Overloaded() bson.M { return Error(462, "SystemOverloadedError", "RetryableError") }
+// overloaded returns the reply by which an overloaded server rejects a command.
+func overloaded() bson.M { return failed(462, "SystemOverloadedError", "RetryableError") }
 
-// OK is the reply to a command that succeeds, and to a find that finds nothing.
-func OK(int64) bson.M {
+// ok is the reply to a command that succeeds, and to a find that finds nothing.
+func ok(int64) bson.M {
 	return bson.M{"ok": 1, "cursor": bson.M{"id": int64(0), "ns": "db.coll", "firstBatch": bson.A{}}}
 }
