@@ -34,7 +34,7 @@ func (s *store) collection(namespace string) *collection {
 
 // indexKey is the same for values that servers take for equal: whole numbers of any type.
 func indexKey(value bson.RawValue) string {
-	if n, ok := bsondoc.Int64(value); ok {
+	if n, ok := value.AsInt64OK(); ok {
 		return fmt.Sprint(n)
 	}
 	return string(rune(value.Type)) + string(value.Value)
@@ -100,8 +100,8 @@ func changed(before, update bson.Raw) bson.Raw {
 		for _, field := range fields {
 			var value any = field.Value()
 			if operator == "$inc" {
-				n, _ := bsondoc.Int64(after.Lookup(field.Key()))
-				more, _ := bsondoc.Int64(field.Value())
+				n, _ := after.Lookup(field.Key()).AsInt64OK()
+				more, _ := field.Value().AsInt64OK()
 				value = n + more
 			}
 			after = bsondoc.With(after, bson.E{Key: field.Key(), Value: value})

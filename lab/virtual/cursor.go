@@ -122,7 +122,7 @@ func (s *store) report(namespace, kind string, id bson.RawValue) {
 func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 	c := cursor{namespace: q.namespace(), stream: true, next: len(s.events)}
 	for _, key := range []string{"resumeAfter", "startAfter"} {
-		if next, ok := bsondoc.Int64(stage.Lookup(key, "next")); ok {
+		if next, ok := stage.Lookup(key, "next").AsInt64OK(); ok {
 			c.next = int(next)
 		}
 	}

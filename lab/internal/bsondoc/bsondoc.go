@@ -23,20 +23,12 @@ func FirstKey(doc bson.Raw) string {
 	return element.Key()
 }
 
-// Int64 reads a value of any numeric type but decimal, and truncates doubles.
-func Int64(value bson.RawValue) (int64, bool) {
-	if f, ok := value.DoubleOK(); ok {
-		return int64(f), true
-	}
-	return value.AsInt64OK()
-}
-
 // IsTrue reports whether a value is true or a number other than 0, without its fraction: servers accept either.
 func IsTrue(value bson.RawValue) bool {
 	if b, ok := value.BooleanOK(); ok {
 		return b
 	}
-	n, ok := Int64(value)
+	n, ok := value.AsInt64OK()
 	return ok && n != 0
 }
 

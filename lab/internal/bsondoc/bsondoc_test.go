@@ -1,7 +1,6 @@
 package bsondoc
 
 import (
-	"math"
 	"slices"
 	"testing"
 
@@ -23,24 +22,6 @@ func raw(t *testing.T, value any) bson.Raw {
 	doc, err := bson.Marshal(bson.D{{Key: "ok", Value: value}})
 	require.NoError(t, err)
 	return doc
-}
-
-func TestInt64(t *testing.T) {
-	for _, test := range []struct {
-		value any
-		want  int64
-		ok    bool
-	}{
-		{int32(-3), -3, true},
-		{int64(math.MaxInt64), math.MaxInt64, true}, // no float64 is that
-		{3.9, 3, true},
-		{"3", 0, false},
-		{true, 0, false},
-	} {
-		got, ok := Int64(raw(t, test.value).Lookup("ok"))
-		assert.Equal(t, test.ok, ok, "%v", test.value)
-		assert.Equal(t, test.want, got, "%v", test.value)
-	}
 }
 
 func TestSucceeded(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
@@ -74,8 +73,8 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 	}
 	reply, err := next(ctx, req)
 	if reply != nil && failing.WriteConcernError != nil {
-		code, _ := bsondoc.Int64(reply.Lookup("code"))
-		writeConcernCode, _ := bsondoc.Int64(failing.WriteConcernError.Lookup("code"))
+		code, _ := reply.Lookup("code").AsInt64OK()
+		writeConcernCode, _ := failing.WriteConcernError.Lookup("code").AsInt64OK()
 		reply = servererror.WithConcern(reply, failing.WriteConcernError, labels(int32(code), int32(writeConcernCode)))
 	}
 	return reply, err
@@ -109,7 +108,7 @@ func parseMode(value bson.RawValue) (times int64, ok bool) {
 		return math.MaxInt64, true
 	}
 	doc, _ := value.DocumentOK()
-	times, ok = bsondoc.Int64(doc.Lookup("times"))
+	times, ok = doc.Lookup("times").AsInt64OK()
 	return times, ok && times >= 0
 }
 

@@ -28,10 +28,14 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 	if proxy.IsHello(req.Command) {
 		return m.hello(ctx, req, next)
 	}
-	if answer := m.answer(req); answer != nil {
-		return answer, nil
+	routes := m.cluster.spec.Routes()
+	if collection, _ := req.Document().Lookup("find").StringValueOK(); routes && req.Database == "config" && collection == "shards" {
+		return m.shards(), nil
 	}
-	inTransaction := m.cluster.spec.Routes() && inTransaction(req.Document())
+	if refusal := m.refuse(req.Command, req.Document()); refusal != nil {
+		return refusal, nil
+	}
+	inTransaction := routes && inTransaction(req.Document())
 	if inTransaction {
 		req.Message.Body = bsondoc.Rebuild(req.Document(), []string{recoveryToken}, nil)
 	}
@@ -43,18 +47,6 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 		reply = bsondoc.With(reply, bsondoc.D(recoveryToken, bsondoc.D("recoveryShardId", shardName))...)
 	}
 	return reply, err
-}
-
-// answer returns the reply to a command that does not concern the backend, or is refused, and otherwise nil.
-func (m *member) answer(req *proxy.Request) bson.Raw {
-	doc, kind := req.Document(), m.cluster.spec.Kind
-	collection, _ := doc.Lookup("find").StringValueOK()
-	if m.cluster.spec.Routes() && req.Database == "config" && collection == "shards" {
-		return m.shards()
-	} else if kind == ReplicaSet {
-		return m.refuse(req.Command, doc)
-	}
-	return nil
 }
 
 // shards returns the content of config.shards: clients tell from the form of the host what the shards are.
@@ -81,7 +73,7 @@ var (
 // process, or existing cursors.
 func (m *member) refuse(command string, doc bson.Raw) bson.Raw {
 	v := m.view()
-	if v.primary == m {
+	if m.cluster.spec.Kind != ReplicaSet || v.primary == m {
 		return nil
 	}
 	failure := servererror.Errorf(servererror.CodeNotWritablePrimary, "not primary")

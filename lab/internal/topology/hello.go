@@ -52,7 +52,7 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, next proxy.Next)
 // that time is over.
 func (m *member) await(ctx context.Context, hello bson.Raw) error {
 	var known topologyVersion
-	milliseconds, waits := bsondoc.Int64(hello.Lookup("maxAwaitTimeMS"))
+	milliseconds, waits := hello.Lookup("maxAwaitTimeMS").AsInt64OK()
 	if version, ok := hello.Lookup(versionField).DocumentOK(); !waits || !ok || bson.Unmarshal(version, &known) != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
@@ -65,6 +66,11 @@ func (m *Message) Whole() bson.Raw {
 	return bsondoc.Rebuild(m.Body, nil, bson.Raw(sequences.Build()))
 }
 
+// Compressors returns those of the names that are supported. Zstandard's keeps channels beyond a bubble of testing/synctest.
+func Compressors(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name != "snappy" && name != "zlib" })
+}
+
 // Read reads the next message of a stream.
 func Read(r io.Reader) (*Message, error) {
 	var head [headerSize]byte
@@ -105,6 +111,22 @@ func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
 		return fmt.Errorf("%w: %v: %w", ErrMalformed, op, err)
 	}
 	return nil
+}
+
+// decompress reads the message in the content of an OP_COMPRESSED.
+func (m *Message) decompress(content []byte) error {
+	op, content, isOp := wiremessage.ReadCompressedOriginalOpCode(content)
+	size, content, isSize := wiremessage.ReadCompressedUncompressedSize(content)
+	compressor, content, isCompressor := wiremessage.ReadCompressedCompressorID(content)
+	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
+		return fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
+	}
+	m.Compressor = compressor
+	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, UncompressedSize: size})
+	if err != nil {
+		return fmt.Errorf("%w: %v: %w", ErrMalformed, compressor, err)
+	}
+	return m.decode(op, plain)
 }
 
 func (m *Message) decodeMsg(content []byte) (ok bool) {
@@ -186,4 +208,17 @@ func (m *Message) encode() (op wiremessage.OpCode, content []byte) {
 	content = wiremessage.AppendMsgFlags(nil, m.Flags)
 	content = wiremessage.AppendMsgSectionType(content, wiremessage.SingleDocument)
 	return wiremessage.OpMsg, slices.Concat(content, m.Body, m.Sequences)
+}
+
+// compress returns the content of an OP_COMPRESSED.
+func compress(op wiremessage.OpCode, content []byte, compressor wiremessage.CompressorID) ([]byte, error) {
+	const zlibLevel = 1
+	packed, err := driver.CompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel})
+	if err != nil {
+		return nil, err
+	}
+	dst := wiremessage.AppendCompressedOriginalOpCode(nil, op)
+	dst = wiremessage.AppendCompressedUncompressedSize(dst, int32(len(content)))
+	dst = wiremessage.AppendCompressedCompressorID(dst, compressor)
+	return append(dst, packed...), nil
 }
