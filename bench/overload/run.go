@@ -12,6 +12,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/virtual"
 )
@@ -23,6 +24,9 @@ const connections = 1000
 const cooldown = time.Second
 
 const database = "bench"
+
+// mark returns a context for the operations of a class. Upstream's driver has no classes.
+var mark = func(ctx context.Context, _ int8) context.Context { return ctx }
 
 // operation is one call of the application. Its times count from the start of the load.
 type operation struct {
@@ -89,6 +93,28 @@ func (r *run) connect(ctx context.Context) error {
 	return r.openCursors(ctx)
 }
 
+// openCursors opens a cursor of two documents, one a batch, for each operation that is to get the second: a driver does not go on with a
+// cursor that failed.
+func (r *run) openCursors(ctx context.Context) error {
+	for id := range 2 {
+		r.cluster.Put(database+".documents", bson.D{{Key: "_id", Value: id}})
+	}
+	for i := range r.operations {
+		op := &r.operations[i]
+		if r.classes[op.class].Command != "getMore" {
+			continue
+		}
+		collection := r.clients[op.client].Database(database).Collection("documents")
+		cursor, err := collection.Find(ctx, bson.D{}, options.Find().SetBatchSize(1))
+		if err != nil {
+			return err
+		}
+		cursor.Next(ctx)
+		op.cursor = cursor
+	}
+	return nil
+}
+
 func (r *run) disconnect() {
 	for _, client := range r.clients {
 		_ = client.Disconnect(context.Background())
@@ -153,6 +179,22 @@ func (r *run) do(ctx context.Context, op *operation) error {
 		return err
 	}
 	return cursor.Close(ctx)
+}
+
+// inTransaction runs five commands in a transaction.
+func inTransaction(ctx context.Context, collection *mongo.Collection, class string) error {
+	return collection.Database().Client().UseSession(ctx, func(ctx context.Context) error {
+		session := mongo.SessionFromContext(ctx)
+		if err := session.StartTransaction(); err != nil {
+			return err
+		}
+		for range 5 {
+			if _, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class}}); err != nil {
+				return errors.Join(err, session.AbortTransaction(ctx))
+			}
+		}
+		return session.CommitTransaction(ctx)
+	})
 }
 
 // spend spends the tokens of all clients: operations of each, one after the other, until one is not retried. The servers
