@@ -51,8 +51,7 @@ func TestParse(t *testing.T) {
 			"start p; run p TestA; run p TestB; run p TestC; pass p TestC; fail p", "p TestA fail, p TestB fail, p TestC pass"},
 		"stream that ends": {"start p; run p TestA; pass p TestA; start q; run q TestB", "p fail, p TestA pass, q TestB fail"},
 	} {
-		result, _, err := parse(strings.NewReader(script(t, tt.stream)))
-		require.NoError(t, err)
+		result, _ := parse([]byte(script(t, tt.stream)))
 		var got []string
 		for _, c := range result.Cases() {
 			got = append(got, c.String()+" "+string(c.Outcome))

@@ -2,15 +2,19 @@
 package gotest
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"maps"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mongofork/tools/rig/process"
 )
 
 // Outcome is how a test ended.
@@ -30,11 +34,6 @@ type Key struct{ Package, Test string }
 
 // String returns the key as "package Test/subtest".
 func (k Key) String() string { return strings.TrimSuffix(k.Package+" "+k.Test, " ") }
-
-// Parent returns the key of the test that has the subtest; its Test is empty if there is none.
-func (k Key) Parent() Key {
-	return Key{k.Package, k.Test[:max(strings.LastIndexByte(k.Test, '/'), 0)]}
-}
 
 // Function returns the key of the test function.
 func (k Key) Function() Key {
@@ -86,7 +85,7 @@ func (r Result) Cases() []Case {
 	isParent, blamed := map[Key]bool{}, map[Key]bool{}
 	for key, c := range r {
 		for key.Test != "" {
-			key = key.Parent()
+			key.Test = key.Test[:max(strings.LastIndexByte(key.Test, '/'), 0)] // its parent's, or that of the package
 			isParent[key] = true
 			blamed[key] = blamed[key] || c.Outcome == Failed
 		}
@@ -108,14 +107,12 @@ type event struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// parse reads a stream of events to its end. A test without a result at the end of the stream counts as failed, because its process
-// died. What is no event was written by a child process of a test or by the go command.
-func parse(stream io.Reader) (r Result, stray string, err error) {
+// parse reads a stream of events. A test without a result at the end of the stream counts as failed, because its process died. What is
+// no event was written by a child process of a test or by the go command.
+func parse(stream []byte) (r Result, stray string) {
 	r = Result{}
 	outputs, builds := map[Key]*strings.Builder{}, map[string]string{}
-	for reader := bufio.NewReader(stream); err == nil; {
-		var line []byte
-		line, err = reader.ReadBytes('\n')
+	for line := range bytes.Lines(stream) {
 		var e event
 		switch {
 		case json.Unmarshal(line, &e) != nil || e.Action == "":
@@ -135,10 +132,7 @@ func parse(stream io.Reader) (r Result, stray string, err error) {
 		}
 		r[key] = c
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return r, stray, err
+	return r, stray
 }
 
 func (r Result) add(e event, outputs map[Key]*strings.Builder, failedBuild string) {
@@ -151,4 +145,73 @@ func (r Result) add(e event, outputs map[Key]*strings.Builder, failedBuild strin
 	case Passed, Failed, Skipped:
 		r.Add(Result{key: {Key: key, Outcome: outcome}})
 	}
+}
+
+// Command is one run of "go test -json".
+type Command struct {
+	// Dir is the folder of the module, Env the whole environment.
+	Dir string
+	Env []string
+	// Flags are further flags of go test, such as -race.
+	Flags []string
+	// Run is the argument of -run. Empty runs every test.
+	Run string
+	// Through, unless empty, is a program with its first arguments that runs the go command, and passes its output through.
+	Through []string
+	// Packages are the packages to test.
+	Packages []string
+}
+
+// timeout limits each test binary. Upstream's tests take three minutes on an idle machine, and ten times that on a busy one.
+const timeout = "1h"
+
+// args returns the arguments of the go command.
+func (c Command) args() []string {
+	args := append([]string{"test", "-json", "-timeout=" + timeout}, c.Flags...)
+	if c.Run != "" {
+		args = append(args, "-run="+c.Run)
+	}
+	return append(args, c.Packages...)
+}
+
+// Go runs the command with the go command on the PATH. It is an error if no test could be run, but not if tests fail.
+func Go(ctx context.Context, c Command) (Result, error) {
+	words := slices.Concat(c.Through, []string{"go"}, c.args())
+	cmd := process.Command(ctx, c.Dir, c.Env, words[0], words[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	defer process.Reap(cmd)
+	err := errors.Join(cmd.Run(), ctx.Err())
+	result, stray := parse(stdout.Bytes())
+	var exit *exec.ExitError
+	if err == nil || ctx.Err() == nil && errors.As(err, &exit) && result.Count(Failed) > 0 {
+		return result, nil
+	}
+	// No test failed, so the go command itself did.
+	return nil, fmt.Errorf("go test: %w: %s", err, strings.TrimSpace(stderr.String()+"\n"+stray))
+}
+
+// Pattern returns the argument of -run that selects exactly the named test or subtest.
+func Pattern(test string) string {
+	return "^" + strings.ReplaceAll(regexp.QuoteMeta(test), "/", "$/^") + "$"
+}
+
+// AnyOf returns the argument of -run that selects exactly the named test functions.
+func AnyOf(functions []string) string { return "^(" + strings.Join(functions, "|") + ")$" }
+
+// Fresh is the flag that takes no result from Go's cache of tests.
+const Fresh = "-count=1"
+
+// Only returns the command for some tests alone, fresh.
+func (c Command) Only(cases []Case) Command {
+	c.Packages, c.Flags = nil, append(slices.Clip(c.Flags), Fresh)
+	patterns := make([]string, len(cases))
+	for i, test := range cases {
+		patterns[i] = Pattern(test.Test)
+		c.Packages = append(c.Packages, test.Package)
+	}
+	slices.Sort(c.Packages)
+	c.Packages = slices.Compact(c.Packages)
+	c.Run = strings.Join(patterns, "|")
+	return c
 }
