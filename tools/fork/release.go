@@ -170,8 +170,7 @@ func (p *Project) recorded(goSum string) ([]byte, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	lines := slices.Sorted(strings.Lines(string(data) + goSum))
-	lines = slices.Compact(lines)
+	lines := slices.Compact(slices.Sorted(strings.Lines(string(data) + goSum)))
 	for i, line := range lines[1:] {
 		version := line[:strings.LastIndex(line, " ")+1]
 		if strings.HasPrefix(lines[i], version) {
