@@ -15,6 +15,7 @@ import (
 	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
@@ -71,21 +72,66 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // findings is the result of a command that succeeded and found something to review.
-type findings struct{ text string }
+type findings string
 
-func (f findings) Error() string { return f.text }
+func (f findings) Error() string { return string(f) }
 
 // report prints an error and returns the exit code that it calls for.
 func report(err error, stderr io.Writer) int {
 	var problems problem.List
-	switch {
-	case errors.As(err, &problems):
+	if errors.As(err, &problems) {
 		fmt.Fprintf(stderr, "%v\nmongofork: nothing written\n", problems)
-		return command.ExitFailed
-	case errors.As(err, &findings{}):
-		fmt.Fprintf(stderr, "mongofork: %v\n", err)
 		return command.ExitFailed
 	}
 	fmt.Fprintf(stderr, "mongofork: %v\n", err)
+	if errors.As(err, new(findings)) {
+		return command.ExitFailed
+	}
 	return command.ExitUsage
+}
+
+type buildCmd struct {
+	Pristine bool `help:"Write upstream's module as it is, without go.work, to build/pristine/<base>."`
+}
+
+func (c *buildCmd) Run(a *app) error {
+	if c.Pristine {
+		plan, err := a.project.Plan(a.ctx)
+		if err != nil {
+			return err
+		}
+		tree := assemble.Pristine(plan.Module)
+		out := a.project.Folder("pristine", a.project.Base)
+		_, err = out.Write(tree)
+		a.printf("%s as it is: %d files\n%s\n", plan.Module, len(tree), out.Dir)
+		return err
+	}
+	built, out, changed, err := a.project.Build(a.ctx)
+	if err != nil {
+		return err
+	}
+	m := built.Plan.Module
+	a.printf("%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
+		m, built.Plan.Counts(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m, out.Dir)
+	return nil
+}
+
+type checkCmd struct{}
+
+func (*checkCmd) Run(a *app) error {
+	built, err := a.project.Fork(a.ctx, false)
+	if err == nil {
+		a.printf("%s: %s: all assertions hold\n", built.Module(), built.Plan.Counts())
+	}
+	return err
+}
+
+type acceptCmd struct{}
+
+func (*acceptCmd) Run(a *app) error {
+	entries, err := a.project.Accept(a.ctx)
+	if err == nil {
+		a.printf("%s: %d entries\n", a.project.LockFile(), entries)
+	}
+	return err
 }

@@ -44,13 +44,13 @@ func (c *useCmd) Run(a *app) error {
 	case c.Check:
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err != nil {
-			return findings{err.Error()}
+			return findings(err.Error())
 		}
 		a.printf("%s\n", effect)
 		return nil
 	}
 	if err := c.change(a, application); err != nil { // a finding, for the exit code
-		return findings{err.Error() + "\nnothing changed in the application"}
+		return findings(err.Error() + "\nnothing changed in the application")
 	}
 	return nil
 }
