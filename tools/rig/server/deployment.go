@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -194,9 +196,6 @@ func (d *Deployment) Members() []*Member { return d.members }
 // Version is the members' version, such as 6.0.5.
 func (d *Deployment) Version() string { return d.version }
 
-// Failed is closed when a member ends without being killed.
-func (d *Deployment) Failed() <-chan struct{} { return d.running.Done() }
-
 // Err says which member ended first without being killed, and why; nil if none has.
 func (d *Deployment) Err() error { return context.Cause(d.running) }
 
@@ -209,4 +208,39 @@ func (d *Deployment) Stop() error {
 		m.Kill()
 	}
 	return errors.Join(os.RemoveAll(d.dir), d.options.below.Stop())
+}
+
+func optionsFor(uri string) *options.ClientOptions { return options.Client().ApplyURI(uri) }
+
+// direct are the options of a client of one server alone, in any state, without credentials, which the commands here need none of.
+func direct(address string) *options.ClientOptions {
+	return optionsFor("mongodb://" + address + "/?directConnection=true")
+}
+
+// runAdmin waits until a server that may run a command, of a replica set the primary, answers, but not longer than startTimeout, runs it on
+// the database admin, and decodes the reply unless that is nil.
+func runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D, reply any) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	client, err := mongo.Connect(opts.SetServerSelectionTimeout(startTimeout))
+	if err != nil {
+		return err
+	}
+	// Ending sessions is not worth waiting for a server that may be gone.
+	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
+	result := client.Database("admin").RunCommand(ctx, command)
+	if err = result.Err(); err == nil && reply != nil {
+		err = result.Decode(reply)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", command[0].Key, err)
+	}
+	return nil
+}
+
+// awaitPrimary waits until a deployment has a writable primary, and returns the server's version.
+func awaitPrimary(ctx context.Context, uri string) (version string, err error) {
+	var build struct{ Version string }
+	err = runAdmin(ctx, optionsFor(uri), bson.D{{Key: "buildInfo", Value: 1}}, &build)
+	return build.Version, err
 }

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/rig/process"
 )
 
@@ -62,8 +61,7 @@ func ensure(ctx context.Context, cfg Config, pins, what string) (venv string, er
 	if err != nil {
 		return "", fmt.Errorf("read the server's pins: %w", err)
 	}
-	hash := sha256.Sum256(text)
-	if venv, err = filepath.Abs(filepath.Join(cfg.folder(), "venv-"+hex.EncodeToString(hash[:8]))); err != nil {
+	if venv, err = filepath.Abs(filepath.Join(cfg.folder(), "venv-"+filetree.Digest(text)[:16])); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(cfg.folder(), 0o755); err != nil {

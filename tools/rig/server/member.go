@@ -3,11 +3,14 @@ package server
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -185,3 +188,39 @@ func listen(address string) []string {
 }
 
 func port(address string) string { return strings.TrimPrefix(address, loopback+":") }
+
+const (
+	loopback = "127.0.0.1"
+
+	// firstPort and lastPort lie below the ephemeral ports. Otherwise an outgoing connection could take the port of a member that
+	// is down; even a connection to that port can.
+	firstPort = 20000
+	lastPort  = 32000
+
+	portAttempts = 1000
+)
+
+// drawn are the ports that this process was given, so that deployments that start side by side get different ones.
+var drawn sync.Map
+
+// freeAddresses returns addresses on which nobody listens right now.
+func freeAddresses(count int) ([]string, error) {
+	var addresses []string
+	for range portAttempts {
+		if len(addresses) == count {
+			return addresses, nil
+		}
+		port := firstPort + rand.IntN(lastPort-firstPort)
+		if _, taken := drawn.LoadOrStore(port, true); taken {
+			continue
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+		if err != nil {
+			continue // in use
+		}
+		defer listener.Close()
+		addresses = append(addresses, listener.Addr().String())
+	}
+	return nil, fmt.Errorf("no %d free ports from %d to %d on %s; end some of the programs that listen there",
+		count, firstPort, lastPort, loopback)
+}

@@ -80,7 +80,7 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.Err())
 	require.NoError(t, syscall.Kill(d.Members()[0].cmd.Process.Pid, syscall.SIGTERM))
-	<-d.Failed()
+	<-d.running.Done()
 	assert.ErrorContains(t, d.Err(), "exited (exit status 0)")
 	require.NoError(t, d.Stop())
 

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,15 +56,13 @@ const maxSize = 7
 
 // form returns the size of a replica set, or the number of a sharded cluster's routers; both are 0 for a standalone.
 func (c Config) form() (members, routers int, err error) {
-	if c.Topology == "" && c.Limitable {
-		return 1, 0, nil
-	}
-	if c.Topology == "" {
-		return 3, 0, nil
-	}
 	kind, number, sized := strings.Cut(c.Topology, ":")
 	size, err := strconv.Atoi(number)
 	switch good := err == nil && size >= 1 && size <= maxSize; {
+	case c.Topology == "" && c.Limitable:
+		return 1, 0, nil
+	case c.Topology == "":
+		return 3, 0, nil
 	case kind == "standalone" && !sized:
 		return 0, 0, nil
 	case kind == "replicaset" && good:
@@ -103,7 +102,7 @@ func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-s.deployment.Failed():
+	case <-s.deployment.running.Done():
 		return s.deployment.Err()
 	}
 }
@@ -124,51 +123,44 @@ func absent(format string, args ...any) error { return absence(fmt.Sprintf(forma
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
 // ErrUnavailable if there is no server, and nothing to start one with.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
-	if cfg.Name == "" {
-		cfg.Name = os.Getenv("SERVER")
-	}
+	cfg.Name = cmp.Or(cfg.Name, os.Getenv("SERVER"))
 	if _, _, err := cfg.form(); err != nil {
 		return nil, err
 	}
-	return cfg.first(ctx)
-}
-
-// first opens the first server that is available.
-func (c Config) first(ctx context.Context) (*Server, error) {
 	var names, reasons []string
 	for _, f := range []struct {
 		name string
 		open func(context.Context, Config) (*Deployment, error)
 	}{{Given, given}, {Path, started(findMongod)}, {Pinned, started(installMongod)}, {SecantusDB, startSecantus}} {
-		if c.Topology != "" && (f.name == Given || f.name == SecantusDB) {
+		if cfg.Topology != "" && (f.name == Given || f.name == SecantusDB) {
 			continue
 		}
 		names = append(names, f.name)
-		if c.Name != "" && c.Name != f.name {
+		if cfg.Name != "" && cfg.Name != f.name {
 			continue
 		}
-		d, err := f.open(ctx, c)
+		d, err := f.open(ctx, cfg)
 		switch {
 		case err == nil:
 			s := &Server{URI: d.uri, Version: d.version, Name: f.name, Env: []string{"MONGODB_URI=" + d.uri}, deployment: d}
 			if d.user != nil {
 				s.Env = append(s.Env, "AUTH=auth")
 			}
-			fmt.Fprintf(c.Progress, "%s: %v %s\n", s.Name, s, strings.Join(reasons, "; "))
+			fmt.Fprintf(cfg.Progress, "%s: %v %s\n", s.Name, s, strings.Join(reasons, "; "))
 			return s, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case !errors.Is(err, ErrUnavailable):
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		if f.name != Given || c.Name == Given { // an unset MONGODB_URI is not worth a message
+		if f.name != Given || cfg.Name == Given { // an unset MONGODB_URI is not worth a message
 			reasons = append(reasons, err.Error())
 		}
 	}
 	if len(reasons) == 0 {
 		return nil,
 			fmt.Errorf("SERVER=%s is not available for this; name one of %s, or leave it out to take the first available one",
-				c.Name, strings.Join(names, ", "))
+				cfg.Name, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: %s: install mongod >= %s or Python %s, or set MONGODB_URI",
 		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)

@@ -62,13 +62,14 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			onPath(t, tt.programs)
 			t.Setenv("MONGODB_URI", tt.uri)
+			t.Setenv("SERVER", "")
 			tt.cfg.Root, tt.cfg.Progress = t.TempDir(), t.Output()
 			pins := filepath.Join(tt.cfg.Root, "etc", "server")
 			require.NoError(t, os.MkdirAll(pins, 0o755))
 			for _, name := range []string{"mongod.txt", "requirements.txt"} {
 				require.NoError(t, os.WriteFile(filepath.Join(pins, name), nil, 0o600))
 			}
-			_, err := tt.cfg.first(t.Context())
+			_, err := Open(t.Context(), tt.cfg)
 			require.ErrorContains(t, err, tt.want)
 			assert.Equal(t, tt.wrong, !errors.Is(err, ErrUnavailable))
 		})
