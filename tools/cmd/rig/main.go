@@ -8,8 +8,11 @@ import (
 	"io"
 	"log"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -17,10 +20,12 @@ import (
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/gotest"
-	"mongofork/tools/redact"
+	"mongofork/tools/rig/planted"
+	"mongofork/tools/rig/process"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"
+	"mongofork/tools/strict"
 )
 
 const description = `Runs the project's test suites and what belongs to them.
@@ -93,12 +98,125 @@ func exitCode(err error, stderr io.Writer) int {
 	if errors.Is(err, suite.ErrFailed) {
 		return command.ExitFailed
 	}
-	fmt.Fprintf(stderr, "rig: %s\n", redact.URIs(err.Error()))
+	fmt.Fprintf(stderr, "rig: %s\n", suite.Redact(err.Error()))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) && coded.ExitCode() > 0 {
 		return coded.ExitCode()
 	}
 	return command.ExitUsage
+}
+
+type testCmd struct {
+	Only []string `sep:"," enum:"${suites}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
+	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
+}
+
+// Run runs the suites and prints the report.
+func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	if len(c.Only) == 0 {
+		c.Only = suite.Default
+	}
+	rig.Race = c.Race
+	start := time.Now()
+	results, err := rig.Run(ctx, c.Only)
+	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))
+	if err != nil {
+		return err
+	}
+	return suite.Write(stdout, results)
+}
+
+type packagesCmd struct {
+	Tree     string   `arg:"" help:"The tree, below the root of the repository."`
+	Packages []string `arg:"" name:"package" help:"Packages in it, such as ./mongo."`
+}
+
+// Run runs the tests and prints the report.
+func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	results, err := rig.Packages(ctx, c.Tree, c.Packages)
+	if err != nil {
+		return err
+	}
+	return suite.Write(stdout, results)
+}
+
+type plantedCmd struct {
+	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"Who looks for them: the comparison, or the overlay's tests."`
+	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
+	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
+}
+
+// Run plants defects into the fork.
+func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	var defects []planted.Defect
+	if err := strict.Read(filepath.Join(rig.Root, filepath.FromSlash(planted.Table)), &defects); err != nil {
+		return err
+	}
+	judges := planted.Judges{Root: rig.Root, By: c.By, Compare: func(ctx context.Context, args ...string) ([]byte, error) {
+		args = append([]string{"compare", "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds)}, args...)
+		cmd := process.Command(ctx, rig.Root, append(os.Environ(), "MAKEFLAGS=", "BASE="+rig.Base), "make", args...)
+		defer process.Reap(cmd)
+		cmd.Stderr = os.Stderr
+		return cmd.Output()
+	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
+		with := *rig
+		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
+		result, err := with.Ours(ctx, tree)
+		var failed []string
+		for _, f := range result.Failures {
+			folder, test, _ := strings.Cut(f.Name, " ")
+			failed = append(failed, path.Base(folder)+"."+gotest.Key{Test: test}.Function().Test)
+		}
+		slices.Sort(failed)
+		return slices.Compact(failed), err
+	}}
+	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
+	if err == nil && !enough {
+		return suite.ErrFailed
+	}
+	return err
+}
+
+type serverCmd struct {
+	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
+	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
+	Limits   bool     `help:"Start the mongod on the PATH so that its limits can be switched on."`
+	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
+}
+
+// Run starts or finds a server, and finally stops it if it started it.
+func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
+	cfg := server.Config{Root: rig.Root, Progress: os.Stderr, Topology: c.Topology, Users: c.Users, Limitable: c.Limits}
+	if c.Users && c.Topology == "" {
+		cfg.Topology = "replicaset:3"
+	}
+	s, err := server.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if len(c.Command) > 0 {
+		return command.PassThrough(ctx, []string{"MONGODB_URI=" + s.URI, "SERVER="}, c.Command) // it has been chosen
+	}
+	if _, err := fmt.Fprintln(stdout, s.URI); err != nil {
+		return err
+	}
+	return s.Wait(ctx) // an interrupt is how it is stopped
+}
+
+type mongodCmd struct{}
+
+// Run prints the path. Where there is none, that is an error in continuous integration only.
+func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	path, err := server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
+	if errors.Is(err, server.ErrUnavailable) && os.Getenv("CI") != "true" {
+		fmt.Fprintln(os.Stderr, err)
+		return nil
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(stdout, path)
+	}
+	return err
 }
 
 type specificationsCmd struct{}

@@ -1,4 +1,4 @@
-package redact
+package suite
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestURIs(t *testing.T) {
+func TestRedact(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"":                                      "",
@@ -23,9 +23,9 @@ func TestURIs(t *testing.T) {
 		"mongodb://h/?proxyPassword=secret 'x'":                              "mongodb://h/?proxyPassword=xxxxx 'x'",
 	}
 	for text, want := range tests {
-		got := URIs(text)
+		got := Redact(text)
 		assert.Equal(t, want, got)
 		assert.NotContains(t, got, "secret")
-		assert.Equal(t, want, URIs(got), "twice")
+		assert.Equal(t, want, Redact(got), "twice")
 	}
 }
