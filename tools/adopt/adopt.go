@@ -18,8 +18,11 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// Driver is the module path of upstream's driver.
-const Driver = "go.mongodb.org/mongo-driver/v2"
+// Driver is the module path of upstream's driver, v1 that of its version before.
+const (
+	Driver = v1 + "/v2"
+	v1     = "go.mongodb.org/mongo-driver"
+)
 
 // Application is a module that uses the driver.
 type Application struct {

@@ -144,7 +144,7 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, err
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
-		if v1 := v1(file); v1 != nil && !v1.Indirect {
+		if v1 := requirement(file, v1); v1 != nil && !v1.Indirect {
 			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
 				v1.Mod)
 		}
@@ -168,20 +168,11 @@ func (a Application) explain(ctx context.Context, err error, file *modfile.File)
 		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
 			file.Module.Mod.Path)
 	}
-	if v1 := v1(file); v1 != nil {
+	if v1 := requirement(file, v1); v1 != nil {
 		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
 			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", file.Module.Mod.Path, v1.Mod)
 	}
 	return fmt.Errorf("%s does not depend on %s", file.Module.Mod.Path, Driver)
-}
-
-// v1 returns the line that requires v1 of the driver, or nil.
-func v1(file *modfile.File) *modfile.Require {
-	i := slices.IndexFunc(file.Require, func(r *modfile.Require) bool { return r.Mod.Path == strings.TrimSuffix(Driver, "/v2") })
-	if i < 0 {
-		return nil
-	}
-	return file.Require[i]
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,
