@@ -53,9 +53,8 @@ const wanted = 28
 // found, by compare or by tests. It judges the tree without a defect first, and refuses if anything is found.
 func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
-	folder := filepath.Join(j.Root, filepath.FromSlash(plot))
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, filepath.FromSlash(tree))))); err !=
-		nil {
+	folder := filepath.Join(j.Root, plot)
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, tree)))); err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(folder)
@@ -160,7 +159,7 @@ func Plant(tree string, defects []Defect) error {
 	var wrong []error
 	copies := map[place]string{}
 	for _, d := range defects {
-		at, body, err := d.copied(filepath.Join(tree, filepath.FromSlash(d.In)))
+		at, body, err := d.copied(filepath.Join(tree, d.In))
 		wrong = append(wrong, err)
 		copies[at] += fmt.Sprintf("\n\tif planted == %q %s\n", d.Name, body)
 	}
