@@ -149,7 +149,7 @@ type plantedCmd struct {
 // Run plants defects into the fork.
 func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	var defects []planted.Defect
-	if err := strict.Read(filepath.Join(rig.Root, filepath.FromSlash(planted.Table)), &defects); err != nil {
+	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
 		return err
 	}
 	judges := planted.Judges{Root: rig.Root, By: c.By, Compare: func(ctx context.Context, args ...string) ([]byte, error) {

@@ -99,9 +99,6 @@ func Write(w io.Writer, results []Result) error {
 	return err
 }
 
-// mask stands where something was removed.
-const mask = "xxxxx"
-
 var (
 	// user is the part before the host of a connection string. An unescaped password, which may be why the string was refused,
 	// can contain the characters that end it, so the last @ counts.
@@ -114,6 +111,6 @@ var (
 
 // Redact returns a text without the users, passwords and other secrets of the connection strings in it.
 func Redact(text string) string {
-	text = user.ReplaceAllString(text, "${1}"+mask+"@")
-	return option.ReplaceAllString(text, "${1}"+mask)
+	text = user.ReplaceAllString(text, "${1}xxxxx@")
+	return option.ReplaceAllString(text, "${1}xxxxx")
 }
