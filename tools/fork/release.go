@@ -27,9 +27,6 @@ type released struct {
 	tree filetree.Tree
 }
 
-// adapters are modules of the folder contrib that are released with the fork.
-var adapters = []string{"otel", "prometheus"}
-
 // Release is a folder that serves as a GOPROXY.
 type Release struct {
 	Fork  Fork
@@ -56,14 +53,12 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 			Mend:    "change the constant Fork"}}
 	}
 	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
-	for _, name := range adapters {
+	for _, name := range []string{"otel", "prometheus"} {
 		a, err := p.adapter(name, f.Level)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // a repository without it
-		case err != nil:
-			return nil, err
-		default:
+		if err == nil {
 			modules = append(modules, a)
+		} else if !errors.Is(err, fs.ErrNotExist) { // a repository may lack it
+			return nil, err
 		}
 	}
 	files, goSum := filetree.Tree{}, ""
@@ -111,8 +106,8 @@ func (p *Project) Publish(r *Release, dir string) error {
 	return filetree.Replace(p.file(ReleasedFile), r.Record)
 }
 
-// adapter reads an adapter. Its version is only the patch level, since it works with every base. Its replace lines, which serve work in
-// the repository, are left out.
+// adapter reads an adapter, a module of the folder contrib that is released with the fork. Its version is only the patch level, since it
+// works with every base. Its replace lines, which serve work in the repository, are left out.
 func (p *Project) adapter(name, level string) (a released, err error) {
 	if a.tree, err = filetree.Read(p.file("contrib/" + name)); err != nil {
 		return a, err

@@ -86,9 +86,6 @@ func hashes(goSum string) map[module.Version]string {
 	return sums
 }
 
-// advisoriesFile lists the known advisories and security fixes of upstream.
-const advisoriesFile = "etc/advisories.yaml"
-
 // Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
 type Advisory struct {
 	// ID is the advisory's ID, the fix's ticket, or a short name. Impact says what an attacker can do, or what goes wrong, Fixed which
@@ -110,9 +107,10 @@ func (a Advisory) Affects(version string) bool {
 	return slices.ContainsFunc(a.Affected, func(r syntax.BaseRange) bool { return r.Holds(version) })
 }
 
-// Advisories reads the repository's list, in the order of the file; a repository without one knows none.
+// Advisories reads the repository's list of the known advisories and security fixes of upstream, in the order of the file; a repository
+// without one knows none.
 func (p *Project) Advisories() (list []Advisory, err error) {
-	if err = strict.Read(p.file(advisoriesFile), &list); errors.Is(err, fs.ErrNotExist) {
+	if err = strict.Read(p.file("etc/advisories.yaml"), &list); errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
 	return list, err
