@@ -214,6 +214,8 @@ var examplesOfCalls = []example{
 		"")},
 	{"change streams, `retryReads=false` under a timeout", "upstream waits", under(time.Second, of("watch", "retryReads=false")),
 		l(`failed aggregate: D "x"`), l(next, "is timeout", "returns <nil>, an error"), ended(`E "x"`, "")},
+	{"change streams, `retryReads=false` under a timeout", "upstream gets no connection", under(time.Second, of("watch", "retryReads=false")),
+		l(`failed aggregate: D "x"`), l(next, "(no connection: y", "is ", "returns <nil>, an error"), ended(`E "x"`, "")},
 	{"", "upstream has the error later", under(time.Second, of("watch", "retryReads=false")), l(`failed aggregate: D "x"`),
 		append(l(next), ended(`E "x"`, "")...), ended(`E "x"`, "")},
 	{"", "the fork retries", of("watch", "retryReads=false", "timeoutMS=300"), l(`failed aggregate: D "x"`), ended(`E "x"`, ""),

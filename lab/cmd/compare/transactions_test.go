@@ -80,6 +80,10 @@ var examplesOfTransactions = []example{
 	{"`WithTransaction`, context with a deadline", "the newest has only the Timeout", under(time.Second, of(within, "timeoutMS=5")),
 		nil,
 		ended(`mongo.timeoutError "operation timed out: x"`, "timeout"), l(next, starts)},
+	{"`WithTransaction`, context with a deadline", "and finds no server in it", under(time.Second, of(within, "timeoutMS=5")), nil,
+		ended(`topology.ServerSelectionError "server selection error: context deadline exceeded"`, "timeout"), l(next, starts)},
+	{"", "and finds none by itself", under(time.Second, of(within, "timeoutMS=5")), nil,
+		ended(`topology.ServerSelectionError "server selection error: server selection timeout"`, "timeout"), l(next, starts)},
 	{"", "and ends before it", under(time.Second, of(within, "timeoutMS=50")), nil,
 		ended(`mongo.timeoutError "operation timed out: x"`, "timeout"), l(next, starts)},
 

@@ -118,7 +118,7 @@ var ofCalls = []Difference{
 	// It retries, or waits for a server to do so until its time is up.
 	{Row: "change streams, `retryReads=false` under a timeout", Apart: true, Kinds: "watch", Ends: "fork", Up: `^started aggregate`,
 		When: allOf(has("retryReads=false"), hurries, anyOf(attempted("aggregate"), fork(fails, `^`+unsent)),
-			up(on, `^(started aggregate|is (`+expired+`))`))},
+			up(on, `^(started aggregate|is (`+expired+`)|\(no connection: )`))},
 	// It avoids the last router only, and so takes turns, a change stream none.
 	{Row: deprioritized, Apart: true, Ends: "none", Up: ` sees `, Fork: ` sees `, When: allOf(twoRouters, elsewhere, failedAgain,
 		not(up(only, ` sees (getMore|killCursors|(commit|abort)T)`)),
