@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/syntax"
@@ -77,10 +80,7 @@ func (e Edit) edited(source *syntax.File, in *ast.FuncDecl) ([]byte, error) {
 func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, err error) {
 	at, which, numbered := strings.Cut(at, " #")
 	kind, names, _ := strings.Cut(at, " ")
-	found := places(in.Body, kind, strings.Fields(names))
-	if kind == "comment" {
-		found = slices.DeleteFunc(found, func(n ast.Node) bool { return above(source, n) == nil })
-	}
+	found := places(source, in, kind, strings.Fields(names))
 	number := 1
 	if numbered {
 		number, err = strconv.Atoi(which)
@@ -88,62 +88,46 @@ func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, e
 	if err != nil || number < 1 || number > len(found) || !numbered && len(found) > 1 {
 		return 0, 0, fmt.Errorf("%q is at %d places in %s", at, len(found), in.Name.Name)
 	}
-	node := found[number-1]
-	if kind != "comment" {
-		return source.Offset(node.Pos()), source.Offset(node.End()), nil
-	}
-	group := above(source, node)
-	return source.Offset(group.Pos()), source.Offset(group.End()), nil
+	return source.Offset(found[number-1].Pos()), source.Offset(found[number-1].End()), nil
 }
 
-// above returns the comment that stands above a node, or nil.
-func above(source *syntax.File, node ast.Node) *ast.CommentGroup {
-	for _, group := range source.AST.Comments {
-		if source.Line(group.End())+1 == source.Line(node.Pos()) {
-			return group
+// places returns the innermost nodes of a kind in which all names stand, in order, or the comments above them.
+func places(source *syntax.File, in *ast.FuncDecl, kind string, names []string) (found []ast.Node) {
+	function, _ := inspector.New([]*ast.File{source.AST}).Root().FindNode(in.Body)
+	for c := range function.Preorder() {
+		missing := func(name string) bool { return !syntax.Mentions(c.Node(), name) }
+		if isPlace(c, kind) && !slices.ContainsFunc(names, missing) {
+			found = append(found, c.Node())
 		}
 	}
-	return nil
-}
-
-// places returns the innermost nodes of a kind in which all names stand, in order.
-func places(in ast.Node, kind string, names []string) (found []ast.Node) {
-	for n := range ast.Preorder(in) {
-		for _, node := range ofKind(n, kind) {
-			if !slices.ContainsFunc(names, func(name string) bool { return !syntax.Mentions(node, name) }) {
-				found = append(found, node)
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b ast.Node) int { return int(a.Pos() - b.Pos()) })
-	return slices.DeleteFunc(found, func(outer ast.Node) bool {
+	found = slices.DeleteFunc(found, func(outer ast.Node) bool {
 		return slices.ContainsFunc(found, func(inner ast.Node) bool {
 			return inner != outer && outer.Pos() <= inner.Pos() && inner.End() <= outer.End()
 		})
 	})
+	if kind != "comment" {
+		return found
+	}
+	var comments []ast.Node
+	for _, node := range found {
+		for _, group := range source.AST.Comments {
+			if source.Line(group.End())+1 == source.Line(node.Pos()) {
+				comments = append(comments, group)
+			}
+		}
+	}
+	return comments
 }
 
-// ofKind returns what of a node is of a kind of place. A statement stands in a list of statements.
-func ofKind(n ast.Node, kind string) (nodes []ast.Node) {
-	var list []ast.Stmt
-	switch n := n.(type) {
-	case *ast.BlockStmt:
-		list = n.List
-	case *ast.CaseClause:
-		list = n.Body
-	case *ast.IfStmt:
-		if kind == "condition" {
-			return []ast.Node{n.Cond}
-		}
-	case *ast.CallExpr:
-		if kind == "call" {
-			return []ast.Node{n}
-		}
+// isPlace reports whether a node is a place of a kind. A statement stands in a list of statements.
+func isPlace(c inspector.Cursor, kind string) bool {
+	_, call := c.Node().(*ast.CallExpr)
+	_, returns := c.Node().(*ast.ReturnStmt)
+	switch c.ParentEdgeKind() {
+	case edge.BlockStmt_List, edge.CaseClause_Body:
+		return kind == "statement" || kind == "comment" || kind == "return" && returns
+	case edge.IfStmt_Cond:
+		return kind == "condition" || kind == "call" && call
 	}
-	for _, s := range list {
-		if _, returns := s.(*ast.ReturnStmt); kind == "statement" || kind == "comment" || kind == "return" && returns {
-			nodes = append(nodes, s)
-		}
-	}
-	return nodes
+	return kind == "call" && call
 }

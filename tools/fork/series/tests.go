@@ -52,12 +52,7 @@ func (t Tests) Write(root, checkout string) error {
 		}
 		tree[path.Join(t.Folder, strings.TrimSuffix(path.Base(file), ".json")+".yml")] = out.Bytes()
 	}
-	for name, data := range tree {
-		if err := filetree.Replace(filepath.Join(checkout, filepath.FromSlash(name)), data); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tree.Write(checkout)
 }
 
 // inBlocks returns a node without the brackets and quotes of JSON.

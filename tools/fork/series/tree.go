@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"go/format"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
+	"strings"
+
+	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
@@ -77,24 +82,17 @@ func lay(m *upstream.Module, o *plan.Overlay, fixes ...Step) (*plan.Plan, filetr
 	}
 	tree := assemble.Licensed(assemble.Pristine(m), built)
 	for _, fix := range fixes {
-		if err := fix.edit(p, tree); err != nil {
-			return nil, nil, err
+		for _, edit := range fix.Edits {
+			touched := func(t plan.Touch) bool { return t.Key.String() == edit.In && t.How != syntax.Extend }
+			if slices.ContainsFunc(p.Touches, touched) {
+				continue
+			}
+			if err := edit.apply(tree); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", fix.from, err)
+			}
 		}
 	}
 	return p, tree, nil
-}
-
-// edit makes a fix's edits in a tree.
-func (s Step) edit(p *plan.Plan, tree filetree.Tree) error {
-	for _, edit := range s.Edits {
-		if slices.ContainsFunc(p.Touches, func(t plan.Touch) bool { return t.Key.String() == edit.In && t.How != syntax.Extend }) {
-			continue
-		}
-		if err := edit.apply(tree); err != nil {
-			return fmt.Errorf("%s: %w", s.from, err)
-		}
-	}
-	return nil
 }
 
 // form returns a file as it is after a step.
@@ -137,4 +135,164 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 		}
 	}
 	return out, errors.Join(nameWrapped(plan, out), s.keepComments(plan, out))
+}
+
+// asBefore returns the text of a file with the declarations that steps after the last one change as these were before, the latest step
+// first.
+func (s *Series) asBefore(f *plan.File, last int) ([]byte, error) {
+	data := f.Data
+	for i := len(s.Steps) - 1; i > last; i-- {
+		at := slices.IndexFunc(s.Steps[i].archive, func(file txtar.File) bool { return file.Name == f.Path })
+		if at < 0 || i < s.fixes {
+			continue
+		}
+		before, err := syntax.Parse(f.Path, s.Steps[i].archive[at].Data)
+		if err != nil {
+			return nil, err
+		}
+		now, err := syntax.Parse(f.Path, data)
+		if err != nil {
+			return nil, err
+		}
+		var edits []assemble.Edit
+		for _, d := range before.Decls {
+			late := now.Decl(d.Key.Name)
+			if late == nil {
+				return nil, fmt.Errorf("%s: %s has no %s", s.Steps[i].from, f.Path, d.Key.Name)
+			}
+			edit := assemble.Edit{}
+			edit.Start, edit.End = late.Extent()
+			from, to := d.Extent()
+			edit.Text = before.Src[from:to]
+			edits = append(edits, edit)
+		}
+		if data, err = assemble.Splice(data, edits); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// lateFields returns the edits that take out fields of structs that come later, each with its comments.
+func (s *Series) lateFields(source *syntax.File, last int) []assemble.Edit {
+	var cuts []assemble.Edit
+	for _, d := range source.Decls {
+		st := d.StructType()
+		if st == nil {
+			continue
+		}
+		for _, field := range st.Fields.List {
+			if len(field.Names) != 1 {
+				continue
+			}
+			key := syntax.Key{Package: path.Dir(source.Path), Name: d.Key.Name + "." + field.Names[0].Name}
+			if s.fields[key.String()] <= last {
+				continue
+			}
+			from, to := field.Pos(), field.End()
+			if field.Doc != nil {
+				from = field.Doc.Pos()
+			}
+			if field.Comment != nil {
+				to = field.Comment.End()
+			}
+			cuts = append(cuts, assemble.CutLines(source.Src, source.Offset(from), source.Offset(to)))
+		}
+	}
+	return cuts
+}
+
+// keepComments gives the functions that replace upstream's the comments that they had.
+func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
+	for _, touch := range p.Touches {
+		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
+			continue
+		}
+		name := touch.Theirs.File.Path
+		source, err := syntax.Parse(name, t[name])
+		if err != nil {
+			return err
+		}
+		ours := source.Decl(touch.Key.Name)
+		if ours == nil || ours.Func.Doc == nil {
+			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
+		}
+		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
+		edit := assemble.Edit{Start: source.Offset(doc.Pos()), End: source.Offset(doc.End())}
+		edit.Text = slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
+		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
+		for _, n := range s.Options.Comments[touch.Key.String()] {
+			if n > len(paragraphs) {
+				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
+			}
+			edit.Text = append(append(edit.Text, "\n//\n"...), paragraphs[n-1]...)
+		}
+		if t[name], err = assemble.Splice(source.Src, []assemble.Edit{edit}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameWrapped makes one function of each wrapper and what it wraps, or else gives that its name in upstream's tree, doConnect for connect,
+// which is upstreamConnect in the fork. Nothing is left of how the change was made.
+func nameWrapped(p *plan.Plan, t filetree.Tree) error {
+	var two []plan.Touch
+	for _, touch := range p.Touches {
+		if touch.How != syntax.Wrap {
+			continue
+		}
+		if one, err := mergeWrapped(p, t, touch); err != nil {
+			return err
+		} else if !one {
+			two = append(two, touch)
+		}
+	}
+	for _, touch := range two {
+		bare, wrapped := touch.Ours.Bare(), plan.UpstreamName(touch.Ours.Bare())
+		name, word := "do"+strings.TrimPrefix(wrapped, "upstream"), regexp.MustCompile(`\b`+wrapped+`\b`)
+		doc := regexp.MustCompile(`(?m)^// ` + bare + `( (?:.*\n//)*.*\nfunc (?:\(.*?\) )?` + wrapped + `\()`)
+		for file, data := range t {
+			if path.Dir(file) != path.Dir(touch.Theirs.File.Path) || !word.Match(data) {
+				continue
+			}
+			text := word.ReplaceAll(doc.ReplaceAll(data, []byte("// "+name+"$1")), []byte(name))
+			var err error
+			if t[file], err = format.Source(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mergeWrapped makes one function of a wrapper and of what it wraps, if nothing else calls that and the two can be one.
+func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, err error) {
+	for _, f := range p.Overlay.Files {
+		for _, d := range f.Decls {
+			if d.Func != nil && d.Key.Package == touch.Key.Package && d.Bare() != touch.Ours.Bare() &&
+				syntax.Mentions(d.Func, plan.UpstreamName(touch.Ours.Bare())) {
+				return false, nil
+			}
+		}
+	}
+	name := touch.Theirs.File.Path
+	source, err := syntax.Parse(name, t[name])
+	if err != nil {
+		return false, err
+	}
+	ours, theirs := source.Decl(touch.Key.Name), source.Decl(plan.WrappedKey(touch).Name)
+	text, done := merged(source, ours.Func, theirs.Func)
+	if !done {
+		return false, nil
+	}
+	edit := assemble.Edit{Text: []byte(text)}
+	edit.Start, _ = ours.Extent()
+	_, edit.End = theirs.Extent()
+	spliced, err := assemble.Splice(source.Src, []assemble.Edit{edit})
+	if err != nil {
+		return false, err
+	}
+	t[name], err = format.Source(spliced)
+	return true, err
 }
