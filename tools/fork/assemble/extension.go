@@ -34,37 +34,31 @@ func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 		return edit, "use //fork:wrap or //fork:replace",
 			fmt.Errorf("upstream's does not have exactly one keyed literal of type %s", name)
 	}
-	return withElements(ours.File, our, theirs.File, literals[0]), "", nil
-}
-
-// withElements copies the elements of our literal to the end of upstream's. gofmt aligns them.
-func withElements(ours *syntax.File, our *ast.CompositeLit, theirs *syntax.File, their *ast.CompositeLit) Edit {
-	last := our.Elts[len(our.Elts)-1].End()
-	elements := bytes.TrimSpace(ours.Text(our.Lbrace+1, last))
-	at := theirs.Offset(their.Rbrace)
-	if start := syntax.LineStart(theirs.Src, at); len(bytes.TrimSpace(theirs.Src[start:at])) == 0 {
-		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.Text(last, our.Rbrace), []byte(",")))
+	their, last := literals[0], our.Elts[len(our.Elts)-1].End()
+	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
+	at := theirs.File.Offset(their.Rbrace)
+	if start := syntax.LineStart(theirs.File.Src, at); len(bytes.TrimSpace(theirs.File.Src[start:at])) == 0 {
+		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
 		if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
 			elements = append([]byte("\n"), elements...)
 		}
-		return Edit{Start: start, End: start, Text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}
+		return Edit{Start: start, End: start, Text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}, "", nil
 	}
 	if len(their.Elts) > 0 { // all on one line
 		elements = append([]byte(", "), elements...)
 	}
-	return Edit{Start: at, End: at, Text: elements}
+	return Edit{Start: at, End: at, Text: elements}, "", nil
 }
 
 // keyedLiterals lists the composite literals of a function that have a type, this one if it is given, except those without keys.
 func keyedLiterals(d *syntax.Decl, name []byte) (all []*ast.CompositeLit) {
-	ast.Inspect(d.Func, func(n ast.Node) bool {
+	for n := range ast.Preorder(d.Func) {
 		lit, ok := n.(*ast.CompositeLit)
 		if ok && lit.Type != nil && (name == nil || bytes.Equal(d.File.Text(lit.Type.Pos(), lit.Type.End()), name)) &&
 			(len(lit.Elts) == 0 || longestKey(lit) > 0) {
 			all = append(all, lit)
 		}
-		return true
-	})
+	}
 	return all
 }
 

@@ -4,12 +4,15 @@ package syntax
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/build/constraint"
 	"go/format"
 	"go/parser"
 	"go/token"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -122,15 +125,163 @@ func (s *File) findDecls() {
 
 // receiverName returns the type's name of a receiver such as *T or T[K, V].
 func receiverName(expr ast.Expr) string {
-	name := "?"
-	ast.Inspect(expr, func(n ast.Node) bool { // the first identifier is the type's
-		if id, ok := n.(*ast.Ident); ok && name == "?" {
-			name = id.Name
+	for n := range ast.Preorder(expr) {
+		if id, ok := n.(*ast.Ident); ok {
+			return id.Name // the first one is the type's
 		}
-		return name == "?"
-	})
-	return name
+	}
+	return "?"
 }
 
 // At returns "path:line" of the declaration.
 func (d *Decl) At() string { return fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(d.Pos())) }
+
+// Decl is one declared name at package level.
+type Decl struct {
+	Key  Key
+	File *File
+
+	// Func is set for functions and methods, Gen and Spec for the others.
+	Func *ast.FuncDecl
+	Gen  *ast.GenDecl
+	Spec ast.Spec
+	// Directive says how one of the overlay's touches one of upstream's; nil if it does not.
+	Directive *Directive
+	// Shared counts the names that the spec declares ("a, b = 1, 2").
+	Shared int
+}
+
+// Unnamed reports whether a package may hold any number of these: init functions and blank variables.
+func (d *Decl) Unnamed() bool { return d.Key.Name == "_" || d.Func != nil && d.Key.Name == "init" }
+
+// Bare returns the name without the receiver.
+func (d *Decl) Bare() string {
+	if d.Func != nil {
+		return d.Func.Name.Name
+	}
+	return d.Key.Name
+}
+
+// Grouped reports whether the declaration shares parentheses with others.
+func (d *Decl) Grouped() bool { return d.Gen != nil && len(d.Gen.Specs) > 1 }
+
+// Docs returns the comment groups that document the declaration.
+func (d *Decl) Docs() []*ast.CommentGroup {
+	var docs []*ast.CommentGroup
+	if !d.Grouped() && d.Gen != nil {
+		docs = append(docs, d.Gen.Doc)
+	}
+	switch spec := d.Spec.(type) {
+	case *ast.TypeSpec:
+		docs = append(docs, spec.Doc)
+	case *ast.ValueSpec:
+		docs = append(docs, spec.Doc)
+	default:
+		docs = append(docs, d.Func.Doc)
+	}
+	return slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
+}
+
+// node returns the syntax that stands for this declaration alone.
+func (d *Decl) node() ast.Node {
+	switch {
+	case d.Func != nil:
+		return d.Func
+	case d.Grouped():
+		return d.Spec
+	}
+	return d.Gen
+}
+
+// Pos is where the declaration itself begins, after its comments.
+func (d *Decl) Pos() token.Pos {
+	if d.Func != nil {
+		return d.Func.Type.Func
+	}
+	return d.node().Pos()
+}
+
+// Extent returns the byte range of the declaration with the comments above it and the one behind it.
+func (d *Decl) Extent() (start, end int) {
+	from := d.Pos()
+	for _, doc := range d.Docs() {
+		from = min(from, doc.Pos())
+	}
+	end = d.File.Offset(d.node().End())
+	line := d.File.Src[end:LineEnd(d.File.Src, end)]
+	if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
+		end += len(bytes.TrimRight(line, "\n"))
+	}
+	return d.File.Offset(from), end
+}
+
+// StructType returns the struct that the declaration defines, or nil.
+func (d *Decl) StructType() *ast.StructType {
+	if spec, ok := d.Spec.(*ast.TypeSpec); ok && !spec.Assign.IsValid() {
+		st, _ := spec.Type.(*ast.StructType)
+		return st
+	}
+	return nil
+}
+
+// Implied reports whether a constant's value depends on its place in its group: it is written with iota, or repeats what is above it.
+func (d *Decl) Implied() bool {
+	spec, ok := d.Spec.(*ast.ValueSpec)
+	return ok && d.Gen.Tok == token.CONST && (len(spec.Values) == 0 || Mentions(spec, "iota"))
+}
+
+// Mentions reports whether an identifier of this name stands in a node.
+func Mentions(in ast.Node, name string) bool {
+	for n := range ast.Preorder(in) {
+		if id, ok := n.(*ast.Ident); ok && id.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+var majorSuffix = regexp.MustCompile(`/v[0-9]+$`)
+
+// packageName returns the name of an imported package: the path's last element, without a major version, a ".vN" suffix or a "go-"
+// prefix. The module cache need not hold upstream's dependencies, and neither they nor upstream's packages break this rule.
+func packageName(importPath string) string {
+	base, _, _ := strings.Cut(path.Base(majorSuffix.ReplaceAllString(importPath, "")), ".")
+	return strings.TrimPrefix(base, "go-")
+}
+
+// ImportPath returns the path of an import.
+func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "\"`") }
+
+// ImportName returns the name that an import is given; empty if it keeps its own.
+func ImportName(spec *ast.ImportSpec) string {
+	if spec.Name == nil {
+		return ""
+	}
+	return spec.Name.Name
+}
+
+// Imports returns what a file imports, by the name that it uses.
+func Imports(s *File) map[string]*ast.ImportSpec {
+	imports := map[string]*ast.ImportSpec{}
+	for _, spec := range s.AST.Imports {
+		imports[cmp.Or(ImportName(spec), packageName(ImportPath(spec)))] = spec
+	}
+	return imports
+}
+
+// PackageUses returns the names that a part of a file uses as packages: the x of every x.Sel that the parser could not resolve in it.
+func PackageUses(s *File, start, end int) map[string]bool {
+	selected := map[ast.Expr]bool{}
+	for n := range ast.Preorder(s.AST) {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			selected[sel.X] = true
+		}
+	}
+	uses := map[string]bool{}
+	for _, id := range s.AST.Unresolved {
+		if at := s.Offset(id.Pos()); selected[id] && start <= at && at < end {
+			uses[id.Name] = true
+		}
+	}
+	return uses
+}

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"go/scanner"
@@ -40,14 +41,11 @@ func tokens(src []byte, write func(tok token.Token, lit string)) {
 			write(token.SEMICOLON, ";")
 		}
 		pending = tok == token.SEMICOLON
-		switch {
-		case tok == token.EOF:
+		if tok == token.EOF {
 			return
-		case lit == "":
-			lit = tok.String()
 		}
 		if !pending {
-			write(tok, lit)
+			write(tok, cmp.Or(lit, tok.String()))
 		}
 	}
 }

@@ -1,6 +1,12 @@
 package syntax
 
-import "strings"
+import (
+	"bytes"
+	"fmt"
+	"go/token"
+	"io/fs"
+	"strings"
+)
 
 // Package holds the declarations of one folder of the module.
 type Package struct {
@@ -69,3 +75,59 @@ func (p *Package) Whole(key Key) []*Decl {
 	}
 	return found
 }
+
+// Key names a package-level declaration: the package and the declaration's name in it. Its text form is
+// "x/mongo/driver Operation.Execute".
+type Key struct {
+	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
+	// "_test" appended, as in the go command's own output.
+	Package string
+	// Name is the identifier, or "Receiver.Method" for a method.
+	Name string
+}
+
+// String returns the key's text form, which ParseKey reads.
+func (k Key) String() string { return k.Package + " " + k.Name }
+
+// ParseKey reads the text form of a key.
+func ParseKey(s string) (Key, error) {
+	folder, name, _ := strings.Cut(s, " ")
+	if !fs.ValidPath(folder) || !isDeclName(name) {
+		return Key{},
+			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
+	}
+	return Key{Package: folder, Name: name}, nil
+}
+
+// isDeclName reports whether s is an identifier or two of them joined by a dot.
+func isDeclName(s string) bool {
+	receiver, method, dotted := strings.Cut(s, ".")
+	return token.IsIdentifier(receiver) && (!dotted || token.IsIdentifier(method))
+}
+
+// Places lists the first declaration in each file, with build constraints.
+func Places(decls []*Decl) string {
+	var list []string
+	for i, d := range decls {
+		if i > 0 && decls[i-1].File == d.File {
+			continue
+		}
+		at := d.At()
+		if d.File.Constraint != "" {
+			at += " [" + d.File.Constraint + "]"
+		}
+		list = append(list, at)
+	}
+	return strings.Join(list, ", ")
+}
+
+// LineEnd returns the offset just after the line that holds offset i.
+func LineEnd(src []byte, i int) int {
+	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return len(src)
+}
+
+// LineStart returns the offset of the first byte of the line that holds i.
+func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
