@@ -4,7 +4,6 @@ package filetree
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -33,10 +32,7 @@ func Read(dir string) (Tree, error) {
 		if !e.Type().IsRegular() {
 			return fmt.Errorf("%s is not a regular file (remove it, or put a copy in its place)", name)
 		}
-		rel, err := filepath.Rel(dir, name)
-		if err != nil {
-			return err
-		}
+		rel, _ := filepath.Rel(dir, name)
 		t[filepath.ToSlash(rel)], err = os.ReadFile(name)
 		return err
 	})
@@ -58,10 +54,7 @@ func (t Tree) Hash(prefix string) (string, error) {
 }
 
 // Digest returns the hexadecimal SHA-256 of a file's content.
-func Digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func Digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
@@ -109,8 +102,7 @@ func Replace(name string, data []byte) error {
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(mode), tmp.Close())
-	if err != nil {
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), name)
