@@ -9,8 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -83,8 +81,7 @@ func (mt *matcher) packageOf(f *syntax.File) (string, *syntax.Package) {
 	pkg, ok := p.PackageOf(f)
 	if !ok && !f.Ignored() {
 		mt.problems.Add(f.Path, f.Line(f.AST.Package), "write package "+p.Name,
-			"the file is of package %s in the folder of package %s",
-			f.AST.Name.Name, p.Name)
+			"the file is of package %s in the folder of package %s", f.AST.Name.Name, p.Name)
 	}
 	return cmp.Or(pkg, folder), p
 }
@@ -105,8 +102,7 @@ func (mt *matcher) file(f *File) {
 		}
 		if first, twice := mt.owner[d.Key]; twice {
 			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them",
-				"%s is declared twice in the overlay (also %s)", d.Key,
-				first.At())
+				"%s is declared twice in the overlay (also %s)", d.Key, first.At())
 			continue
 		}
 		mt.owner[d.Key] = d
@@ -130,22 +126,21 @@ func (mt *matcher) decl(d *syntax.Decl) {
 // touch matches a declaration with the one that its directive is about.
 func (mt *matcher) touch(d *syntax.Decl, found []*syntax.Decl) {
 	t := Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Directive.Line, Ours: d, All: found}
-	fail := func(mend, format string, args ...any) { mt.fail(t, mend, format, args...) }
 	switch {
 	case len(found) == 0:
-		fail("remove the directive if the declaration is new, or move our file to the folder that has it",
+		mt.fail(t, "remove the directive if the declaration is new, or move our file to the folder that has it",
 			"upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
 	case len(found) > 1:
-		fail("declare something new and call it from upstream's seams instead",
+		mt.fail(t, "declare something new and call it from upstream's seams instead",
 			"upstream has several under different build constraints (%s)", syntax.Places(found))
 	case t.How == syntax.Wrap && (d.Func == nil || found[0].Func == nil):
-		fail("use //fork:replace", "only functions and methods can be wrapped (%s)", found[0].At())
+		mt.fail(t, "use //fork:replace", "only functions and methods can be wrapped (%s)", found[0].At())
 	case t.How == syntax.Wrap && !syntax.Mentions(d.Func, UpstreamName(d.Bare())):
-		fail("call it, or use //fork:replace", "ours never uses %s", UpstreamName(d.Bare()))
+		mt.fail(t, "call it, or use //fork:replace", "ours never uses %s", UpstreamName(d.Bare()))
 	case rooted(found[0]) != "":
-		fail("declare something else, or set the value in an init function", "%s (%s)", rooted(found[0]), found[0].At())
+		mt.fail(t, "declare something else, or set the value in an init function", "%s (%s)", rooted(found[0]), found[0].At())
 	case d.File.Constraint != found[0].File.Constraint:
-		fail("give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]",
+		mt.fail(t, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]",
 			d.File.Constraint, found[0].At(), found[0].File.Constraint)
 	default:
 		t.Theirs = found[0]
@@ -203,8 +198,8 @@ func isPublic(key syntax.Key) bool {
 
 // UpstreamName returns the name under which a wrapped function stays callable.
 func UpstreamName(name string) string {
-	first, size := utf8.DecodeRuneInString(name)
-	return "upstream" + string(unicode.ToUpper(first)) + name[size:]
+	letters := []rune(name)
+	return "upstream" + strings.ToUpper(string(letters[:1])) + string(letters[1:])
 }
 
 // WrappedKey is the key of a wrapped declaration after it was renamed.

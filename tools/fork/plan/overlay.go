@@ -203,8 +203,7 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 					File: f.Source, Line: line})
 			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
-					"parentheses, that has no other",
-					"//fork:%s belongs to no declaration that stands alone", d.Verb)
+					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
 				d.Line, target.Directive = line, &d
 			}
