@@ -81,12 +81,14 @@ func New(seed uint64) Plan {
 	for range pick(s, 0, 1, 1, 2) {
 		s.stage(&p, pick(s, scenarios...))
 	}
-	if p.Has("clientBulkWriteMany") { // during whose getMore upstream keeps the connection that the monitor's command waits for
+	// During its getMore upstream keeps the connection that the monitor's command waits for.
+	manyReplies := p.Has("clientBulkWriteMany") || p.Batch > 0 && p.Has("clientBulkWrite")
+	if manyReplies {
 		p.Monitor.Asks = 0
 	}
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if p.Monitor.Asks > 0 || p.Has("clientBulkWriteMany") { // for whose connections the others would wait
+		if p.Monitor.Asks > 0 || manyReplies { // for whose connections the others would wait
 			c.Worker = 0
 		}
 		if p.Has("minPoolSize") { // upstream has its first connections sooner, which then are idle sooner
