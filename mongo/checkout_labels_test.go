@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -143,4 +145,29 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 		require.Error(t, err)
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 	})
+}
+
+// TestClosedHelloIsLabelled is about connections that a server which limits their rate closes before authentication
+// (connection-monitoring-and-pooling.md, "Backpressure-enabled").
+func TestClosedHelloIsLabelled(t *testing.T) {
+	commands := map[string]func(context.Context, *Collection) error{
+		"read": func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() },
+		"ping": func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) },
+	}
+	for name, run := range unsentWrites {
+		commands[name] = run
+	}
+	for name, run := range commands {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			a := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
+			require.NoError(t, a.Ping(context.Background(), nil))
+			a.listener.Refuse.Store(math.MaxInt64)
+			err := run(context.Background(), a.Client.Database("db").Collection("coll"))
+			a.listener.Refuse.Store(0)
+			for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
+				assert.True(t, errorHasLabel(err, label), "%s of %T (%v)", label, err, err)
+			}
+		})
+	}
 }

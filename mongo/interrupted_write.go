@@ -22,7 +22,7 @@ func wrapErrors(err error) error {
 		_, exception := upstreamProcessWriteError(interruption.Err)
 		return interruption.Around(exception)
 	}
-	return withOuterLabel(upstreamWrapErrors(err), err)
+	return withOuterLabels(upstreamWrapErrors(err), err)
 }
 
 // processWriteError converts the error of a write.
@@ -37,14 +37,20 @@ func processWriteError(err error) (returnResult, error) {
 	return result, interruption.Around(exception)
 }
 
-// withOuterLabel adds the label RetryableWriteError to a CommandError that was made of an error with it. CommandErrors take the labels of
-// the command that failed; if that was one of the handshake, the error around it knows what the connection was for.
-func withOuterLabel(wrapped, err error) error {
+// withOuterLabels adds the labels to a CommandError that the error has of which it was made. CommandErrors take those of the command that
+// failed; if that was one of the handshake, the error around it knows what the connection was for, and whether the server may be
+// overloaded.
+func withOuterLabels(wrapped, err error) error {
 	e, ok := wrapped.(CommandError)
-	if !ok || e.HasErrorLabel(driver.RetryableWriteError) || !errorHasLabel(err, driver.RetryableWriteError) {
+	if !ok {
 		return wrapped
 	}
-	e.Labels = append(e.Labels[:len(e.Labels):len(e.Labels)], driver.RetryableWriteError)
+	e.Labels = e.Labels[:len(e.Labels):len(e.Labels)]
+	for _, label := range []string{driver.RetryableWriteError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
+		if !e.HasErrorLabel(label) && errorHasLabel(err, label) {
+			e.Labels = append(e.Labels, label)
+		}
+	}
 	return e
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
@@ -18,16 +17,7 @@ func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 		connErr.server = c.addr
 	}
 	helloDone := c.desc.Addr != ""
-	if helloDone || !mayBeOverload(connErr.Wrapped) {
-		return connErr
-	}
-	connErr.overloaded = true
-	if helloErr, ok := connErr.Wrapped.(driver.Error); ok {
-		// Applications see the labels of the innermost command error.
-		n := len(helloErr.Labels)
-		helloErr.Labels = append(helloErr.Labels[:n:n], driver.ErrSystemOverloadedError, driver.ErrRetryableError)
-		connErr.Wrapped = helloErr
-	}
+	connErr.overloaded = !helloDone && mayBeOverload(connErr.Wrapped)
 	return connErr
 }
 

@@ -160,17 +160,6 @@ func TestConnectOverloadLabels(t *testing.T) {
 			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
 				assert.Equal(t, tt.labeled, labeled.HasErrorLabel(label), "%s of %v", label, err)
 			}
-
-			var helloErr driver.Error
-			if errors.As(err, &helloErr) {
-				assert.Equal(
-					t,
-					tt.labeled,
-					helloErr.HasErrorLabel(driver.ErrSystemOverloadedError),
-					"the labels that the application sees",
-				)
-				assert.True(t, helloErr.HasErrorLabel(driver.NetworkError))
-			}
 		})
 	}
 }
