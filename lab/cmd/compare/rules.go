@@ -256,9 +256,12 @@ func leavesOpen(plan trial.Plan, up, fork traces) bool {
 }
 
 func failsAlone(c call) bool {
-	// Upstream v2.5.0 takes a rejection for a success, or gives up: it makes no retries, which would meet the faults of later calls.
+	// Upstream v2.5.0 takes a rejection for a success, or gives up: it makes no retries, which would meet the faults of other calls, or
+	// keep the connections of those.
 	gaveUp := func(t trial.Trace) bool {
-		return len(t.Lost) > 0 || slices.ContainsFunc(t.Outcomes[:c.index], func(o trial.Outcome) bool { return o.Refused })
+		return len(t.Lost) > 0 || slices.ContainsFunc(t.Outcomes, func(o trial.Outcome) bool {
+			return (o.Refused || o.Overloaded && !o.OK()) && o.Start < t.Outcomes[c.index].End
+		})
 	}
 	// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
 	timed := (c.Kind == "find" || c.Kind == "aggregate") && c.plan.Has("timeoutMS") || c.Kind == "withTransaction" &&

@@ -184,11 +184,14 @@ func (p Plan) Aborts() bool {
 	})
 }
 
-// Endless reports whether calls that have a deadline may meet closed connections until then, as both drivers send them again.
+// Endless reports whether both drivers may open connections, which are closed, until a call's deadline, as they send it again; or for
+// minPoolSize, without end.
 func (p Plan) Endless() bool {
 	const many = 1000
-	return slices.ContainsFunc(p.Calls, p.Hurries) && p.faulty(func(f Fault) bool {
-		return f.is(Close, Lose, Drop, Abort, Tear) && !establishes(f.On) && f.Times == many
+	hurries := slices.ContainsFunc(p.Calls, p.Hurries)
+	return p.faulty(func(f Fault) bool {
+		isCause := map[bool]bool{false: hurries, true: p.Has("minPoolSize")}[establishes(f.On)]
+		return isCause && f.is(Close, Lose, Drop, Abort, Tear) && f.Times == many
 	})
 }
 

@@ -203,6 +203,9 @@ var ofCalls = []Difference{
 	// Its change stream panics.
 	{Row: reauthentication, Apart: true, Kinds: "watch", Ends: "up", Fork: `^started `,
 		When: allOf(reauthenticates, up(fails, `"panic: `))},
+	// It returns that error where there is no server to send the command to again.
+	{Row: reauthentication, Ends: "both", When: allOf(reauthenticates, up(detail, `^command 391 `), same(returns),
+		fork(fails, `^topology\.(ServerSelection|poolCleared)Error `))},
 	// A retry's authentication fails, and it returns that instead of the error before.
 	{Row: reauthentication, Ends: "both", When: allOf(reauthenticates, up(fails, `^\*fmt\.wrapError "error reauthenticating: `),
 		fork(fails, `^mongo\.`), same(returns), twice(soFar, `^failed `), attempted(`\w+`))},
