@@ -157,9 +157,10 @@ func TestExecutionFailed(t *testing.T) {
 			{within(overloaded, 0), refused(DeadlineTooClose)},
 			{within(overloaded, Ended), refused(DeadlineTooClose)},
 		}},
-		{name: "without a connection once, and at once, also under a timeout", policy: both, kind: Read, limit: Unlimited, steps: []step{
-			{readWrite, again}, {unestablished, again}, {readWrite, again}, {unestablished, refused(LimitReached)},
-		}},
+		{name: "without a connection once, and at once, also under a timeout", policy: both, kind: Read, limit: Unlimited,
+			steps: []step{
+				{readWrite, again}, {unestablished, again}, {readWrite, again}, {unestablished, refused(LimitReached)},
+			}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never,
 			steps: []step{{overloaded, refused(NotRetryable)}}},
 		{name: "an exempt command knows no overload", policy: nil, kind: Generic, limit: Never,
