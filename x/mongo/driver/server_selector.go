@@ -16,29 +16,40 @@ func (oss *opServerSelector) SelectServer(
 	topo description.Topology,
 	candidates []description.Server,
 ) ([]description.Server, error) {
-	if allowed := oss.withoutDeprioritized(candidates); len(allowed) < len(candidates) {
-		suitable, err := oss.selector.SelectServer(topo, allowed)
-		if err == nil && len(suitable) > 0 {
+	if len(oss.deprioritizedServers) > 0 {
+		allowed, deprioritized := oss.split(candidates)
+		suitable, err := oss.selector.SelectServer(topo, append(allowed, yardsticks(deprioritized)...))
+		if suitable, _ = oss.split(suitable); err == nil && len(suitable) > 0 {
 			return suitable, nil
 		}
 	}
 	return oss.selector.SelectServer(topo, candidates)
 }
 
-// withoutDeprioritized returns the candidates that are not deprioritized.
-func (oss *opServerSelector) withoutDeprioritized(candidates []description.Server) []description.Server {
-	if len(oss.deprioritizedServers) == 0 {
-		return candidates
-	}
-	deprioritized := make(map[address.Address]bool, len(oss.deprioritizedServers))
+// split returns the candidates that are not deprioritized, and those that are.
+func (oss *opServerSelector) split(candidates []description.Server) (allowed, deprioritized []description.Server) {
+	addresses := make(map[address.Address]bool, len(oss.deprioritizedServers))
 	for _, server := range oss.deprioritizedServers {
-		deprioritized[server.Addr] = true
+		addresses[server.Addr] = true
 	}
-	var allowed []description.Server
 	for _, candidate := range candidates {
-		if !deprioritized[candidate.Addr] {
+		if addresses[candidate.Addr] {
+			deprioritized = append(deprioritized, candidate)
+		} else {
 			allowed = append(allowed, candidate)
 		}
 	}
-	return allowed
+	return allowed, deprioritized
+}
+
+// yardsticks returns a primary that is deprioritized as a secondary that has no tags and no round trip time. It is not selected, but the
+// staleness of secondaries is measured by what it has written, as long as it is known (max-staleness.md, "maxStalenessSeconds").
+func yardsticks(deprioritized []description.Server) (primaries []description.Server) {
+	for _, server := range deprioritized {
+		if server.Kind == description.ServerKindRSPrimary {
+			server.Kind, server.Tags, server.AverageRTTSet = description.ServerKindRSSecondary, nil, false
+			primaries = append(primaries, server)
+		}
+	}
+	return primaries
 }

@@ -3,6 +3,7 @@
 package driver
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -145,4 +146,49 @@ func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
 	}, servers)
 	require.NoError(t, err)
 	assert.Equal(t, []address.Address{"b:27017"}, addresses(selected))
+}
+
+// TestDeprioritizedPrimaryTellsStaleness is about reads that prefer the primary, which is overloaded: a secondary that is too stale for
+// them does not become suitable by that (max-staleness.md).
+func TestDeprioritizedPrimaryTellsStaleness(t *testing.T) {
+	const limit, frequency = 90 * time.Second, 10 * time.Second
+	now := time.Now()
+	for name, tt := range map[string]struct {
+		lags []time.Duration
+		want []address.Address
+	}{
+		"both too stale":    {lags: []time.Duration{10 * time.Minute, 11 * time.Minute}, want: []address.Address{"primary:1"}},
+		"one is fresh":      {lags: []time.Duration{time.Second, 11 * time.Minute}, want: []address.Address{"1:1"}},
+		"the only one is":   {lags: []time.Duration{time.Minute}, want: []address.Address{"1:1"}},
+		"only one, and not": {lags: []time.Duration{2 * time.Minute}, want: []address.Address{"primary:1"}},
+		"there is none":     {want: []address.Address{"primary:1"}},
+	} {
+		primary := description.Server{
+			Addr: "primary:1", Kind: description.ServerKindRSPrimary, HeartbeatInterval: frequency,
+			LastUpdateTime: now, LastWriteTime: now, AverageRTT: time.Millisecond, AverageRTTSet: true,
+			WireVersion: &description.VersionRange{Max: 21},
+		}
+		servers := []description.Server{primary}
+		for i, lag := range tt.lags {
+			secondary := primary
+			secondary.Addr, secondary.Kind = address.Address(fmt.Sprintf("%d:1", i+1)), description.ServerKindRSSecondary
+			secondary.LastWriteTime = now.Add(-lag)
+			servers = append(servers, secondary)
+		}
+		for _, mode := range []func(...readpref.Option) *readpref.ReadPref{readpref.PrimaryPreferred, readpref.SecondaryPreferred} {
+			selector := &opServerSelector{
+				selector: &serverselector.Composite{Selectors: []description.ServerSelector{
+					&serverselector.ReadPref{ReadPref: mode(readpref.WithMaxStaleness(limit))},
+					&serverselector.Latency{Latency: defaultLocalThreshold},
+				}},
+				deprioritizedServers: []description.Server{primary},
+			}
+			selected, err := selector.SelectServer(
+				description.Topology{Kind: description.TopologyKindReplicaSetWithPrimary, Servers: servers},
+				servers,
+			)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, addresses(selected), name)
+		}
+	}
 }
