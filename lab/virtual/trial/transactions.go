@@ -117,7 +117,7 @@ var ofCommits = []Difference{
 	{Row: thatError, Apart: true, Kinds: within, Ends: "none|up", Up: begins, Fork: `^started commitTransaction`, When: allOf(
 		anyOf(ifUp(fails, `^`+unsent),
 			allOf(up(is, `RetryableWriteError`), up(before, `^failed commitTransaction.*RetryableWriteError`))),
-		not(up(is, unknown)), anyOf(fork(before, `^started commitTransaction`), allOf(up(fails, `^topology\.ServerSelectionError `),
+		not(up(is, unknown)), anyOf(fork(before, `^started commitTransaction`), allOf(up(on, `^error topology\.ServerSelectionError `),
 			fork(before, `^succeeded update`), fork(on, `^started commit`))), func(i *Instant) bool {
 			failed := matching(i.Fork[soFar], `^failed commitTransaction`)
 			return len(failed) == 0 || !strings.Contains(failed[len(failed)-1], transient)
