@@ -62,7 +62,8 @@ func inEndlessOverload(
 					continue
 				}
 				method, ending, inTransaction := method, ending, inTransaction
-				t.Run(fmt.Sprintf("%s/%d/%s, in a transaction %v", method.name, i, ending.name, inTransaction), func(t *testing.T) {
+				name := fmt.Sprintf("%s/%d/%s, in a transaction %v", method.name, i, ending.name, inTransaction)
+				t.Run(name, func(t *testing.T) {
 					s := newImpatientScript(t, method.replies...)
 					prepare(s)
 					coll := connectScript(t, s, ending.opts).Database("db").Collection("coll")
