@@ -50,8 +50,7 @@ func (p *pair) judge(plan trial.Plan) verdict {
 	}
 	o.Lines = true
 	v := compared(plan, p.runs(0, runs, o), p.runs(1, runs, o))
-	if v.finding != "" { // perhaps by chance, of many plans, or by what other plans have left in the processes
-		p.close()
+	if v.finding == seldom { // by chance, of many plans
 		v = compared(plan, p.runs(0, 3*runs, o), p.runs(1, 3*runs, o))
 	}
 	return v

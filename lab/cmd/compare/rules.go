@@ -193,7 +193,7 @@ var features = []rule{
 	})},
 	{text: "backoffs are not what they should be", of: func(p trial.Plan) bool { return p.Rejects() || p.Conflicts() > 0 },
 		broken: func(plan trial.Plan, _, fork traces) bool {
-			allowed := map[bool]float64{true: 5, false: 1}[len(fork) >= runs] // standard deviations
+			allowed := map[bool]float64{true: 5, false: 1}[len(fork) == runs] // standard deviations
 			sum, squares, n := fork.backoffs(plan.Conflicts())
 			few := 2 / (9 * n) // Wilson's and Hilferty's approximation of how much the sum of the squares varies
 			return math.Abs(sum) > allowed*math.Sqrt(n) || squares < n*math.Pow(1-few-allowed*math.Sqrt(few), 3)

@@ -87,6 +87,12 @@ var examplesOfTransactions = []example{
 	{"", "and ends before it", under(time.Second, of(within, "timeoutMS=50")), nil,
 		ended(`mongo.timeoutError "operation timed out: x"`, "timeout"), l(next, starts)},
 
+	{"commit and abort by `WithTransaction`", "the abort meets a cleared pool", of(within, "timeoutMS=5"),
+		l("failed insert: x", "(no connection: connection pool for a was cleared because another operation failed with: y"),
+		l("started abortTransaction", next, starts), l(starts)},
+	{"", "the abort has time", of(within, "timeoutMS=50"),
+		l("failed insert: x", "(no connection: connection pool for a was cleared because another operation failed with: y"),
+		l("started abortTransaction", next, starts), l(starts)},
 	{"commit and abort by `WithTransaction`", "its time", of(within, "timeoutMS=50"), nil, l("a sees abortTransaction: 1, $db"),
 		l(`a sees abortTransaction: 1, maxTimeMS: {"$numberLong":"50"}, $db`)},
 	{"", "the application's", of("transaction", "timeoutMS=50"), nil, l("a sees abortTransaction: 1, $db"),

@@ -177,6 +177,13 @@ var ofCalls = []Difference{
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
 		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, faulty(Fault{}), allOf(hurries, up(on, `^is (`+expired+`)`)),
 			allOf(has("maxPoolSize"), up(on, `^\(no connection: timeout`)))},
+	// It has made its one retry for a batch before.
+	{Row: "`RetryOnce` with several batches", Apart: true, Kinds: "clientBulkWrite.*", Ends: "none|up",
+		Up: `^started bulkWrite| sees bulkWrite: `, Fork: `^started bulkWrite| sees bulkWrite: `, When: allOf(failedAgain,
+			func(i *Instant) bool {
+				isNew := func(line string) bool { return !slices.Contains(i.Fork[before], line) }
+				return !slices.ContainsFunc(i.Fork[rest], isNew)
+			})},
 	// Which it has at its end.
 	{Row: bulkResults, Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult, same(is),
 		up(fails, `calculated server-side timeout`), fork(fails, `^topology\.WaitQueueTimeoutError `))},

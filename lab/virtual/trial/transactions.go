@@ -49,6 +49,9 @@ var ofTransactions = []Difference{
 	// Or the fork's cannot be sent in time, so that its session aborts the transaction.
 	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none", Up: commitSent, Fork: aborts,
 		When: allOf(timedOut, fork(on, `^error `+noServerAgain), not(fork(before, commitSent)))},
+	// Or it begins again meanwhile.
+	{Row: itsEnd, Apart: true, Kinds: within, Ends: "none", Up: `^started abortTransaction`, Fork: `^started insert`,
+		When: allOf(timedOut, fork(before, `^failed (insert|update)`), fork(before, unfit), up(on, `^started insert`))},
 	// And what their monitors run.
 	{Row: itsEnd, Apart: true, Kinds: monitor, Ends: "fork",
 		When: allOf(timedOut, has(within), fork(is, "context deadline exceeded"))},
