@@ -37,9 +37,9 @@ func processWriteError(err error) (returnResult, error) {
 	return result, interruption.Around(exception)
 }
 
-// withOuterLabels adds the labels to a CommandError that the error has of which it was made. CommandErrors take those of the command that
-// failed; if that was one of the handshake, the error around it knows what the connection was for, and whether the server may be
-// overloaded.
+// withOuterLabels adds the labels of a retryable write and of a retryable overload error to a CommandError that was made of an error with
+// them. CommandErrors take those of the command that failed; if that was one of the handshake, the error around it knows what the
+// connection was for, and whether the server may be overloaded.
 func withOuterLabels(wrapped, err error) error {
 	e, ok := wrapped.(CommandError)
 	if !ok {

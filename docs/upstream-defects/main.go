@@ -63,7 +63,8 @@ func canceled() {
 		})
 	}
 	wg.Wait()
-	fmt.Printf("%d pings, network errors: %d, context.Canceled: %d\n", callers*pings, network.Load(), canceled.Load())
+	fmt.Printf("%d pings, network errors: %d, context.Canceled: %d\n", network.Load()+canceled.Load(), network.Load(),
+		canceled.Load())
 }
 
 // disconnect is clients that connect, ping and disconnect. Nothing is in progress then except the monitor's streaming hello.

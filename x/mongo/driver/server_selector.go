@@ -18,8 +18,8 @@ func (oss *opServerSelector) SelectServer(
 ) ([]description.Server, error) {
 	if len(oss.deprioritizedServers) > 0 {
 		allowed, deprioritized := oss.split(candidates)
-		suitable, err := oss.selector.SelectServer(topo, append(allowed, yardsticks(deprioritized)...))
-		if suitable, _ = oss.split(suitable); err == nil && len(suitable) > 0 {
+		suitable, err := oss.selector.SelectServer(topo, withYardsticks(allowed, deprioritized))
+		if suitable = among(allowed, suitable); err == nil && len(suitable) > 0 {
 			return suitable, nil
 		}
 	}
@@ -28,12 +28,8 @@ func (oss *opServerSelector) SelectServer(
 
 // split returns the candidates that are not deprioritized, and those that are.
 func (oss *opServerSelector) split(candidates []description.Server) (allowed, deprioritized []description.Server) {
-	addresses := make(map[address.Address]bool, len(oss.deprioritizedServers))
-	for _, server := range oss.deprioritizedServers {
-		addresses[server.Addr] = true
-	}
 	for _, candidate := range candidates {
-		if addresses[candidate.Addr] {
+		if len(among([]description.Server{candidate}, oss.deprioritizedServers)) > 0 {
 			deprioritized = append(deprioritized, candidate)
 		} else {
 			allowed = append(allowed, candidate)
@@ -42,14 +38,39 @@ func (oss *opServerSelector) split(candidates []description.Server) (allowed, de
 	return allowed, deprioritized
 }
 
-// yardsticks returns a primary that is deprioritized as a secondary that has no tags and no round trip time. It is not selected, but the
-// staleness of secondaries is measured by what it has written, as long as it is known (max-staleness.md, "maxStalenessSeconds").
-func yardsticks(deprioritized []description.Server) (primaries []description.Server) {
-	for _, server := range deprioritized {
-		if server.Kind == description.ServerKindRSPrimary {
-			server.Kind, server.Tags, server.AverageRTTSet = description.ServerKindRSSecondary, nil, false
-			primaries = append(primaries, server)
+// among returns the servers whose addresses the others have.
+func among(servers, others []description.Server) (found []description.Server) {
+	addresses := make(map[address.Address]bool, len(others))
+	for _, other := range others {
+		addresses[other.Addr] = true
+	}
+	for _, server := range servers {
+		if addresses[server.Addr] {
+			found = append(found, server)
 		}
 	}
-	return primaries
+	return found
+}
+
+// withYardsticks returns the servers, and beside them the deprioritized members of a replica set as secondaries without tags and round
+// trip times, which are not selected, but by whose writes the staleness of the others is measured (max-staleness.md,
+// "maxStalenessSeconds"). A primary among these is not known as such then, so that the times of the servers are moved to the time at which
+// it was checked, as the formula with a primary does.
+func withYardsticks(allowed, deprioritized []description.Server) []description.Server {
+	measured := append([]description.Server{}, allowed...)
+	for _, server := range deprioritized {
+		switch server.Kind {
+		case description.ServerKindRSPrimary:
+			for i := range measured {
+				checkedBefore := server.LastUpdateTime.Sub(measured[i].LastUpdateTime)
+				measured[i].LastWriteTime = measured[i].LastWriteTime.Add(checkedBefore)
+			}
+		case description.ServerKindRSSecondary:
+		default:
+			continue
+		}
+		server.Kind, server.Tags, server.AverageRTTSet = description.ServerKindRSSecondary, nil, false
+		measured = append(measured, server)
+	}
+	return measured
 }
