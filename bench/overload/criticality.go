@@ -8,11 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-func init() {
-	mark = func(ctx context.Context, criticality int8) context.Context {
-		if criticality == 0 {
-			return ctx
-		}
-		return mongo.NewCriticalityContext(ctx, mongo.Criticality(criticality))
+// mark returns a context for the operations of a class.
+func mark(ctx context.Context, criticality int8) context.Context {
+	if criticality == 0 {
+		return ctx
 	}
+	return mongo.NewCriticalityContext(ctx, mongo.Criticality(criticality))
 }

@@ -25,9 +25,6 @@ const cooldown = time.Second
 
 const database = "bench"
 
-// mark returns a context for the operations of a class. Upstream's driver has no classes.
-var mark = func(ctx context.Context, _ int8) context.Context { return ctx }
-
 // operation is one call of the application. Its times count from the start of the load.
 type operation struct {
 	due, ended time.Duration

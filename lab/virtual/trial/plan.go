@@ -190,7 +190,7 @@ func (p Plan) Endless() bool {
 	const many = 1000
 	hurries := slices.ContainsFunc(p.Calls, p.Hurries)
 	return p.faulty(func(f Fault) bool {
-		isCause := map[bool]bool{false: hurries, true: p.Has("minPoolSize")}[establishes(f.On)]
+		isCause := establishes(f.On) && p.Has("minPoolSize") || !establishes(f.On) && hurries
 		return isCause && f.is(Close, Lose, Drop, Abort, Tear) && f.Times == many
 	})
 }

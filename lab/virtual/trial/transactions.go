@@ -34,7 +34,8 @@ var ofTransactions = []Difference{
 	{Row: withDeadline, Apart: true, Kinds: within, Ends: "fork", When: allOf(fork(is, "context deadline exceeded"),
 		func(i *Instant) bool { return i.over(min(i.Call.Deadline, transactionsAtMost)) })},
 	// The newest has only the client's Timeout.
-	{Row: withDeadline, Apart: true, Kinds: within, Ends: "up", When: allOf(timedOut, up(fails, timeoutError+`|^topology.ServerSelectionError .*: context deadline`),
+	{Row: withDeadline, Apart: true, Kinds: within, Ends: "up", When: allOf(timedOut,
+		up(fails, timeoutError+`|^topology.ServerSelectionError .*: context deadline`),
 		func(i *Instant) bool { return i.At < i.Start+i.Call.Deadline })},
 
 	// Its have not the client's Timeout.

@@ -17,29 +17,17 @@ func (oss *opServerSelector) SelectServer(
 	candidates []description.Server,
 ) ([]description.Server, error) {
 	if len(oss.deprioritizedServers) > 0 {
-		allowed, deprioritized := oss.split(candidates)
+		deprioritized, allowed := split(candidates, oss.deprioritizedServers)
 		suitable, err := oss.selector.SelectServer(topo, withYardsticks(allowed, deprioritized))
-		if suitable = among(allowed, suitable); err == nil && len(suitable) > 0 {
+		if suitable, _ = split(allowed, suitable); err == nil && len(suitable) > 0 {
 			return suitable, nil
 		}
 	}
 	return oss.selector.SelectServer(topo, candidates)
 }
 
-// split returns the candidates that are not deprioritized, and those that are.
-func (oss *opServerSelector) split(candidates []description.Server) (allowed, deprioritized []description.Server) {
-	for _, candidate := range candidates {
-		if len(among([]description.Server{candidate}, oss.deprioritizedServers)) > 0 {
-			deprioritized = append(deprioritized, candidate)
-		} else {
-			allowed = append(allowed, candidate)
-		}
-	}
-	return allowed, deprioritized
-}
-
-// among returns the servers whose addresses the others have.
-func among(servers, others []description.Server) (found []description.Server) {
+// split returns the servers whose addresses the others have, and the rest.
+func split(servers, others []description.Server) (found, rest []description.Server) {
 	addresses := make(map[address.Address]bool, len(others))
 	for _, other := range others {
 		addresses[other.Addr] = true
@@ -47,9 +35,11 @@ func among(servers, others []description.Server) (found []description.Server) {
 	for _, server := range servers {
 		if addresses[server.Addr] {
 			found = append(found, server)
+		} else {
+			rest = append(rest, server)
 		}
 	}
-	return found
+	return found, rest
 }
 
 // withYardsticks returns the servers, and beside them the deprioritized members of a replica set as secondaries without tags and round
