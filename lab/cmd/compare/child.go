@@ -55,10 +55,8 @@ func child() {
 				return
 			}
 			var trace trial.Trace
-			busy := processorTime()
-			begun.Store(int64(busy))
+			begun.Store(int64(processorTime()))
 			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Salt, o.Lines) })
-			trace.Busy = processorTime() - busy
 			if out.Encode(trace) != nil {
 				return
 			}

@@ -74,7 +74,6 @@ func TestFeatureRules(t *testing.T) {
 		return having(func(o *trial.Outcome) { o.Error, o.Overloaded, o.Cancel, o.End = err, true, time.Second, time.Second })
 	}
 	good := outcome("findOne", "")
-	busy := func(d time.Duration) trial.Trace { return trial.Trace{Busy: d, Outcomes: []trial.Outcome{{}}} }
 	waits := func(end time.Duration) trial.Trace {
 		return having(func(o *trial.Outcome) { o.Error, o.Overloaded, o.Deadline, o.End = "x", true, time.Second, end })
 	}
@@ -83,8 +82,6 @@ func TestFeatureRules(t *testing.T) {
 		up, fork, good trial.Trace
 	}{
 		"a call panics that does not with upstream": {trial.Plan{}, good, panicked, good},
-		"far more processor time than upstream's": {trial.Plan{}, busy(time.Millisecond), busy(time.Second),
-			busy(200 * time.Millisecond)},
 		"the command of a monitor changes the result of its call": {only(trial.Monitored), outcome("insertMany", "x"),
 			outcome("insertMany", "y"), outcome("insertMany", "x")},
 		"a retry that would do is not made": {only(trial.OneRetry), outcome("findOne", "x"), outcome("findOne", "x"),

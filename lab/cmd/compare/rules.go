@@ -91,8 +91,6 @@ const (
 	roundTrip = 2 * time.Millisecond
 	// transactionTime is what a transaction takes, and conflictTime one that conflicts.
 	transactionTime, conflictTime = 8 * time.Millisecond, 860 * time.Microsecond
-	// abortTime is how long a caller may wait for the end of a transaction after its deadline.
-	abortTime = 500 * time.Millisecond
 )
 
 // always are rules that the fork has to keep under any plan, whatever upstream does.
@@ -100,10 +98,6 @@ var always = []rule{
 	{text: "a call panics that does not with upstream", broken: often(func(c call) bool {
 		return c.Panicked && c.all(func(o trial.Outcome) bool { return !o.Panicked })
 	})},
-	{text: "far more processor time than upstream's", broken: func(plan trial.Plan, up, fork traces) bool {
-		busy := func(t trial.Trace) int { return int(t.Busy) }
-		return !plan.Endless() && fork.least(busy) > 10*up.most(busy)+int(300*time.Millisecond)
-	}},
 	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Early > 0 })},
 	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
@@ -145,11 +139,19 @@ var rules = []rule{
 		return c.Single() && c.Attempts > c.limit+1
 	})},
 	{text: "a call outlives its deadline", broken: often(outlives)},
-	{text: "a storm of connections", broken: func(plan trial.Plan, up, fork traces) bool {
-		opened := func(t trial.Trace) int { return t.Opened }
-		return !plan.Endless() && fork.least(opened) > 100+10*up.most(opened)+fork.most(begun)
+	// WithTransaction may begin again for two minutes.
+	{text: "a storm of connections", of: func(p trial.Plan) bool { return !p.Has("withTransaction") },
+		broken: func(_ trial.Plan, up, fork traces) bool {
+			opened := func(t trial.Trace) int { return t.Opened }
+			return fork.least(opened) > 100+10*up.most(opened)
+		}},
+	// No application aborts without time, and none a commit of unknown result.
+	{text: "a transaction is left open", of: trial.Plan.Rejects, broken: func(plan trial.Plan, up, fork traces) bool {
+		open := func(t trial.Trace) int { return t.Unfinished }
+		return fork.often(open) > up.most(open) && !once(func(c call) bool {
+			return c.plan.Hurries(c.Call) || strings.Contains(c.Error, "UnknownTransactionCommitResult")
+		})(plan, up, fork)
 	}},
-	{text: "a transaction is left open", of: trial.Plan.Aborts, broken: leavesOpen},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
 		// else by chance; or by what differences.md has about connections and WithTransaction
 		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && p.Reachable() && !p.Lacks() &&
@@ -215,44 +217,11 @@ var features = []rule{
 	{text: "a read returns what is not there", broken: once(func(c call) bool { return c.Wrong })},
 }
 
-// begun is how many connections WithTransaction may ask for while it begins again, each time after a backoff of 250 ms on the average, with
-// one for the transaction, and one for the check of a server that follows if that is not established.
-func begun(t trial.Trace) (connections int) {
-	const each, backoff = 2, 250 * time.Millisecond
-	for _, o := range t.Outcomes {
-		if o.Kind == "withTransaction" {
-			connections += each * int((o.End-o.Start)/backoff)
-		}
-	}
-	return connections
-}
-
+// outlives is whether a call of one command outlives its deadline by more than what its monitors and its connection take.
 func outlives(c call) bool {
-	late := func(o trial.Outcome) time.Duration { return o.Overrun(c.plan.Respite(o.Call)) }
-	allowed := c.longest(late) + roundTrip
-	if c.EndsItself() || c.Kind == "withTransaction" {
-		allowed += abortTime
-		if c.plan.Has("adaptiveThrottling") {
-			allowed += time.Second + abortTime // until the next check of a server
-		}
-	}
-	return late(c.Outcome) > allowed
-}
-
-func leavesOpen(plan trial.Plan, up, fork traces) bool {
-	open, sent := func(t trial.Trace) int { return t.Unfinished }, func(t trial.Trace) int { return t.Commands }
-	// The application has aborted with a context that was over; a commit of unknown result is not aborted.
-	excused := once(func(c call) bool {
-		return c.EndsItself() && !c.Unhurried() && (!c.OK() || c.End >= c.Start+c.Deadline+c.Cancel) ||
-			strings.Contains(c.Error, "UnknownTransactionCommitResult")
-	})
-	left := fork.often(open)
-	if plan.Has("withTransaction") {
-		left = fork.least(open) // its abort may have half a second for its backoffs
-	}
-	// Upstream v2.5.0 may give up before the transaction has begun.
-	return !excused(plan, up, fork) && left > up.most(open) && up.most(sent) >= fork.least(sent) &&
-		!up.any(func(t trial.Trace) bool { return t.BeyondLimit(fork[0].Limit) })
+	late := func(o trial.Outcome) time.Duration { return o.End - (o.Start + o.Deadline + o.Cancel) }
+	allowed := c.longest(late) + 2*(c.plan.Monitor.Takes+c.plan.Monitor.Asks+roundTrip)
+	return c.Single() && !c.Unhurried() && late(c.Outcome) > allowed
 }
 
 func failsAlone(c call) bool {
@@ -263,15 +232,11 @@ func failsAlone(c call) bool {
 			return (o.Refused || o.Overloaded && !o.OK()) && o.Start < t.Outcomes[c.index].End
 		})
 	}
-	// The Timeout, or the end of WithTransaction's context, limits the fork's backoffs.
-	timed := (c.Kind == "find" || c.Kind == "aggregate") && c.plan.Has("timeoutMS") || c.Kind == "withTransaction" &&
-		strings.Contains(c.Error, ": no time for a retry: ") ||
-		!c.Unhurried() && strings.Contains(c.Error, ": interrupted during the backoff before a retry: ")
-	return !c.OK() && !timed && c.up.all(func(t trial.Trace) bool {
+	return !c.OK() && !c.plan.Hurries(c.Call) && c.up.all(func(t trial.Trace) bool { // whose time limits the fork's backoffs
 		o := t.Outcomes[c.index]
 		// With a deadline upstream v2.5.0 has no limit, and uses up what goes wrong; so has the newest after code 391.
 		return o.OK() && !o.Rejected && !t.BeyondLimit(c.limit) && o.Attempts <= c.Attempts+c.limit &&
-			(c.plan.OnlyOverloads() && c.Unhurried() || !gaveUp(t))
+			(c.plan.OnlyOverloads() || !gaveUp(t))
 	})
 }
 

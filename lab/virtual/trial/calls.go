@@ -222,8 +222,6 @@ var kinds = map[string]kind{
 			if times++; times > 10 { // or a driver that begins again without a pause would never end
 				pause(ctx, times > 20)
 			}
-			// Nothing but the transaction's end is left then, if the callback does not run again.
-			defer c.note(func() { c.of(c.ID).ending = c.now() })
 			return nil, c.writes(ctx)
 		})
 		return result, c.again(c.ctx, session, err)

@@ -104,9 +104,15 @@ func New(seed uint64) Plan {
 	if p.Has("minPoolSize") {
 		p.without("maxIdleTimeMS")
 	}
-	for i := range p.Faults { // upstream never returns the connection of a cursor whose reply has a write error
-		if f := &p.Faults[i]; p.Proxied() && f.is(Labels, Concern) && strings.HasPrefix(fields[f.On], "cursor") {
-			f.What = Huge
+	hurries := slices.ContainsFunc(p.Calls, p.Hurries)
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		if p.Proxied() && f.is(Labels, Concern, Lack) && strings.HasPrefix(fields[f.On], "cursor") {
+			f.What = Huge // else upstream never returns the connection of the cursor
+		}
+		// Drivers connect anew until a call's deadline, or for minPoolSize without end.
+		if f.is(Close, Lose, Drop, Abort, Tear) && (establishes(f.On) && p.Has("minPoolSize") || !establishes(f.On) && hurries) {
+			f.Times = min(f.Times, 10)
 		}
 	}
 	return p

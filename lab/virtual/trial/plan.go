@@ -177,24 +177,6 @@ func (p Plan) Reachable() bool {
 	return !p.faulty(func(f Fault) bool { return f.overloads() && f.What != Reject })
 }
 
-// Aborts reports whether the servers that exist can be reached, and none refuses to abort.
-func (p Plan) Aborts() bool {
-	return p.Reachable() && !p.faulty(func(f Fault) bool {
-		return f.On == "abortTransaction" && (f.What == Error || p.Has("maxAdaptiveRetries=0"))
-	})
-}
-
-// Endless reports whether both drivers may open connections, which are closed, until a call's deadline, as they send it again; or for
-// minPoolSize, without end.
-func (p Plan) Endless() bool {
-	const many = 1000
-	hurries := slices.ContainsFunc(p.Calls, p.Hurries)
-	return p.faulty(func(f Fault) bool {
-		isCause := establishes(f.On) && p.Has("minPoolSize") || !establishes(f.On) && hurries
-		return isCause && f.is(Close, Lose, Drop, Abort, Tear) && f.Times == many
-	})
-}
-
 // Proxied reports whether clients connect to a load balancer.
 func (p Plan) Proxied() bool { return strings.HasPrefix(p.Topology, "loadbalanced:") }
 
@@ -215,30 +197,6 @@ func (p Plan) Turns() time.Duration {
 // Hurries reports whether a call may end because of the time.
 func (p Plan) Hurries(c Call) bool {
 	return c.Deadline+c.Cancel > 0 || p.Has("timeoutMS") || p.Has("serverSelectionTimeoutMS")
-}
-
-// Respite is how long a call may last after its deadline: monitors and authentication take their time; Cursor.All closes its cursor without
-// one, even at a silent host; and what ends a transaction of WithTransaction has the client's Timeout anew, and each of its attempts the
-// time that a connection takes, which only backoffs do not have.
-func (p Plan) Respite(c Call) (respite time.Duration) {
-	const handshakeAndCommand, authentication = 3 * time.Millisecond, 2 * time.Millisecond
-	if p.Monitor.On != "" || p.Auth.Mechanism != "" {
-		respite = 2*(p.Monitor.Takes+p.Monitor.Asks) + authentication
-	}
-	switch c.Kind {
-	case "find", "aggregate":
-		for _, f := range p.Faults {
-			if f.What == Silent {
-				respite += f.For + handshakeAndCommand
-			}
-		}
-	case "withTransaction":
-		respite += p.timeout()
-		if connect := p.number("connectTimeoutMS", 0); connect > 0 {
-			respite += time.Duration(1+p.limit()) * (time.Duration(connect)*time.Millisecond + handshakeAndCommand)
-		}
-	}
-	return respite
 }
 
 // offers reports whether the driver in this program has an option of clients: EnableOverloadRetargeting if it is for the newer

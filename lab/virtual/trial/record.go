@@ -42,13 +42,13 @@ type recorder struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
-	sent, rejected   map[string]int // by name; rejected with NoWritesPerformed
-	last, again      string         // the last command, and the rejected one that the next has to be if it has its name
-	overloads        int            // errors
-	others           int            // failures, but for code 391
-	refused          bool           // the last command was rejected
-	written          []int          // documents
-	returned, ending time.Duration  // when it returned, but for its session's end; when a callback of WithTransaction last returned
+	sent, rejected map[string]int // by name; rejected with NoWritesPerformed
+	last, again    string         // the last command, and the rejected one that the next has to be if it has its name
+	overloads      int            // errors
+	others         int            // failures, but for code 391
+	refused        bool           // the last command was rejected
+	written        []int          // documents
+	returned       time.Duration  // when it returned, but for its session's end
 }
 
 func newRecorder(keep, ordered bool) *recorder {
@@ -228,7 +228,7 @@ func (r *recorder) trace() Trace {
 	for i := range t.Outcomes {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
-		o.Refused, o.Overloaded, o.Ending, o.written = c.refused, c.overloads > 0 && c.others == 0, c.ending, c.written
+		o.Refused, o.Overloaded, o.written = c.refused, c.overloads > 0 && c.others == 0, c.written
 		for command, n := range c.sent {
 			o.Attempts, o.Rejected = max(o.Attempts, n), o.Rejected || c.rejected[command] == n
 		}

@@ -129,31 +129,3 @@ func TestOutcomes(t *testing.T) {
 	assert.Equal(t, 2, trace.Held, "one has a connection, one waits")
 	assert.Equal(t, 2, trace.Unpaired)
 }
-
-// TestRespite is about calls that may outlive their deadline, and only for so long.
-func TestRespite(t *testing.T) {
-	silent := []Fault{{What: Silent, On: "find", Nth: 1, For: 3 * time.Second}}
-	for name, tt := range map[string]struct {
-		plan    Plan
-		respite time.Duration
-	}{
-		"a cursor at a silent host": {Plan{Calls: []Call{{Kind: "find"}}, Faults: silent}, 3*time.Second + 3*time.Millisecond},
-		"no host is silent":         {Plan{Calls: []Call{{Kind: "find"}}}, 0},
-		"a call without a cursor":   {Plan{Calls: []Call{{Kind: "findOne"}}, Faults: silent}, 0},
-		"a transaction's end": {Plan{Calls: []Call{{Kind: "withTransaction"}}, Options: []string{"timeoutMS=2000"}},
-			2 * time.Second},
-		"slow monitors": {Plan{Calls: []Call{{Kind: "findOne"}}, Monitor: Monitor{On: "started", Takes: time.Second}},
-			2*time.Second + 2*time.Millisecond},
-		"without Timeout": {Plan{Calls: []Call{{Kind: "withTransaction"}}}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tt.plan.Topology = "replicaset:1"
-			tt.plan.Calls[0].ID, tt.plan.Calls[0].N, tt.plan.Calls[0].Deadline = 1, 1, 2*time.Second
-			trace := run(t, tt.plan)
-			require.Len(t, trace.Outcomes, 1)
-			o := trace.Outcomes[0]
-			assert.Equal(t, tt.respite, tt.plan.Respite(o.Call))
-			assert.LessOrEqual(t, o.Overrun(tt.respite), 2*time.Millisecond)
-		})
-	}
-}

@@ -28,7 +28,6 @@ type Trace struct {
 	Untouched   bool          `json:",omitempty"` // whether the driver is upstream's
 	Limit       int           // of retries after overload errors
 	Backoff     time.Duration // the longest before the first of them; it doubles with each
-	Busy        time.Duration `json:",omitempty"` // processor time that the trial took
 	Crash       string        `json:",omitempty"` // why there is no trace
 }
 
@@ -73,22 +72,12 @@ type Outcome struct {
 	Done       bool // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
-	// Ending is when the callback of WithTransaction has last returned, so that nothing but the transaction's end was left.
-	Ending time.Duration `json:",omitempty"`
 
 	written []int // documents that are there if it succeeded
 }
 
 // OK reports whether the call succeeded.
 func (o Outcome) OK() bool { return o.Error == "" }
-
-// Overrun is how long the call outlived its deadline, or its cancellation, and a respite that a transaction's callback has not.
-func (o Outcome) Overrun(respite time.Duration) time.Duration {
-	if o.Deadline+o.Cancel == 0 {
-		return 0
-	}
-	return max(o.Ending, o.End-respite) - (o.Start + o.Deadline + o.Cancel)
-}
 
 // Single reports whether the call is one command. A document that is there twice needs a second batch.
 func (o Outcome) Single() bool {
@@ -100,9 +89,6 @@ func (o Outcome) Unhurried() bool { return o.Deadline+o.Cancel == 0 }
 
 // Retryable reports whether the call is one write that the server may get twice.
 func (o Outcome) Retryable() bool { return o.Single() && kinds[o.Kind].effect >= isRetryable }
-
-// EndsItself reports whether the application ends the call's transaction.
-func (o Outcome) EndsItself() bool { return o.Kind == "transaction" || o.Kind == "abortedTransaction" }
 
 // BeyondLimit reports whether a command was retried more often than a limit allows.
 func (t Trace) BeyondLimit(limit int) bool {
