@@ -50,8 +50,8 @@ type Command struct {
 	Name       string
 	Body       bson.Raw // with the documents that were sent beside it
 	Compressed bool
-	// Cut closes the connection, after some bytes of a reply if it is torn, or resets it.
-	Cut func(Ending)
+	Conn       net.Conn // the server's end
+	Reset      func()   // ends it on both sides
 }
 
 // Hook sees each command before the server does, hellos included. It may sleep, call run, which lets the server answer, and
@@ -118,7 +118,8 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 		var failed error
 		command := Command{
 			Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
-			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Cut: req.Client.Conn.(*conn).cut,
+			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Conn: req.Client.Conn,
+			Reset: req.Client.Conn.(*conn).reset,
 		}
 		reply := hook(command, func() (answered bson.Raw) {
 			answered, failed = next(ctx, req)

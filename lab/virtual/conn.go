@@ -53,29 +53,6 @@ func (c *conn) reset() {
 	}
 }
 
-// Ending is how a connection ends.
-type Ending int
-
-// The endings of a connection.
-const (
-	Closed Ending = iota // as usual
-	Torn                 // after some bytes of a reply
-	Broken               // reset
-)
-
-// cut ends the connection from the server's side.
-func (c *conn) cut(how Ending) {
-	switch how {
-	case Broken:
-		c.reset()
-	case Torn:
-		_, _ = c.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0})
-		fallthrough
-	default:
-		c.Close()
-	}
-}
-
 func (c *conn) Read(p []byte) (n int, err error) {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()

@@ -52,8 +52,8 @@ type arguments struct {
 	Ops        []statement
 	NSInfo     []struct{ NS string } `bson:"nsInfo"`
 
-	Update              bson.RawValue // of findAndModify
-	Remove, New, Upsert bool
+	Update      bson.RawValue // of findAndModify
+	New, Upsert bool
 
 	Mechanisms  string        `bson:"saslSupportedMechs"`
 	Speculative *conversation `bson:"speculativeAuthenticate"`

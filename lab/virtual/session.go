@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"slices"
+	"strings"
 
 	"mongofork/lab/internal/servererror"
 )
@@ -9,6 +10,7 @@ import (
 // session is a logical session: its latest transaction, or its latest retryable write with the reply to it.
 type session struct {
 	number int64
+	host   string // that began the transaction
 	state  state
 	undo   []func() // reverts the transaction's writes, the last one first
 	write  result   // of a retryable write that was executed
@@ -64,9 +66,10 @@ func (s *store) inTransaction(q *query, current *session, number int64) (result,
 			return nil, servererror.Errorf(117, "transaction %d has already been started", number)
 		}
 		current.abort()
-		*current = session{number: number, state: inProgress}
+		*current = session{number: number, host: q.host, state: inProgress}
 	}
-	if number > current.number && q.Command != "abortTransaction" {
+	ends := strings.HasSuffix(q.Command, "Transaction") // at any router, with a recovery token
+	if number > current.number && q.Command != "abortTransaction" || q.host != current.host && s.spec.Routes() && !ends {
 		s.unstarted++
 	}
 	if number != current.number || current.state == none || current.state == aborted {

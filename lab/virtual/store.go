@@ -75,7 +75,7 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"hello": (*store).hello, "isMaster": (*store).hello, "ismaster": (*store).hello, "find": (*store).find, "count": (*store).count,
 	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).writes, "update": (*store).writes,
 	"delete": (*store).writes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).writes,
-	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list, "drop": (*store).drop,
+	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list,
 	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
 	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
 	"endSessions": (*store).endSessions, "getMore": (*store).getMore,
@@ -110,11 +110,6 @@ func (s *store) listDatabases(*query) (result, *failure) {
 func (s *store) list(q *query) (result, *failure) {
 	listed := bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))
 	return s.open(q, cursor{namespace: q.Database + ".$cmd." + q.Command, rest: []bson.Raw{listed}}), nil
-}
-
-func (s *store) drop(q *query) (result, *failure) {
-	delete(s.collections, q.namespace())
-	return nil, nil
 }
 
 func (s *store) find(q *query) (result, *failure) {

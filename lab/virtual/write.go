@@ -173,9 +173,7 @@ func (s *store) writes(q *query) (result, *failure) {
 
 func (s *store) findAndModify(q *query) (result, *failure) {
 	one := statement{kind: "update", namespace: q.namespace(), Filter: q.Query, Upsert: q.Upsert}
-	if one.Change, _ = q.Update.DocumentOK(); q.Remove {
-		one.kind = "delete"
-	}
+	one.Change, _ = q.Update.DocumentOK()
 	o, failed := s.apply(q, one)
 	last := bsondoc.D("n", o.n, "updatedExisting", o.n > 0)
 	if o.upserted != nil {

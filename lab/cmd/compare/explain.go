@@ -51,10 +51,7 @@ func explain(plan trial.Plan, up, fork trial.Trace) (v verdict) {
 func later(plan trial.Plan, up, fork trial.Trace, apart time.Duration) (finding, detail string) {
 	for n := range min(len(up.Outcomes), len(fork.Outcomes)) {
 		u, f := up.Outcomes[n], fork.Outcomes[n]
-		// How often a transaction begins again in two minutes is by chance.
-		chance := u.Kind == "withTransaction" && min(u.End-u.Start, f.End-f.Start) > time.Minute
-		if chance || min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) ||
-			!settled(plan, up, fork, u.Start, f.Start) {
+		if min(u.Start, f.Start) <= apart+plan.Turns() || plan.Hurries(u.Call) || !settled(plan, up, fork, u.Start, f.Start) {
 			continue
 		}
 		same := len(plan.Workers()) == 1 && up.Well(n) && fork.Well(n)
@@ -76,8 +73,7 @@ var numbers = regexp.MustCompile(`(lsid|txnNumber|\$clusterTime|getMore|cursors|
 // took is how long a command took.
 var took = regexp.MustCompile(` in \S+$`)
 
-// asked returns the lines of a call without their time, and without its result if the calls before it may have done something else. Which
-// router it meets is by chance.
+// asked returns the lines of a call without their time, and without its result if the calls before it may have done something else.
 func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []trial.Line) {
 	for _, l := range t.Lines {
 		if l.Call != o.ID {
@@ -88,9 +84,6 @@ func asked(plan trial.Plan, t trial.Trace, o trial.Outcome, same bool) (lines []
 		}
 		if plan.Has("readPreference=") { // of two secondaries
 			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27019", "127.0.0.1:27018"), "")
-		}
-		if plan.Topology == "sharded:2" || plan.Has("readPreference=nearest") { // of which one is nearer
-			l.Text = took.ReplaceAllString(strings.ReplaceAll(l.Text, "127.0.0.1:27018", "127.0.0.1:27017"), "")
 		}
 		lines = append(lines, trial.Line{Call: l.Call, Text: numbers.ReplaceAllString(l.Text, "$1")})
 	}
@@ -106,12 +99,9 @@ func settled(plan trial.Plan, up, fork trial.Trace, atUp, atFork time.Duration) 
 			}
 			continue
 		}
-		if f.Host > 0 || f.Code == 391 {
-			return false // it is by chance who is chosen; upstream forgets that a command begins a transaction
-		}
-		a, b := seen(up, f.On, atUp), seen(fork, f.On, atFork)
-		last := f.Nth + f.Times*max(1, f.Every)
-		if (a != b || len(plan.Workers()) > 1) && min(a, b) < last || f.Times == 0 && max(a, b) >= f.Nth {
+		// It is by chance who is chosen, and upstream forgets that a command begins a transaction; else all faults have to be over.
+		if f.Host > 0 || f.Code == 391 || f.Times == 0 ||
+			min(seen(up, f.On, atUp), seen(fork, f.On, atFork)) < f.Nth+f.Times*max(1, f.Every) {
 			return false
 		}
 	}

@@ -67,6 +67,10 @@ func TestFeatureRules(t *testing.T) {
 	early, unstarted := with(func(t *trial.Trace) { t.Early = 1 }), with(func(t *trial.Trace) { t.Unstarted = 1 })
 	lostAlone, twiceAlone := with(func(t *trial.Trace) { t.Lost = []int{1} }), with(func(t *trial.Trace) { t.Twice = []int{1} })
 	unannounced := with(func(t *trial.Trace) { t.Unannounced = 1 })
+	late := func(by time.Duration) trial.Trace {
+		return having(func(o *trial.Outcome) { o.Deadline, o.End = time.Second, time.Second+by })
+	}
+	opened := func(n int) trial.Trace { return with(func(t *trial.Trace) { t.Opened = n }) }
 	off := rejects
 	off.Options = []string{"retryWrites=false"}
 	changed := with(func(t *trial.Trace) { t.Changed = 1 })
@@ -89,6 +93,8 @@ func TestFeatureRules(t *testing.T) {
 		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
 			overloaded("x SystemOverloadedError")},
 		"a call that was given up does not say so":                {rejects, good, givenUp("x"), givenUp("x: context canceled")},
+		"a call outlives its deadline":                            {trial.Plan{}, late(0), late(5 * time.Millisecond), late(4 * time.Millisecond)},
+		"a storm of connections":                                  {trial.Plan{}, opened(1), opened(111), opened(110)},
 		"an acknowledged write is lost":                           {trial.Plan{}, good, lostAlone, good},
 		"a write took place twice":                                {trial.Plan{}, good, twiceAlone, good},
 		"a retry is another command":                              {trial.Plan{}, good, changed, good},
@@ -110,8 +116,6 @@ func TestFeatureRules(t *testing.T) {
 		"a write that was not sent does not say that it may be retried": {trial.Plan{}, good,
 			outcome("insertOne", "during connection handshake: x network"),
 			outcome("insertOne", "during connection handshake: x network, RetryableWriteError")},
-		"a read returns what is not there": {trial.Plan{}, good,
-			having(func(o *trial.Outcome) { o.Wrong = true }), good},
 		"a pool is cleared for an overload": {only(trial.Refused), outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1700*time.Millisecond)},

@@ -15,24 +15,9 @@ const transientLabel = "TransientTransactionError"
 
 // refused are instants like those that a difference explains, but for what their names say.
 var refused = []example{
-	{"", "inTxn: a second commit gets the label that begins the transaction again", by(2001, committed(0)), nil,
-		ended(`E "`+cleared+`"`, ""), ended(`mongo.CommandError "`+cleared+`"`, transientLabel, "detail command 0")},
-	{"", "inTxn: a commit gets it", of("transaction"), l("succeeded update"),
-		ended(`E "`+cleared+`"`, ""), ended(`mongo.CommandError "`+cleared+`"`, transientLabel, "detail command 0")},
-	{"", "inTxn: server's text", of("transaction"), l("succeeded insert"),
-		ended(`mongo.CommandError "(BadValue) during connection handshake"`, ""),
-		ended(`mongo.CommandError "(BadValue) during connection handshake"`, transientLabel)},
 	{"", "clearedPool: second commit transient", by(2001, committed(0)), nil,
 		ended(`topology.poolClearedError "`+cleared+`"`, ""), ended(`mongo.CommandError "x connection("`, transientLabel,
 			"detail command 0")},
-	{"", "thatError1: commits again after NoSuchTransaction", of(within), l(commits),
-		l(`failed commitTransaction: mongo.CommandError "(NoSuchTransaction) x" TransientTransactionError`, starts),
-		l(`failed commitTransaction: mongo.CommandError "(NoSuchTransaction) x" TransientTransactionError`, commits)},
-	{"", "itsEnd2: commits again after MaxTimeMSExpired under Timeout", of(within, "timeoutMS=50"), l(commits),
-		ended(`mongo.CommandError "(MaxTimeMSExpired) x"`, lost,
-			`failed commitTransaction: mongo.CommandError "(MaxTimeMSExpired) x" timeout, UnknownTransactionCommitResult`),
-		l(`failed commitTransaction: mongo.CommandError "(MaxTimeMSExpired) x" timeout, UnknownTransactionCommitResult`,
-			commits)},
 	{"", "thatError2: both labels", of("transaction"),
 		l(`failed commitTransaction: mongo.CommandError "(NoSuchTransaction) x" TransientTransactionError`),
 		ended(`mongo.CommandError "(NoSuchTransaction) x"`, transientLabel),
@@ -44,7 +29,7 @@ var refused = []example{
 		l(`failed commitTransaction: mongo.CommandError "(NoSuchTransaction) x" TransientTransactionError`),
 		ended(`E "(NoSuchTransaction) x"`, transientLabel), ended(`E "(NoSuchTransaction) x: no time for a retry: y"`,
 			expired+", "+transientLabel+", UnknownTransactionCommitResult")},
-	{"", "unpinned: the majority is lost", in("sharded:2", of("transaction")), l(commitFails),
+	{"", "unpinned: the majority is lost", in("loadbalanced:1", of("transaction")), l(commitFails),
 		l(`127.0.0.1:27017 sees commitTransaction: 1, writeConcern: {"w": "majority","wtimeout": {"$numberLong":"5"}}, lsid: 1`),
 		l("127.0.0.1:27018 sees commitTransaction: 1, lsid: 1", next, commits)},
 	{"", "retries: the majority is lost", of("transaction", "timeoutMS=50"), l(commitFails),
@@ -60,17 +45,6 @@ var refused = []example{
 		append(l(next), ended(`E "`+selection+`"`, "timeout")...)},
 	{"", "retries: gives up with any error", of("transaction", "timeoutMS=5000"), l(commitFails), l(commits),
 		append(l(next), ended(`E "x"`, "")...)},
-	{"", "deprioritized: a pinned command", in("sharded:2", of("transaction")), l("failed insert: 1", "failed insert: 2",
-		"succeeded insert"),
-		l("127.0.0.1:27017 sees update: 1, txnNumber: 1, autocommit: false"), l(next,
-			"127.0.0.1:27018 sees update: 1, txnNumber: 1, autocommit: false")},
-	{"", "deprioritized: the next operation's", in("sharded:2", of("bulkWrite")), l("failed insert: 1", "succeeded insert",
-		"failed update: 1", "succeeded update"),
-		l("127.0.0.1:27017 sees delete: 1"), l("127.0.0.1:27018 sees delete: 1")},
-	{"", "deprioritized: the same router, later", in("sharded:2", of("find")), l("failed find: 1", "failed find: 2"),
-		l("127.0.0.1:27017 sees find: 1"), l(next, "127.0.0.1:27017 sees find: 1")},
-	{"", "establishing: a statement is left out", of("bulkWrite"), l(unmade + overload), l("started delete"),
-		l(next, "returns &{DeletedCount:1}, no error")},
 	{"", "cleared: a read is not retried", of("find"), nil, ended(`topology.poolClearedError "`+cleared+`"`, ""),
 		ended(`T "`+cleared+`"`, "timeout")},
 	{"", "cleared: a read gets a write's label", of("find"), nil, ended(`topology.poolClearedError "`+cleared+`"`, ""),
@@ -87,18 +61,6 @@ var refused = []example{
 	{"", "context's error alone: another error", of("findOne"), l(`failed find: E "y"`),
 		ended(`context.deadlineExceededError "context deadline exceeded"`, expired),
 		ended(`T "x: no time for a retry: context deadline exceeded"`, expired)},
-	{"", "many writes: any labels", of("bulkWrite"), nil,
-		l(`error E "x"`, "is timeout", "returns &{UpsertedCount:1 Acknowledged:false}, an error"),
-		l(`error E "y: no time for a retry: x"`, "is timeout, TransientTransactionError, NoWritesPerformed",
-			"returns &{UpsertedCount:9 Acknowledged:true}, an error")},
-	{"", "many writes: an index of the batch", of("insertMany"), nil,
-		ended(`T "x"`, "", "detail bulk <nil> [] 2 11000 of M"),
-		ended(`T "x: no time for a retry: y"`, "timeout", "detail bulk <nil> [] 0 11000 of M")},
-	{"", "many writes: ids lost", of("insertMany"), nil,
-		l(`error T "x"`, "is ", "detail bulk <nil> [] 2 11000 of M",
-			"returns &{InsertedIDs:[10 11] Acknowledged:true}, an error"),
-		l(`error T "x: no time for a retry: y"`, "is timeout", "detail bulk <nil> [] 2 11000 of M",
-			"returns &{InsertedIDs:[] Acknowledged:true}, an error")},
 	{"", "client bulk: any labels", of("clientBulkWrite"), nil,
 		ended(`driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "", "detail"),
 		ended(`backpressure.Interruption "bulk write exception: write concern errors: [x]: no time for a retry: y"`,
@@ -114,32 +76,9 @@ var refused = []example{
 		ended(`T "x: no time for a retry: y"`, "context canceled, RetryableWriteError")},
 	{"", "before retry: no deadline", of("bulkWrite"), nil, ended(`T "x"`, ""), ended(`T "x: no time for a retry: y"`, "timeout")},
 	{"", "between: no abort", of(within), l(starts), l(aborts), l(next, starts)},
-	{"", "between: no maxTimeMS", of(within, "timeoutMS=50"), l(starts),
-		l(`a sees insert: 1, startTransaction: true, maxTimeMS: {"$numberLong":"7"}`),
-		l(`a sees insert: 1, startTransaction: true`)},
-	{"", "between: gives up at once without a limit", of(within), l(starts), l(starts), ended(noTimeAgain, "timeout")},
-	{"", "commit by WithTransaction: gives up at once without a limit or label", of(within), l(commitFails), l(commits),
-		ended(noTimeAgain, "timeout")},
-	{"", "reauth: another error", failing(trial.Fault{What: trial.Error, Code: 391}, of("find")),
-		l("failed find: E", "failed find: F"), ended(`*fmt.wrapError "error reauthenticating: x"`, ""),
-		ended(`mongo.CommandError "z"`, "NoWritesPerformed")},
 	{"", "bulkResults: the fork runs out of time alone", under(3*time.Second, of("clientBulkWriteMany")), nil,
 		l(next, "started getMore", "returns 1, no error"), l("started getMore", next, "is timeout, context deadline exceeded",
 			"returns 1, an error")},
-	{"", "option heartbeat: another server", by(0, of("find", "adaptiveThrottling=true")), l("fault reset"), l(foundAgain), l(next,
-		"server b: Unknown to Mongos")},
-	{"", "watch: bare context error", under(time.Second, of("watch")), l("failed aggregate: E"),
-		ended(`E "context canceled"`, "context canceled", "started aggregate",
-			`failed aggregate at once: E "context canceled" context canceled`),
-		ended(`*errors.errorString "context canceled"`, "context canceled, NoWritesPerformed")},
-	{"", "abortAgain: another transaction", in("sharded:2", of("abortedTransaction")), l(aborts),
-		l("127.0.0.1:27017 sees abortTransaction: 1, txnNumber: 1"),
-		l("127.0.0.1:27018 sees abortTransaction: 1, txnNumber: 2", next, aborts)},
-	{"", "write no connection: updateMany", of("updateMany"), nil,
-		ended(`E "`+selection+`"`, "timeout"), ended(`E "`+selection+`"`, "timeout, RetryableWriteError")},
-	{"", "no server for a retry: watch, any", of("watch"), nil,
-		ended(`topology.ServerSelectionError "x"`, "timeout"), ended(`mongo.CommandError "y"`,
-			"NoWritesPerformed, TransientTransactionError", `detail command 91`)},
 	{"", "wasSent: fork alone ends while upstream succeeds", failing(concern, of("transaction")), l("succeeded commitTransaction"),
 		l(next, commits, "succeeded commitTransaction", "returns <nil>, no error"), ended(`mongo.CommandError "x"`, lost)},
 	{"", "cleared2: first command is not retried", of("transaction"), l(unfit), l("started insert"), l(next, aborts)},
@@ -184,9 +123,8 @@ func TestRulesOfRuns(t *testing.T) {
 
 // TestEnds is about calls that end differently after the drivers have gone apart with a reason.
 func TestEnds(t *testing.T) {
-	e := example{"deprioritized servers", "", in("sharded:2", of("find")), l("started find", "failed find: 1", "failed find: 2"),
-		l("127.0.0.1:27017 sees find: 1", next, "returns 1, no error"),
-		append(l(next, "127.0.0.1:27018 sees find: 1", next), ended(`mongo.CommandError "x"`, "network")...)}
+	e := example{"", "", of(within), l(starts), l(starts, next, next, "returns 1, no error"),
+		append(l(next, starts, next), ended(`mongo.CommandError "x"`, "network")...)}
 	up, fork := e.traces()
 	assert.Equal(t, different, explain(e.scene.Plan, up, fork).finding, "the call fails after the drivers have gone apart")
 	e = example{"", "", of("transaction"), l(commitFails), l(commits, next, commitFails, next, "error E", "is "+lost,
@@ -212,13 +150,13 @@ func TestPrograms(t *testing.T) {
 	plan := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "find"}}}
 	const good = `{"Digest":"a","Outcomes":[{"ID":1,"Kind":"find"}]`
 	t.Run("held", func(t *testing.T) {
-		p := newPair(t.Context(), [2]string{program(t, good+`}`), program(t, good+`,"Held":1,"Unpaired":1,"Early":1}`)})
+		p := newPair(t.Context(), program(t, good+`}`), program(t, good+`,"Held":1,"Unpaired":1,"Early":1}`))
 		defer p.close()
 		assert.NotEmpty(t, p.judge(plan).finding)
 	})
 	t.Run("both crash", func(t *testing.T) {
 		const panics = `{"Crash":"panic: index out of range"}`
-		p := newPair(t.Context(), [2]string{program(t, panics), program(t, panics)})
+		p := newPair(t.Context(), program(t, panics), program(t, panics))
 		defer p.close()
 		assert.Equal(t, crashes, p.judge(plan).finding)
 	})

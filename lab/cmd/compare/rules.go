@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -82,7 +83,7 @@ func broken(plan trial.Plan, up, fork traces) (rule, detail string) {
 		which = slices.Concat(rules, features, always)
 	}
 	if r := brokenOf(which, plan, up, fork); r != nil {
-		return r.text, "upstream:\n" + up[len(up)-1].String() + "the fork:\n" + fork[len(fork)-1].String()
+		return r.text, fmt.Sprintf("upstream: %+v\nthe fork: %+v", up[len(up)-1], fork[len(fork)-1])
 	}
 	return "", ""
 }
@@ -98,6 +99,13 @@ var always = []rule{
 	{text: "a call panics that does not with upstream", broken: often(func(c call) bool {
 		return c.Panicked && c.all(func(o trial.Outcome) bool { return !o.Panicked })
 	})},
+	{text: "a call outlives its deadline", broken: often(outlives)},
+	// WithTransaction may begin again for two minutes.
+	{text: "a storm of connections", of: func(p trial.Plan) bool { return !p.Has("withTransaction") },
+		broken: func(_ trial.Plan, up, fork traces) bool {
+			opened := func(t trial.Trace) int { return t.Opened }
+			return fork.least(opened) > 100+10*up.most(opened)
+		}},
 	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Early > 0 })},
 	{text: "a command is of a transaction that has not been started", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
@@ -138,13 +146,6 @@ var rules = []rule{
 	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, broken: once(func(c call) bool {
 		return c.Single() && c.Attempts > c.limit+1
 	})},
-	{text: "a call outlives its deadline", broken: often(outlives)},
-	// WithTransaction may begin again for two minutes.
-	{text: "a storm of connections", of: func(p trial.Plan) bool { return !p.Has("withTransaction") },
-		broken: func(_ trial.Plan, up, fork traces) bool {
-			opened := func(t trial.Trace) int { return t.Opened }
-			return fork.least(opened) > 100+10*up.most(opened)
-		}},
 	// No application aborts without time, and none a commit of unknown result.
 	{text: "a transaction is left open", of: trial.Plan.Rejects, broken: func(plan trial.Plan, up, fork traces) bool {
 		open := func(t trial.Trace) int { return t.Unfinished }
@@ -154,7 +155,7 @@ var rules = []rule{
 	}},
 	{text: "a call fails that succeeds with upstream", of: func(p trial.Plan) bool {
 		// else by chance; or by what differences.md has about connections and WithTransaction
-		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && p.Reachable() && !p.Lacks() &&
+		return !p.Has("adaptive") && !p.Has("retry") && p.Monitor.Asks == 0 && p.Answers() &&
 			p.Batch == 0 && (!p.Has("timeoutMS") && !p.Has("maxAdaptiveRetries=0") || !p.Has("withTransaction"))
 	}, broken: often(failsAlone)},
 	{text: "tokens are minted", broken: func(plan trial.Plan, _, fork traces) bool {
@@ -193,17 +194,17 @@ var features = []rule{
 		took := func(o trial.Outcome) time.Duration { return o.End - o.Start }
 		return took(c.Outcome) > c.longest(took)+roundTrip
 	})},
-	{text: "backoffs are not what they should be", of: func(p trial.Plan) bool { return p.Rejects() || p.Conflicts() > 0 },
+	{text: "backoffs are not what they should be", of: func(p trial.Plan) bool { return p.Rejects() || p.Only == trial.Conflicts },
 		broken: func(plan trial.Plan, _, fork traces) bool {
 			allowed := map[bool]float64{true: 5, false: 1}[len(fork) == runs] // standard deviations
-			sum, squares, n := fork.backoffs(plan.Conflicts())
+			sum, squares, n := fork.backoffs(plan)
 			few := 2 / (9 * n) // Wilson's and Hilferty's approximation of how much the sum of the squares varies
 			return math.Abs(sum) > allowed*math.Sqrt(n) || squares < n*math.Pow(1-few-allowed*math.Sqrt(few), 3)
 		}},
 	{text: "a write took place of which the error says that it did not", of: func(p trial.Plan) bool { return p.Batch == 0 },
 		broken: once(func(c call) bool { return c.Single() && c.Done && strings.Contains(c.Error, "NoWritesPerformed") })},
 	{text: "the error does not say that the server is overloaded",
-		of: func(p trial.Plan) bool { return p.Reachable() && !p.Has("timeoutMS") }, broken: often(func(c call) bool {
+		of: func(p trial.Plan) bool { return p.Answers() && !p.Has("timeoutMS") }, broken: often(func(c call) bool {
 			return c.Single() && c.Overloaded && c.Refused && !c.OK() && !strings.Contains(c.Error, "SystemOverloadedError") &&
 				!strings.Contains(c.Error, "the write concern fails")
 		})},
@@ -214,7 +215,6 @@ var features = []rule{
 		return c.Single() && c.Overloaded && !c.OK() && c.Cancel > 0 && c.End >= ended && c.End < ended+roundTrip &&
 			!strings.Contains(c.Error, "context canceled")
 	})},
-	{text: "a read returns what is not there", broken: once(func(c call) bool { return c.Wrong })},
 }
 
 // outlives is whether a call of one command outlives its deadline by more than what its monitors and its connection take.
@@ -235,20 +235,20 @@ func failsAlone(c call) bool {
 	return !c.OK() && !c.plan.Hurries(c.Call) && c.up.all(func(t trial.Trace) bool { // whose time limits the fork's backoffs
 		o := t.Outcomes[c.index]
 		// With a deadline upstream v2.5.0 has no limit, and uses up what goes wrong; so has the newest after code 391.
-		return o.OK() && !o.Rejected && !t.BeyondLimit(c.limit) && o.Attempts <= c.Attempts+c.limit &&
+		return o.OK() && !o.Refused && !t.BeyondLimit(c.limit) && o.Attempts <= c.Attempts+c.limit &&
 			(c.plan.OnlyOverloads() || !gaveUp(t))
 	})
 }
 
 // backoffs returns the sums of by how many standard deviations the backoffs are too long of calls that had all retries, or of transactions
-// that had so many conflicts, of the squares of that, and how many there are.
-func (t traces) backoffs(conflicts int) (sum, squares, n float64) {
+// that had conflicts, of the squares of that, and how many there are.
+func (t traces) backoffs(plan trial.Plan) (sum, squares, n float64) {
 	for _, one := range t {
 		for _, o := range one.Outcomes {
 			longest, factor, times, took := one.Backoff.Seconds(), 2.0, one.Limit, o.End-o.Start
 			switch {
-			case conflicts > 0: // the newer specification's first is half as long again
-				longest, factor, times = 0.005, 1.5, conflicts
+			case plan.Only == trial.Conflicts: // the newer specification's first is half as long again
+				longest, factor, times = 0.005, 1.5, plan.Faults[0].Times
 				if one.Backoff > 100*time.Millisecond {
 					longest *= 1.5
 				}

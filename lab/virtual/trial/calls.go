@@ -72,15 +72,6 @@ func (c calling) documents() []any {
 // increase is an update that shows how often it took place.
 func increase() bson.D { return d("$inc", d("n", 1)) }
 
-// results are what reads return while nothing is written, by the kind of call.
-var results = map[string]string{"estimatedDocumentCount": "7", "countDocuments": "7", "find": "7", "aggregate": "7",
-	"findOne": `{"_id": {"$numberInt":"3"},"call": {"$numberInt":"0"}}`, "distinct": `[{"$numberInt":"0"}]`}
-
-// onlyReads reports whether the plan has no other calls than those, and no replies are altered.
-func (p Plan) onlyReads() bool {
-	return !slices.ContainsFunc(p.Calls, func(c Call) bool { return results[c.Kind] == "" }) && !p.Lacks()
-}
-
 const inTransactions = "insert update commitTransaction"
 
 var causally = options.Session().SetCausalConsistency(true)
@@ -115,17 +106,13 @@ var kinds = map[string]kind{
 		return cursor.Next(c.ctx), errors.Join(cursor.Err(), cursor.Close(c.ctx))
 	}},
 	"findOneAndUpdate": {"findAndModify", increases, func(c calling) (any, error) {
-		return none(c.coll.FindOneAndUpdate(c.ctx, d("_id", c.id(0)), increase(), options.FindOneAndUpdate().SetUpsert(true)).Raw())
+		return c.coll.FindOneAndUpdate(c.ctx, d("_id", c.id(0)), increase(),
+			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
 	}},
 	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
 		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
 	}},
-	"findOneAndDelete": {"findAndModify", isRetryable, func(c calling) (any, error) {
-		return none(c.coll.FindOneAndDelete(c.ctx, d("_id", 5)).Raw())
-	}},
-	"countDocuments": {"aggregate", isRead, func(c calling) (any, error) {
-		return c.coll.CountDocuments(c.ctx, d("call", 0))
-	}},
+	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
 	"distinct": {"distinct", isRead, func(c calling) (any, error) {
 		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
@@ -158,20 +145,12 @@ var kinds = map[string]kind{
 	"listCollections": {"listCollections", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
 	}},
-	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) {
-		return c.client.ListDatabaseNames(c.ctx, bson.D{})
-	}},
-	"listIndexes": {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
+	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) { return c.client.ListDatabaseNames(c.ctx, bson.D{}) }},
+	"listIndexes":   {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
 	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}},
 	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
-	"createCollection": {"create", isWrite, func(c calling) (any, error) {
-		return nil, c.coll.Database().CreateCollection(c.ctx, "other")
-	}},
-	"dropCollection": {"drop", isWrite, func(c calling) (any, error) {
-		return nil, c.coll.Database().Collection("other").Drop(c.ctx)
-	}},
 	"runCommand": {"ping", isCommand, func(c calling) (any, error) {
 		return nil, c.coll.Database().RunCommand(c.ctx, d("ping", 1)).Err()
 	}},
@@ -190,7 +169,7 @@ var kinds = map[string]kind{
 		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
 			return nil, err
 		}
-		pause(c.ctx, false) // or the time would be the same
+		_ = clock.Wait(c.ctx, time.Second) // or the time would be the same
 		if _, err := c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), d("$set", d("x", 1))); err != nil {
 			return nil, err
 		}
@@ -210,17 +189,15 @@ var kinds = map[string]kind{
 		}
 		return polled(c.ctx, cursor, 10)
 	}},
-	"transaction": {inTransactions, increases, inSession(nil, func(c calling) (any, error) {
-		return nil, c.transaction(c.ctx, true)
-	})},
+	"transaction": {inTransactions, increases, inSession(nil, func(c calling) (any, error) { return nil, c.transaction(c.ctx, true) })},
 	"abortedTransaction": {"insert update abortTransaction", isWrite, inSession(nil, func(c calling) (any, error) {
 		return nil, c.transaction(c.ctx, false)
 	})},
 	"withTransaction": {inTransactions + " abortTransaction", increases, inSession(nil, func(c calling) (any, error) {
 		times, session := 0, mongo.SessionFromContext(c.ctx)
 		result, err := session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
-			if times++; times > 10 { // or a driver that begins again without a pause would never end
-				pause(ctx, times > 20)
+			if times++; times > 10 { // how often within two minutes would be by chance
+				return nil, errGivenUp
 			}
 			return nil, c.writes(ctx)
 		})
@@ -243,14 +220,6 @@ func inSession(opts options.Lister[options.SessionOptions], run runner) runner {
 		c.ctx = mongo.NewSessionContext(c.ctx, session)
 		return run(c)
 	}
-}
-
-// none takes the absence of a document for a result.
-func none(doc bson.Raw, err error) (any, error) {
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		err = nil
-	}
-	return doc, err
 }
 
 // polled asks so many times for a next document, and returns how often there was one.
@@ -337,14 +306,6 @@ func (c calling) again(ctx context.Context, session *mongo.Session, err error) e
 	}
 	c.ended(again.ID, nil, end(ctx))
 	return err
-}
-
-// pause waits for a second, and beyond the context's end only if it must.
-func pause(ctx context.Context, must bool) {
-	if must {
-		ctx = context.Background()
-	}
-	_ = clock.Wait(ctx, time.Second)
 }
 
 var (

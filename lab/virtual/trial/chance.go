@@ -2,8 +2,9 @@ package trial
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"runtime"
 	"sync"
 	"time"
@@ -32,16 +33,8 @@ func (c *Chance) Draw(what string) uint64 {
 		c.at, c.drawn = now, map[string]uint64{}
 	}
 	c.drawn[what]++
-	hash := fnv.New64a()
-	fmt.Fprint(hash, c.seed, c.at.UnixNano(), c.drawn[what], what)
-	return mixed(hash.Sum64())
-}
-
-// mixed spreads a number over all bits (the finalizer of SplitMix64): the drivers use the upper ones.
-func mixed(n uint64) uint64 {
-	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
-	n = (n ^ n>>27) * 0x94d049bb133111eb
-	return n ^ n>>31
+	hash := sha256.Sum256(fmt.Append(nil, c.seed, c.at.UnixNano(), c.drawn[what], what)) // the drivers use the upper bits
+	return binary.BigEndian.Uint64(hash[:])
 }
 
 // Read implements io.Reader, for what reads crypto/rand.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Difference is one between upstream and the fork that is wanted without overload errors. What it says of an instant of a call has to be
@@ -99,19 +98,10 @@ var (
 	concerned       = faulty(Fault{What: Concern, On: "commitTransaction"})
 )
 
-func proxied(i *Instant) bool    { return i.Plan.Proxied() }
-func twoRouters(i *Instant) bool { return i.Plan.Topology == "sharded:2" }
+func proxied(i *Instant) bool { return i.Plan.Proxied() }
 
 // hurries is a deadline of the call, or its cancellation.
 func hurries(i *Instant) bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
-
-// over is whether such a time, if there is one, may have passed since the call began.
-func (i *Instant) over(limit time.Duration) bool {
-	return limit > 0 && i.At >= (i.Start+limit).Truncate(time.Microsecond)
-}
-
-// timedOut is the client's Timeout that may be over.
-func timedOut(i *Instant) bool { return i.over(i.Plan.timeout()) }
 
 // shown is whether there is another line, which is so, for each of either driver: the other one shows it, then or later.
 func shown(is func(line, other string) bool) clue {
@@ -158,8 +148,8 @@ func sameText(i *Instant) bool {
 	return strings.TrimSpace(up) == strings.TrimSpace(fork) // a command's error has another space where it has no name
 }
 
-// same is whether the call ends in the same way in this respect.
-func same(of part) clue { return func(i *Instant) bool { return i.Up.end(of) == i.Fork.end(of) } }
+// sameReturn is whether the call returns the same.
+func sameReturn(i *Instant) bool { return i.Up.end(returns) == i.Fork.end(returns) }
 
 // sameLater is whether upstream has the fork's error, then or later.
 func sameLater(i *Instant) bool { return endOf(i.Up[on], fails) == i.Fork.end(fails) }
@@ -168,7 +158,7 @@ func sameLater(i *Instant) bool { return endOf(i.Up[on], fails) == i.Fork.end(fa
 func sameResult(i *Instant) bool {
 	up, fork := i.Up.end(detail), i.Fork.end(detail)
 	bare := func(text string) string { return re(`\[("\w+" ?)*\]`).ReplaceAllString(text, "") }
-	return same(returns)(i) && strings.Contains(bare(fork), bare(up)) &&
+	return sameReturn(i) && strings.Contains(bare(fork), bare(up)) &&
 		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
 }
 

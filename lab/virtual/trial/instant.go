@@ -17,10 +17,8 @@ type Instant struct {
 	Plan Plan
 	Call Call
 	At   time.Duration
-	// Start is when the call began with the fork.
-	Start time.Duration
-	Up    Side // upstream
-	Fork  Side
+	Up   Side // upstream
+	Fork Side
 }
 
 // Side is what one of the drivers shows of the call.
@@ -59,11 +57,6 @@ func Instants(plan Plan, up, fork Trace, width time.Duration) iter.Seq[[]Instant
 				}
 				i := Instant{Plan: plan, Call: plan.call(l.Call), At: at,
 					Up: side(up.Lines, onlyUp, l.Call, at, width), Fork: side(fork.Lines, onlyFork, l.Call, at, width)}
-				for _, o := range fork.Outcomes {
-					if o.ID == l.Call {
-						i.Start = o.Start
-					}
-				}
 				group = append(group, i)
 			}
 			if !yield(group) {
@@ -154,9 +147,8 @@ func (i *Instant) Strays() bool {
 	switch {
 	case i.Call.ID == 0, i.Plan.Hurries(i.Call), i.ends() != "none", end(i.Up) == end(i.Fork):
 		return false
-	case len(i.Plan.Workers()) > 1, reauthenticates(i), some(i.Fork[on], `^error .*(`+noTimeAgain+`)`),
-		twoRouters(i) && faulty(Fault{What: Reset})(i):
-		return false // faults that are for others, for other commands of this one, or for the other router
+	case len(i.Plan.Workers()) > 1, reauthenticates(i):
+		return false // faults that are for others, or for other commands of this one
 	}
 	return !some(slices.Concat(i.Up[on], i.Fork[on]), `^error `) || len(i.Plan.Faults) == 0 || !ofKind("clientBulk.*")(i)
 }

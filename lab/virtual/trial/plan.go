@@ -57,8 +57,6 @@ type Monitor struct {
 	On    string        `json:",omitempty"` // the command's event: "started", "succeeded" or "failed"
 	Takes time.Duration `json:",omitempty"` // how long its monitor does nothing
 	Asks  time.Duration `json:",omitempty"` // after which its monitor gives up a command of its own; 0 for none
-	// Yields is whether other goroutines run before a handler of a server's description returns.
-	Yields bool `json:",omitempty"`
 }
 
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
@@ -121,36 +119,34 @@ const interrupted = 473
 // overloads reports whether drivers with backpressure treat the fault as an overload.
 func (f Fault) overloads() bool {
 	if f.What == Reject {
-		return f.Code != interrupted
+		return f.Code != interrupted || establishes(f.On)
 	}
-	return f.is(Silent, Refusing, Closing, Breaking, Away, Stop) || establishes(f.On)
+	return f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On)
 }
 
 // Varies reports whether the plan has retryable overload errors, or conflicts, so that drivers draw backoffs, and may differ.
-func (p Plan) Varies() bool { return p.faulty(Fault.overloads) || p.Conflicts() > 0 }
+func (p Plan) Varies() bool { return p.faulty(Fault.overloads) || p.Only == Conflicts }
+
+// Free reports whether drivers may do something else without an overload, so that only what always holds is asked of the fork: what
+// WithTransaction, or a change stream, does with limited time; which of two servers is chosen; what adaptiveThrottling makes of failures.
+func (p Plan) Free() bool {
+	return p.Topology == "sharded:2" || p.Has("readPreference=nearest") || p.Has("adaptiveThrottling") && len(p.Faults) > 0 ||
+		slices.ContainsFunc(p.Calls, func(c Call) bool {
+			return (c.Kind == "withTransaction" || c.Kind == "watch") && p.Hurries(c)
+		})
+}
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Silent) || !f.overloads() && f.What != Slow })
+	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Reset, Silent) || !f.overloads() && f.What != Slow })
 }
 
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
-// Lacks reports whether replies lack what they must have, which upstream may not notice.
-func (p Plan) Lacks() bool { return p.faulty(func(f Fault) bool { return f.What == Lack }) }
-
 // Rejects reports whether nothing goes wrong but that commands of calls are rejected, which nothing ends early.
 func (p Plan) Rejects() bool {
 	return p.KeepsRetrying() && !p.Has("retry") && !p.faulty(func(f Fault) bool { return f.What != Reject })
-}
-
-// Conflicts returns how often a transaction begins again, if nothing else goes wrong.
-func (p Plan) Conflicts() int {
-	if p.Only != Conflicts {
-		return 0
-	}
-	return p.Faults[0].Times
 }
 
 // KeepsRetrying reports whether nothing but the limit, and options that permit retries, ends those of a command that is rejected.
@@ -172,9 +168,9 @@ func (p Plan) Off(c Call) bool {
 	}
 }
 
-// Reachable reports whether a server that exists can be reached at any time.
-func (p Plan) Reachable() bool {
-	return !p.faulty(func(f Fault) bool { return f.overloads() && f.What != Reject })
+// Answers reports whether servers that exist can be reached at any time, and reply what they must.
+func (p Plan) Answers() bool {
+	return !p.faulty(func(f Fault) bool { return f.What == Lack || f.overloads() && f.What != Reject })
 }
 
 // Proxied reports whether clients connect to a load balancer.

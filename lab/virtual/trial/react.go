@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
@@ -54,27 +53,21 @@ const monitor, endSession = "monitor", "endSession"
 
 // react is what the plan's monitors do.
 func (a *application) react(ctx context.Context, event string) {
-	const turns = 100
 	m := a.plan.Monitor
 	c := callOf(ctx)
-	switch {
-	case event == "described" && m.Yields: // it may hold locks, with which no time would pass
-		for range turns {
-			runtime.Gosched()
-		}
-	case event == m.On && c.ID > 0 && c.ID < monitors && c.Kind != endSession:
-		time.Sleep(m.Takes)
-		if m.Asks == 0 {
-			return
-		}
-		c.ID, c.Kind = c.ID+monitors, monitor
-		a.note(func() { delete(a.calls, c.ID) }) // this one's attempts are not more of the last one's
-		ctx, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, c))
-		defer cancel()
-		time.AfterFunc(m.Asks+asideOf(c.ID), cancel)
-		n, err := a.coll.EstimatedDocumentCount(ctx)
-		a.ended(c.ID, n, err)
+	if event != m.On || c.ID == 0 || c.ID >= monitors || c.Kind == endSession {
+		return
 	}
+	if time.Sleep(m.Takes); m.Asks == 0 {
+		return
+	}
+	c.ID, c.Kind = c.ID+monitors, monitor
+	a.note(func() { delete(a.calls, c.ID) }) // this one's attempts are not more of the last one's
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, callKey{}, c))
+	defer cancel()
+	time.AfterFunc(m.Asks+asideOf(c.ID), cancel)
+	n, err := a.coll.EstimatedDocumentCount(ctx)
+	a.ended(c.ID, n, err)
 }
 
 // caught makes a call. What it panics with is its error, so that the others go on.

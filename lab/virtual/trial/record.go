@@ -42,13 +42,13 @@ type recorder struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
-	sent, rejected map[string]int // by name; rejected with NoWritesPerformed
-	last, again    string         // the last command, and the rejected one that the next has to be if it has its name
-	overloads      int            // errors
-	others         int            // failures, but for code 391
-	refused        bool           // the last command was rejected
-	written        []int          // documents
-	returned       time.Duration  // when it returned, but for its session's end
+	sent        map[string]int // by name
+	last, again string         // the last command, and the rejected one that the next has to be if it has its name
+	overloads   int            // errors
+	others      int            // failures, but for code 391
+	refused     bool           // the last command was rejected
+	written     []int          // documents
+	returned    time.Duration  // when it returned, but for its session's end
 }
 
 func newRecorder(keep, ordered bool) *recorder {
@@ -69,7 +69,7 @@ func (r *recorder) note(change func()) {
 // of returns what a call comes to. The recorder is locked.
 func (r *recorder) of(call int) *tally {
 	if r.calls[call] == nil {
-		r.calls[call] = &tally{sent: map[string]int{}, rejected: map[string]int{}}
+		r.calls[call] = &tally{sent: map[string]int{}}
 	}
 	return r.calls[call]
 }
@@ -87,16 +87,10 @@ var masks = []struct {
 	{regexp.MustCompile(`, backpressure: (true|"2")`), ""},
 }
 
-// longest is the length from which on lines are shortened.
-const longest = 5000
-
 // masked returns a text as it is recorded.
 func masked(text string) string {
 	for _, mask := range masks {
 		text = mask.what.ReplaceAllString(text, mask.with)
-	}
-	if len(text) > longest {
-		text = fmt.Sprintf("%s… %x", text[:longest], sha256.Sum256([]byte(text)))
 	}
 	return text
 }
@@ -229,8 +223,8 @@ func (r *recorder) trace() Trace {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
 		o.Refused, o.Overloaded, o.written = c.refused, c.overloads > 0 && c.others == 0, c.written
-		for command, n := range c.sent {
-			o.Attempts, o.Rejected = max(o.Attempts, n), o.Rejected || c.rejected[command] == n
+		for _, n := range c.sent {
+			o.Attempts = max(o.Attempts, n)
 		}
 	}
 	if !r.keep {

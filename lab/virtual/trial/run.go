@@ -137,7 +137,6 @@ func (a *application) call(c Call) {
 	if err != nil {
 		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
 	}
-	o.Wrong = err == nil && a.plan.onlyReads() && results[c.Kind] != fmt.Sprint(result)
 	a.ended(c.ID, result, err)
 	a.note(func() {
 		o.End = cmp.Or(a.of(c.ID).returned, o.End)
@@ -215,25 +214,25 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 		run()
 		return nil
 	case Drop:
-		time.AfterFunc(time.Millisecond+aside, func() { c.Cut(virtual.Closed) })
+		time.AfterFunc(time.Millisecond+aside, func() { _ = c.Conn.Close() })
 		return run()
 	case Slow:
 		time.Sleep(f.For)
 		return run()
-	case Abort, Tear:
-		c.Cut(map[string]virtual.Ending{Abort: virtual.Broken, Tear: virtual.Torn}[f.What])
-		return nil
+	case Abort:
+		c.Reset()
+	case Tear:
+		_, _ = c.Conn.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0}) // some bytes of a reply
 	case Lack, Huge, Labels:
 		return altered(f, run())
-	default:
-		return nil
 	}
+	return nil
 }
 
 // trace returns what has been recorded.
 func (a *application) trace() Trace {
 	t := a.recorder.trace()
-	t.Opened, t.Commands, t.Limit = a.cluster.Connections(), a.cluster.Count(), a.plan.limit()
+	t.Opened, t.Limit = a.cluster.Connections(), a.plan.limit()
 	t.Untouched = !offers("AdaptiveThrottling")
 	if t.Backoff = 100 * time.Millisecond; newest() {
 		t.Backoff *= 2

@@ -59,16 +59,9 @@ var scenarios = []scenario{
 		within: [2]int{1, 15}, faults: []disorder{{what: "reject:462 reject:462 close error:462",
 			on: "abortTransaction commitTransaction", times: "1 2 3"}}},
 	// Commits end with something that does not tell whether they took place, and the application ends them again.
-	{kind: "transaction transaction withTransaction", calls: "1 2", again: "commit commit abort -", ends: "deadline -",
-		within: [2]int{12, 40}, faults: commitFails},
-	{kind: "transaction", calls: "1 2", again: "commit abort", ends: "-", faults: commitFails},
-	{kind: "withTransaction", calls: "1 2", again: "commit commit abort -", ends: "deadline -", within: [2]int{12, 40},
+	{kind: "transaction", calls: "1 2", again: "commit abort -", ends: "deadline -", within: [2]int{12, 40}, faults: commitFails},
+	{kind: "withTransaction", calls: "1 2", again: "commit commit abort -", ends: "- - deadline", within: [2]int{12, 40},
 		faults: commitFails},
-	// Transactions need a connection for their end, when new ones are closed.
-	{topology: "loadbalanced:1 replicaset:1 sharded:1", kind: "withTransaction withTransaction transaction", calls: "1",
-		options: "maxIdleTimeMS=1&adaptiveRetries=true maxIdleTimeMS=1&maxAdaptiveRetries=0 maxIdleTimeMS=1", ends: "deadline -",
-		within: [2]int{100, 2000}, faults: []disorder{{what: "drop drop close", on: "update"},
-			{what: "closing refusing", on: "update", lasts: [2]int{500, 4000}}}},
 	{only: Conflicts, topology: "replicaset:1 sharded:1", kind: "withTransaction", calls: "1",
 		faults: []disorder{{what: "error:112", on: "insert", times: "4 5 6 7 8 9"}}},
 	// Bulk writes are interrupted in which a statement fails.
@@ -79,9 +72,6 @@ var scenarios = []scenario{
 		faults: []disorder{{maybe: true, what: inBatches + " labels", on: "first first getMore", nth: "1 2 3", times: "1 2"}}},
 	{batch: "1 2", kind: "bulkWrite", n: "1 2 3 4 4",
 		faults: []disorder{{maybe: true, what: inBatches, on: "first any", nth: "1 2 3", times: "1 2"}}},
-	// A server ends running commands, which is no rejection.
-	{options: "adaptiveThrottling=true", kind: "findOne countDocuments insertOne", workers: "1 3", calls: "10",
-		faults: []disorder{{what: "reject:473", on: "first", times: "1000", every: "2 4"}}},
 	// Retries spend tokens, which successes return, perhaps while attempts are held back.
 	{bare: true, options: "adaptiveRetries=true adaptiveRetries=true adaptiveRetries=true&adaptiveThrottling=true",
 		kind: "findOne insertOne updateOne", workers: "5", calls: "60", faults: []disorder{
@@ -98,8 +88,6 @@ var scenarios = []scenario{
 		faults: []disorder{{what: "reject:462,463", on: "first last", times: "1000", host: "1"}}},
 	{only: OneRouter, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
 		calls: "2 3 4", faults: []disorder{{what: "reject:462,463", on: "first", times: "1000", host: "1"}}},
-	{bare: true, topology: "sharded:2", kind: "findOne insertOne updateOne abortedTransaction", calls: "2 3 4",
-		faults: []disorder{{what: "error:6,262", on: "first last", times: "1000", host: "1"}}},
 	{only: Closings, kind: "find aggregate", calls: "1 2", faults: []disorder{{what: "error:13", on: "getMore"},
 		{what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
@@ -133,9 +121,6 @@ var scenarios = []scenario{
 	// The first two are the monitor's.
 	{only: Refused, topology: "replicaset:1", monitor: "-", kind: "findOne updateOne distinct", calls: "2", pause: [2]int{5, 60},
 		faults: []disorder{{what: cuts, on: "isMaster", nth: "3", times: "2"}}},
-	// One of the first retries comes after a proxy has refused connections.
-	{only: Refused, topology: "loadbalanced:1", kind: "findOne updateOne distinct", calls: "2", pause: [2]int{1, 1},
-		faults: []disorder{{what: "breaking closing refusing", lasts: [2]int{18, 18}}}},
 	// Monitors are slow, or run a command of their own, which may be given up while it waits.
 	{monitor: "started succeeded failed", takes: [2]int{1, 30}},
 	{monitor: "started succeeded failed failed", asks: [2]int{20, 1000}, faults: []disorder{
@@ -148,7 +133,6 @@ var scenarios = []scenario{
 	// Replies are large, have many labels, or lack what they must have.
 	{faults: []disorder{{what: "lack lack huge labels", on: "any", times: "1 2"}}},
 	{kind: "find aggregate listCollections clientBulkWrite", faults: []disorder{{what: Lack, on: "first last", times: "1 2"}}},
-	{faults: []disorder{{what: "lack lack huge labels", on: "any", times: "1 2"}, byChance[0]}},
 }
 
 // byChance are faults without a scenario.

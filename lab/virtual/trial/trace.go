@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,8 +11,7 @@ type Trace struct {
 	Digest      string // of the lines
 	Lines       []Line `json:",omitempty"`
 	Outcomes    []Outcome
-	Opened      int // connections
-	Commands    int
+	Opened      int           // connections
 	Unfinished  int           // transactions that are left when all calls have returned
 	Unstarted   int           // commands of transactions that have not been started
 	Early       int           // pools that are ready before their server can be known
@@ -44,31 +41,14 @@ const asideMark = "("
 // Aside reports whether the line is not compared.
 func (l Line) Aside() bool { return strings.HasPrefix(l.Text, asideMark) }
 
-func (l Line) String() string {
-	return fmt.Sprintf("%12.3f call %d %s", float64(l.At.Nanoseconds())/1e6, l.Call, l.Text)
-}
-
-// String describes how the calls ended.
-func (t Trace) String() string {
-	text := fmt.Sprintf("\t%d commands, %d connections, %d open transactions, lost %v, twice %v\n", t.Commands, t.Opened,
-		t.Unfinished, t.Lost, t.Twice)
-	for _, o := range t.Outcomes[:min(len(t.Outcomes), 10)] {
-		text += fmt.Sprintf("\tcall %d %s from %v to %v, attempts %d: %s\n", o.ID, o.Kind, o.Start, o.End, o.Attempts,
-			cmp.Or(o.Error, "no error"))
-	}
-	return text
-}
-
 // Outcome is how a call ended.
 type Outcome struct {
 	Call
 	Start, End time.Duration
 	Error      string `json:",omitempty"`
 	Attempts   int    // the most of one command
-	Rejected   bool   // a command failed with NoWritesPerformed and was not sent again
 	Panicked   bool
 	Refused    bool // its last command was rejected
-	Wrong      bool // it returned something else than is there
 	Done       bool // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
@@ -100,5 +80,5 @@ func (t Trace) BeyondLimit(limit int) bool {
 
 // Well reports whether the first n calls succeeded, and so did what they asked for.
 func (t Trace) Well(n int) bool {
-	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Rejected })
+	return !slices.ContainsFunc(t.Outcomes[:n], func(o Outcome) bool { return !o.OK() || o.Refused })
 }

@@ -50,7 +50,6 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
 			r.changed("server "+e.Address.String(), e.PreviousDescription.Kind, e.NewDescription.Kind)
-			r.react(context.Background(), "described")
 		},
 		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			r.changed("topology", e.PreviousDescription.Kind, e.NewDescription.Kind)
@@ -89,9 +88,6 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 		}
 	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
 		c.others++
-	}
-	if hasLabel(failure, "NoWritesPerformed") {
-		c.rejected[e.CommandName]++
 	}
 }
 
