@@ -119,8 +119,6 @@ const (
 	handshake = `E "during connection handshake: x"`
 	selection = `server selection error: x`
 	expired   = "timeout, context deadline exceeded"
-
-	foundAgain = "server a: Unknown to Mongos"
 )
 
 var examplesOfCalls = []example{
