@@ -120,7 +120,7 @@ func TestFeatureRules(t *testing.T) {
 		"a pool is cleared for an overload": {only(trial.Refused), outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1700*time.Millisecond)},
-		"a retry goes to the overloaded router again": {only(trial.OneRouter), outcome("insertOne", ""), again(3),
+		"a retry goes to the router again that failed": {only(trial.OneRouter), outcome("insertOne", ""), again(3),
 			again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}

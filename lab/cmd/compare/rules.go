@@ -118,6 +118,8 @@ var always = []rule{
 		held := func(t trial.Trace) int { return t.Held }
 		return fork.most(held) > up.most(held)
 	}},
+	{text: "a retry goes to the router again that failed", of: is(trial.OneRouter),
+		broken: once(func(c call) bool { return c.Attempts > 2 || c.Single() && !c.OK() })},
 	{text: "a handshake does not announce backpressure", broken: ofRun(func(t trial.Trace) bool { return t.Unannounced > 0 })},
 	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		broken: ofRun(func(t trial.Trace) bool { return t.Changed > 0 })},
@@ -188,8 +190,6 @@ var features = []rule{
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
 	})},
-	{text: "a retry goes to the overloaded router again", of: is(trial.OneRouter),
-		broken: once(func(c call) bool { return c.Attempts > 2 })},
 	{text: "closing a cursor keeps its caller waiting", of: is(trial.Closings), broken: once(func(c call) bool {
 		took := func(o trial.Outcome) time.Duration { return o.End - o.Start }
 		return took(c.Outcome) > c.longest(took)+roundTrip

@@ -37,7 +37,7 @@ const (
 	Monitored = "commands of monitors fail, or are slow"
 	Refused   = "the first connections of pools are closed when clients say hello"
 	OneRetry  = "one connection is closed while a client authenticates"
-	OneRouter = "one of two routers, or of two members that will do, rejects commands"
+	OneRouter = "one of two routers, or of two members that will do, rejects commands, or fails"
 	Closings  = "cursors fail, while an overload does not let them end"
 	Conflicts = "a transaction begins again, many times"
 )
@@ -85,7 +85,7 @@ var scenarios = []scenario{
 	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
 	// One of two routers, or members, is overloaded, or fails.
 	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne abortedTransaction abortedTransaction", calls: "2 3 4",
-		faults: []disorder{{what: "reject:462,463", on: "first last", times: "1000", host: "1"}}},
+		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},
 	{only: OneRouter, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
 		calls: "2 3 4", faults: []disorder{{what: "reject:462,463", on: "first", times: "1000", host: "1"}}},
 	{only: Closings, kind: "find aggregate", calls: "1 2", faults: []disorder{{what: "error:13", on: "getMore"},
