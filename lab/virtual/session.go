@@ -113,7 +113,7 @@ func (s *store) endSessions(q *query) (result, *failure) {
 	return nil, nil
 }
 
-// Transactions returns how many have neither been committed nor aborted, and how many commands were of one that had not been started.
+// Transactions returns how many have neither been committed nor aborted, and how many commands were of one that had not been started there.
 func (s *store) Transactions() (open, unstarted int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ type store struct {
 	lastCursor    int64
 	events        []event // of change streams
 	changed       chan struct{}
-	unstarted     int // commands of transactions that have not been started
+	unstarted     int // commands of transactions that have not been started there
 	conversations map[*proxy.Client]*scram.ServerConversation
 	authenticated map[*proxy.Client]bool
 }

@@ -13,6 +13,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/topology"
 )
 
 func id(n int) bson.D { return bson.D{{Key: "_id", Value: n}} }
@@ -141,4 +144,19 @@ func TestWrongType(t *testing.T) {
 		require.ErrorAs(t, err, &failure)
 		assert.Equal(t, "TypeMismatch", failure.Name)
 	})
+}
+
+// TestOtherRouter is about the commands of a transaction that meet another router than the one at which it began.
+func TestOtherRouter(t *testing.T) {
+	s, current := newStore(topology.Spec{Kind: topology.Sharded, Members: 2}, Options{}), &session{number: -1}
+	for i, one := range []struct {
+		router, command string
+		unstarted       int
+	}{{"a", "ping", 0}, {"a", "ping", 0}, {"b", "ping", 1}, {"b", "commitTransaction", 1}} {
+		q := &query{Request: &proxy.Request{Command: one.command}, host: one.router}
+		q.StartTransaction = i == 0
+		_, failed := s.inTransaction(q, current, 1)
+		assert.Nil(t, failed)
+		assert.Equal(t, one.unstarted, s.unstarted, "%d, %s", i, one.command)
+	}
 }

@@ -101,7 +101,7 @@ func settled(plan trial.Plan, up, fork trial.Trace, atUp, atFork time.Duration) 
 		}
 		// It is by chance who is chosen, and upstream forgets that a command begins a transaction; else all faults have to be over.
 		if f.Host > 0 || f.Code == 391 || f.Times == 0 ||
-			min(seen(up, f.On, atUp), seen(fork, f.On, atFork)) < f.Nth+f.Times*max(1, f.Every) {
+			min(seen(up, f.On, atUp), seen(fork, f.On, atFork)) < f.Nth+f.Times-1 {
 			return false
 		}
 	}

@@ -34,7 +34,7 @@ func TestFeatureRules(t *testing.T) {
 	}
 	again := func(attempts int) trial.Trace {
 		trace := outcome("insertOne", "")
-		trace.Outcomes[0].Attempts = attempts
+		trace.Limit, trace.Outcomes[0].Attempts = 5, attempts
 		return trace
 	}
 	conflicts := trial.Plan{Only: trial.Conflicts,
@@ -70,6 +70,7 @@ func TestFeatureRules(t *testing.T) {
 	late := func(by time.Duration) trial.Trace {
 		return having(func(o *trial.Outcome) { o.Deadline, o.End = time.Second, time.Second+by })
 	}
+	minted := func(n float64) trial.Trace { return with(func(t *trial.Trace) { t.Minted = n }) }
 	opened := func(n int) trial.Trace { return with(func(t *trial.Trace) { t.Opened = n }) }
 	off := rejects
 	off.Options = []string{"retryWrites=false"}
@@ -88,6 +89,10 @@ func TestFeatureRules(t *testing.T) {
 		"a call panics that does not with upstream": {trial.Plan{}, good, panicked, good},
 		"the command of a monitor changes the result of its call": {only(trial.Monitored), outcome("insertMany", "x"),
 			outcome("insertMany", "y"), outcome("insertMany", "x")},
+		"more commands than attempts are allowed":  {rejects, good, again(7), again(6)},
+		"a transaction is left open":               {rejects, good, with(func(t *trial.Trace) { t.Unfinished = 1 }), good},
+		"a call fails that succeeds with upstream": {rejects, good, outcome("findOne", "x"), good},
+		"tokens are minted":                        {rejects, good, minted(4), minted(3)},
 		"a retry that would do is not made": {only(trial.OneRetry), outcome("findOne", "x"), outcome("findOne", "x"),
 			outcome("findOne", "")},
 		"the error does not say that the server is overloaded": {reauthenticates, outcome("insertOne", ""), overloaded("x"),
@@ -95,13 +100,14 @@ func TestFeatureRules(t *testing.T) {
 		"a call that was given up does not say so": {rejects, good, givenUp("x"), givenUp("x: context canceled")},
 		"a call outlives its deadline": {trial.Plan{}, late(0), late(5 * time.Millisecond),
 			late(4 * time.Millisecond)},
-		"a storm of connections":                                  {trial.Plan{}, opened(1), opened(111), opened(110)},
-		"an acknowledged write is lost":                           {trial.Plan{}, good, lostAlone, good},
-		"a write took place twice":                                {trial.Plan{}, good, twiceAlone, good},
-		"a retry is another command":                              {trial.Plan{}, good, changed, good},
-		"a backoff lasts until the deadline":                      {rejects, good, waits(time.Second), waits(time.Second - 1)},
-		"a pool is ready before its server is known":              {trial.Plan{}, good, early, good},
-		"a command is of a transaction that has not been started": {trial.Plan{}, good, unstarted, good},
+		"a storm of connections":        {trial.Plan{}, opened(1), opened(111), opened(110)},
+		"an acknowledged write is lost": {trial.Plan{}, good, lostAlone, good},
+		"a write took place twice":      {trial.Plan{}, good, twiceAlone, good},
+		"a retry is another command":    {trial.Plan{}, good, changed, good},
+		"a backoff lasts until the deadline": {rejects, good,
+			waits(time.Second), waits(time.Second - 1)},
+		"a pool is ready before its server is known":                    {trial.Plan{}, good, early, good},
+		"a command is of a transaction that has not been started there": {trial.Plan{}, good, unstarted, good},
 		"closing a cursor keeps its caller waiting": {only(trial.Closings), reads(0), reads(5 * time.Millisecond),
 			reads(time.Millisecond)},
 		"a call succeeds whose last attempt was rejected": {trial.Plan{}, good,
@@ -124,16 +130,17 @@ func TestFeatureRules(t *testing.T) {
 			again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
-	all := slices.Concat(always, features)
+	all := slices.Concat(rules, always)
+	one := func(name string) []rule {
+		return slices.DeleteFunc(slices.Clone(all), func(r rule) bool { return r.text != name })
+	}
 	assert.Len(t, tests, len(all))
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rule := brokenOf(all, tt.plan, traces{tt.up}, traces{tt.fork})
-			if assert.NotNil(t, rule) {
-				assert.Equal(t, name, rule.text)
-			}
-			assert.Nil(t, brokenOf(all, tt.plan, traces{tt.up}, traces{tt.good}))
+			assert.NotNil(t, brokenOf(one(name), tt.plan, traces{tt.up}, traces{tt.fork}))
+			assert.Nil(t, brokenOf(one(name), tt.plan, traces{tt.up}, traces{tt.good}))
+			assert.Nil(t, brokenOf(one(name), tt.plan, traces{tt.up}, traces{{Untouched: true}}), "upstream need not keep it")
 		})
 	}
 	// Without backoffs a transaction with three conflicts takes 10.6 ms. Their means are 2.5, 3.75 and 5.6 ms, or half as much more.
@@ -147,9 +154,19 @@ func TestFeatureRules(t *testing.T) {
 			trace.Backoff = tt.backoff * time.Millisecond
 			some = append(some, trace)
 		}
-		rule := brokenOf(all, conflicts, some[:1], some)
+		rule := brokenOf(one("backoffs are not what they should be"), conflicts, some[:1], some)
 		assert.Equal(t, tt.broken, rule != nil, "%+v", tt)
 	}
+	limited := func(end time.Duration, options ...string) bool {
+		o := trial.Outcome{Call: trial.Call{Kind: within, Deadline: time.Second}, End: end}
+		up, fork := o, o
+		up.End = time.Second
+		return brokenOf(one("a call outlives its deadline"), trial.Plan{Options: options},
+			traces{{Outcomes: []trial.Outcome{up}}}, traces{{Outcomes: []trial.Outcome{fork}}}) != nil
+	}
+	assert.True(t, limited(5*time.Second))
+	assert.False(t, limited(4*time.Second), "a transaction's end takes time")
+	assert.False(t, limited(5*time.Second, "timeoutMS=50"), "and has the Timeout anew")
 	assert.Nil(t, brokenOf(all, trial.Plan{}, traces{lostAlone}, traces{lostAlone}), "upstream loses it, too")
 	assert.NotNil(t, brokenOf(all, rejects, traces{lostAlone}, traces{lostAlone}), "which is no excuse where they need not do the same")
 	for _, tt := range []struct {
@@ -159,9 +176,11 @@ func TestFeatureRules(t *testing.T) {
 	}{{5, nil, true}, {5, []string{"retryWrites=false"}, false}, {5, []string{"retryReads=false"}, true}, {6, nil, false}} {
 		plan := rejects
 		plan.Options = tt.options
-		rule := brokenOf(all, plan, traces{good}, traces{rejected(tt.attempts, 1700*time.Millisecond)})
-		assert.Equal(t, tt.broken, rule != nil && rule.text == "a command that was rejected is not sent again", "%+v", tt)
+		rule := brokenOf(one("a command that was rejected is not sent again"), plan, traces{good},
+			traces{rejected(tt.attempts, 1700*time.Millisecond)})
+		assert.Equal(t, tt.broken, rule != nil, "%+v", tt)
 	}
-	assert.NotNil(t, brokenOf(all, rejects, traces{good}, traces{rejected(6, 1550*time.Millisecond)}), "backoffs vary too little")
+	assert.NotNil(t, brokenOf(one("backoffs are not what they should be"), rejects, traces{good},
+		traces{rejected(6, 1550*time.Millisecond)}), "they vary too little")
 	assert.Nil(t, brokenOf(all, trial.Plan{}, traces{outcome("findOne", "x")}, traces{outcome("findOne", "x")}), "one retry may not do")
 }

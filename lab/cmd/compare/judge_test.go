@@ -119,6 +119,10 @@ func TestLater(t *testing.T) {
 		return trace(start, "started commitTransaction", lines...)
 	}
 	const started, failed = "started insert", "error T"
+	pings := func(f trial.Fault) []trial.Fault {
+		f.What, f.On, f.Nth = trial.Error, "ping", 1
+		return []trial.Fault{f}
+	}
 	tests := map[string]struct {
 		faults   []trial.Fault
 		deadline time.Duration
@@ -131,11 +135,14 @@ func TestLater(t *testing.T) {
 		"it is not sent":               {nil, 0, later(at), different},
 		"it is sent twice":             {nil, 0, later(at, started, started), different},
 		"an error":                     {nil, 0, later(at, started, failed), different},
-		"an error where faults differ": {[]trial.Fault{{What: trial.Reset, At: time.Second}}, 0, later(at, started, failed), ""},
-		"and where they are over": {[]trial.Fault{{What: trial.Error, On: "ping", Nth: 1, Times: 1}}, 0, later(at, started, failed),
-			different},
-		"it has a deadline": {nil, 1, later(at, started, failed), ""},
-		"it was under way":  {nil, 0, later(0, started, failed), ""},
+		"an error where faults differ": {[]trial.Fault{{What: trial.StepDown, At: time.Second}}, 0, later(at, started, failed), ""},
+		"and where they are over":      {pings(trial.Fault{Times: 1}), 0, later(at, started, failed), different},
+		"and where they are not":       {pings(trial.Fault{Times: 2}), 0, later(at, started, failed), ""},
+		"and of one host":              {pings(trial.Fault{Times: 1, Host: 1}), 0, later(at, started, failed), ""},
+		"and of code 391":              {pings(trial.Fault{Times: 1, Code: 391}), 0, later(at, started, failed), ""},
+		"and of servers":               {pings(trial.Fault{}), 0, later(at, started, failed), ""},
+		"it has a deadline":            {nil, 1, later(at, started, failed), ""},
+		"it was under way":             {nil, 0, later(0, started, failed), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -146,8 +153,8 @@ func TestLater(t *testing.T) {
 			up, fork := trace(at, "(", started), tt.fork
 			for _, one := range []*trial.Trace{&up, &fork} {
 				one.Outcomes[1].Deadline = tt.deadline
-				pinged := trial.Line{Text: "a sees ping: 1"}
-				one.Lines = slices.Insert(one.Lines, 0, trial.Line{Call: 1, Text: commitFails}, pinged, pinged)
+				one.Lines = slices.Insert(one.Lines, 0, trial.Line{Call: 1, Text: commitFails},
+					trial.Line{Text: "a sees ping: 1"})
 			}
 			v := explain(plan.Plan, up, fork)
 			assert.Equal(t, tt.want, v.finding)
@@ -194,6 +201,11 @@ func TestOneRun(t *testing.T) {
 	assert.Equal(t, different, compared(trial.Plan{}, traces{a}, traces{b}).finding)
 	assert.Equal(t, different, compared(trial.Plan{}, traces{a}, traces{a, b}).finding)
 	assert.Equal(t, crashes, compared(trial.Plan{}, traces{a}, traces{{Crash: "x"}}).finding)
+	free := trial.Plan{Topology: "sharded:2"}
+	a.Outcomes, b.Outcomes = []trial.Outcome{{}}, []trial.Outcome{{}}
+	assert.Empty(t, compared(free, traces{a}, traces{b}).finding)
+	b.Unpaired = 1
+	assert.Equal(t, "a command's event has not exactly one counterpart", compared(free, traces{a}, traces{b}).finding)
 }
 
 // TestNowAndThen is about a call that breaks a rule in some runs.
@@ -213,43 +225,6 @@ func TestNowAndThen(t *testing.T) {
 	assert.Equal(t, "a call fails that succeeds with upstream", rule)
 	rule, _ = broken(plan, up, append(slices.Clone(up[:runs-2]), fork[:2]...))
 	assert.Empty(t, rule)
-}
-
-func TestRules(t *testing.T) {
-	t.Parallel()
-	call := func(end time.Duration, change func(*trial.Outcome)) trial.Trace {
-		o := trial.Outcome{Call: trial.Call{ID: 1, Kind: "insertOne"}, End: end}
-		if change != nil {
-			change(&o)
-		}
-		return trial.Trace{Limit: 5, Outcomes: []trial.Outcome{o}}
-	}
-	with := func(change func(*trial.Trace)) trial.Trace {
-		trace := call(time.Second, nil)
-		change(&trace)
-		return trace
-	}
-	good := call(time.Second, nil)
-	rejected := trial.Plan{Calls: []trial.Call{{ID: 1}}, Faults: []trial.Fault{{What: trial.Reject, Code: 462, On: "insert"}}}
-	tests := map[string]struct {
-		plan     trial.Plan
-		up, fork trial.Trace
-	}{
-		"more commands than attempts are allowed":  {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Attempts = 7 })},
-		"a transaction is left open":               {rejected, good, with(func(t *trial.Trace) { t.Unfinished = 1 })},
-		"a call fails that succeeds with upstream": {rejected, good, call(time.Second, func(o *trial.Outcome) { o.Error = "x" })},
-		"tokens are minted":                        {rejected, good, with(func(t *trial.Trace) { t.Minted = 4 })},
-	}
-	assert.Len(t, tests, len(rules))
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rule, _ := broken(tt.plan, traces{tt.up, tt.up}, traces{tt.fork, tt.fork})
-			assert.Equal(t, name, rule)
-			rule, _ = broken(tt.plan, traces{tt.up}, traces{tt.up})
-			assert.Empty(t, rule, "upstream keeps its own rules")
-		})
-	}
 }
 
 // TestNotBroken is about what looks like a broken rule. Next to each case is one that is.

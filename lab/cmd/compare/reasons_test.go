@@ -114,9 +114,6 @@ const (
 	starts    = "started insert"
 	cleared   = "connection pool for a was cleared because another operation failed with: x"
 	unfit     = `(no connection: connectionError topology.poolClearedError "` + cleared + `"`
-	overload  = " network, SystemOverloadedError, RetryableError"
-	unmade    = `(no connection: connectionError E "during connection handshake: x"`
-	handshake = `E "during connection handshake: x"`
 	selection = `server selection error: x`
 	expired   = "timeout, context deadline exceeded"
 )
@@ -191,23 +188,31 @@ var examplesOfCalls = []example{
 		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
 	{"", "upstream fails without a load balancer", of("clientBulkWrite"), nil,
 		ended(`E "an inserted document is too large"`, ""), l("started getMore")},
-	{"write concern error of a batch, none in the next", "it is kept", of("bulkWrite"), nil, l("returns {1}, no error"),
+	{"write concern error of a batch, none in the next", "it is kept", failing(trial.Fault{What: trial.Concern},
+		of("bulkWrite")), nil, l("returns {1}, no error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
-	{"write concern error of a batch, none in the next", "of documents", of("insertMany"), nil, l("returns {1}, no error"),
+	{"write concern error of a batch, none in the next", "of documents", failing(trial.Fault{What: trial.Concern},
+		of("insertMany")), nil, l("returns {1}, no error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
-	{"write concern error of a batch, none in the next", "beside write errors", of("bulkWrite"), nil,
+	{"write concern error of a batch, none in the next", "beside write errors", failing(trial.Fault{What: trial.Concern},
+		of("bulkWrite")), nil,
 		l(`error mongo.BulkWriteException "bulk write exception: write errors: [x]"`, "is ", "returns {1}, an error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: y, write errors: [x]"`, "is ",
 			"returns {1}, an error")},
-	{"write concern error of a batch, none in the next", "of what a change stream sees", of("watch"), nil,
+	{"write concern error of a batch, none in the next", "of what a change stream sees", failing(trial.Fault{What: trial.Concern},
+		of("watch")), nil,
 		l(`error *errors.joinError "bulk write exception: write errors: [x]"`, "is ", "returns 0, an error"),
 		l(`error *errors.joinError "bulk write exception: write concern error: y, write errors: [x]"`, "is ",
 			"returns 0, an error")},
-	{"", "beside other write errors", of("bulkWrite"), nil,
+	{"", "beside other write errors", failing(trial.Fault{What: trial.Concern},
+		of("bulkWrite")), nil,
 		l(`error mongo.BulkWriteException "bulk write exception: write errors: [x]"`, "is ", "returns {1}, an error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: y, write errors: [z]"`, "is ",
 			"returns {1}, an error")},
-	{"", "another result of a batch", of("bulkWrite"), nil, l("returns {1}, no error"),
+	{"", "without such a fault", of("bulkWrite"), nil, l("returns {1}, no error"),
+		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {1}, an error")},
+	{"", "another result of a batch", failing(trial.Fault{What: trial.Concern},
+		of("bulkWrite")), nil, l("returns {1}, no error"),
 		l(`error mongo.BulkWriteException "bulk write exception: write concern error: x"`, "is ", "returns {2}, an error")},
 	{"malformed sizes, lengths, indexes and cursors in replies", "no cursor",
 		failing(trial.Fault{What: trial.Lack, Field: "cursor.id"}, of("find")), nil, l("returns 2, no error"),

@@ -1,17 +1,12 @@
 package main
 
-import (
-	"time"
-
-	"mongofork/lab/virtual/trial"
-)
+import "mongofork/lab/virtual/trial"
 
 const (
 	aborts      = "started abortTransaction"
 	commits     = "started commitTransaction"
 	commitFails = `failed commitTransaction: E "x" UnknownTransactionCommitResult`
 	notLabelled = `driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`
-	noTimeAgain = `E "x: no time to try the transaction again: y"`
 	lost        = "timeout, UnknownTransactionCommitResult"
 	within      = "withTransaction"
 )
@@ -22,10 +17,8 @@ var concern = trial.Fault{What: trial.Concern, On: "commitTransaction"}
 // aborted is a transaction that the application aborts once more.
 var aborted = scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "abort"}}}, 1}
 
-// committed is one that it commits once more, with a monitor that asks after that time.
-func committed(asks time.Duration) scene {
-	return scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "commit"}}, Monitor: trial.Monitor{Asks: asks}}, 1}
-}
+// committed is one that it commits once more.
+var committed = scene{trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "transaction", Again: "commit"}}}, 1}
 
 var examplesOfTransactions = []example{
 	{"pool cleared before the command asked for a connection", "in the wait queue", of("transaction"), l(unfit, unfit),
@@ -85,25 +78,29 @@ var examplesOfCommits = []example{
 	{"", "without a label in the fork", failing(concern, of("transaction")), nil, ended(notLabelled, "RetryableWriteError"),
 		ended(`mongo.CommandError "x: no time for a retry: x"`, "RetryableWriteError")},
 	{"", "no fault of a commit", of("transaction"), nil, nil, ended(`mongo.CommandError "x"`, lost)},
-	{"that error of a commit; a commit that finds no server", "a commit", of("transaction"), nil, ended(`E "`+selection+`"`, "timeout"),
+	{"that error of a commit; a commit that finds no server", "a commit", of("transaction"), l("succeeded update"),
+		ended(`E "`+selection+`"`, "timeout"),
 		ended(`mongo.CommandError " `+selection+`"`, "timeout, UnknownTransactionCommitResult", "detail command 0")},
 	{"that error of a commit; a commit that finds no server", "a commit by WithTransaction", of(within), l("succeeded update"),
 		ended(`topology.ServerSelectionError "`+selection+`"`, "timeout"),
 		ended(`mongo.CommandError "`+selection+`"`, "timeout, UnknownTransactionCommitResult", "detail command 0")},
+	{"", "a transaction's first command", of("transaction"), nil, ended(`E "`+selection+`"`, "timeout"),
+		ended(`mongo.CommandError " `+selection+`"`, "timeout, UnknownTransactionCommitResult", "detail command 0")},
 	{"", "no commit by WithTransaction", of(within), nil, ended(`topology.ServerSelectionError "`+selection+`"`, "timeout"),
 		ended(`mongo.CommandError "`+selection+`"`, "timeout, UnknownTransactionCommitResult", "detail command 0")},
 	{"that error of a commit; a commit that finds no server", "the error before it", of("transaction"),
-		l("failed commitTransaction: E x"),
+		l("succeeded update", "failed commitTransaction: E x"),
 		ended(`E "x"`, "RetryableWriteError"), ended(`E "x"`, "RetryableWriteError, UnknownTransactionCommitResult")},
-	{"that error of a commit; a commit that finds no server", "and its labels", of("transaction"), l("failed commitTransaction: E x"),
+	{"that error of a commit; a commit that finds no server", "and its labels", of("transaction"),
+		l("succeeded update", "failed commitTransaction: E x"),
 		ended(`E "x"`, "RetryableWriteError", `detail command 91 x ["RetryableWriteError"] raw 143`),
 		ended(`E "x"`, "RetryableWriteError, UnknownTransactionCommitResult",
 			`detail command 91 x ["RetryableWriteError" "UnknownTransactionCommitResult"] raw 143`)},
-	{"", "and fewer labels", of("transaction"), l("failed commitTransaction: E x"),
+	{"", "and fewer labels", of("transaction"), l("succeeded update", "failed commitTransaction: E x"),
 		ended(`E "x"`, "RetryableWriteError", `detail command 91 x ["RetryableWriteError"] raw 143`),
 		ended(`E "x"`, "RetryableWriteError, UnknownTransactionCommitResult",
 			`detail command 91 x ["UnknownTransactionCommitResult"] raw 143`)},
-	{"", "a commit's other error", of("transaction"), nil, ended(`E "(MaxTimeMSExpired) x"`, ""), ended(`E "(MaxTimeMSExpired) x"`,
+	{"", "a commit's other error", of("transaction"), l("succeeded update"), ended(`E "(MaxTimeMSExpired) x"`, ""), ended(`E "(MaxTimeMSExpired) x"`,
 		"UnknownTransactionCommitResult")},
 	{"that error of a commit; a commit that finds no server", "and no time for it", of("transaction"), l(commitFails), ended(`E "x"`,
 		""),

@@ -33,7 +33,7 @@ func (c *Chance) Draw(what string) uint64 {
 		c.at, c.drawn = now, map[string]uint64{}
 	}
 	c.drawn[what]++
-	hash := sha256.Sum256(fmt.Append(nil, c.seed, c.at.UnixNano(), c.drawn[what], what)) // the drivers use the upper bits
+	hash := sha256.Sum256(fmt.Append(nil, c.seed, c.at.UnixNano(), c.drawn[what], what))
 	return binary.BigEndian.Uint64(hash[:])
 }
 

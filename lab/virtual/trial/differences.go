@@ -101,19 +101,15 @@ var (
 func proxied(i *Instant) bool { return i.Plan.Proxied() }
 
 // hurries is a deadline of the call, or its cancellation.
-func hurries(i *Instant) bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.timeout() > 0 }
+func hurries(i *Instant) bool { return i.Call.Deadline+i.Call.Cancel > 0 || i.Plan.Has("timeoutMS") }
 
-// shown is whether there is another line, which is so, for each of either driver: the other one shows it, then or later.
-func shown(is func(line, other string) bool) clue {
+// shifted is whether each line that only one of them has is there with the other one, then or later.
+func shifted(i *Instant) bool {
 	lacks := func(only, on []string) bool {
-		return slices.ContainsFunc(only, func(line string) bool {
-			return !slices.ContainsFunc(on, func(other string) bool { return is(line, other) })
-		})
+		return slices.ContainsFunc(only, func(line string) bool { return !slices.Contains(on, line) })
 	}
-	return func(i *Instant) bool { return !lacks(i.Up[only], i.Fork[on]) && !lacks(i.Fork[only], i.Up[on]) }
+	return !lacks(i.Up[only], i.Fork[on]) && !lacks(i.Fork[only], i.Up[on])
 }
-
-var shifted = shown(func(line, other string) bool { return line == other })
 
 // interruption is the error of upstream, to which the fork adds why there was no time for a retry, and perhaps more properties.
 func interruption(more string) clue {
@@ -121,11 +117,9 @@ func interruption(more string) clue {
 		kind, text := i.Up.failure()
 		forkKind, forkText := i.Fork.failure()
 		parts := re(noTime+`|`+inBackoff).Split(forkText, 2)
-		same := func(text string) bool { return text == parts[0] || strings.HasPrefix(text, parts[0]+": ") }
-		wrapped, isTimeout := strings.CutPrefix(text, "operation timed out: ") // by WithTransaction
 		cancelled := i.Call.Cancel > 0 || i.Call.ID >= monitors || up(is, "context canceled")(i) || !fork(is, "context canceled")(i)
-		return cancelled && len(parts) > 1 && parts[0] != "" &&
-			(same(text) && (forkKind == kind || forkKind == "backpressure.Interruption") || isTimeout && same(wrapped))
+		return cancelled && len(parts) > 1 && parts[0] != "" && (text == parts[0] || strings.HasPrefix(text, parts[0]+": ")) &&
+			(forkKind == kind || forkKind == "backpressure.Interruption")
 	})
 }
 
@@ -162,7 +156,7 @@ func sameResult(i *Instant) bool {
 		!slices.ContainsFunc(re(`"\w+"`).FindAllString(up, -1), func(label string) bool { return !strings.Contains(fork, label) })
 }
 
-// sameCourse is whether the call goes on, and ends, in the same way, at whatever times, and by whichever router.
+// sameCourse is whether the call goes on, and ends, in the same way, at whatever times.
 func sameCourse(i *Instant) bool {
-	return alike(i.Up[on], i.Fork[on], `^\(.*|127\.0\.0\.1:\d+| in \S+$|"t":\d+,"i":\d+|`+maxTime)
+	return alike(i.Up[on], i.Fork[on], `^\(.*| in \S+$|"t":\d+,"i":\d+|`+maxTime)
 }

@@ -263,7 +263,7 @@ func TestFeatures(t *testing.T) {
 			for pattern, times := range f.shows {
 				seen := 0
 				for _, line := range trace.Lines {
-					if regexp.MustCompile(pattern).MatchString(line.String()) {
+					if regexp.MustCompile(pattern).MatchString(text(line)) {
 						seen++
 					}
 				}
@@ -286,7 +286,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// String is what the patterns above match.
-func (l Line) String() string {
+// text is what the patterns above match.
+func text(l Line) string {
 	return fmt.Sprintf("%12.3f call %d %s", float64(l.At.Nanoseconds())/1e6, l.Call, l.Text)
 }

@@ -116,12 +116,11 @@ func establishes(command string) bool {
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
-// overloads reports whether drivers with backpressure treat the fault as an overload.
+// overloads reports whether drivers with backpressure may treat the fault as an overload: a reset may meet a connection that is being
+// established.
 func (f Fault) overloads() bool {
-	if f.What == Reject {
-		return f.Code != interrupted || establishes(f.On)
-	}
-	return f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On)
+	return f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On) ||
+		f.What == Reject && f.Code != interrupted
 }
 
 // Varies reports whether the plan has retryable overload errors, or conflicts, so that drivers draw backoffs, and may differ.
@@ -170,7 +169,7 @@ func (p Plan) Off(c Call) bool {
 
 // Answers reports whether servers that exist can be reached at any time, and reply what they must.
 func (p Plan) Answers() bool {
-	return !p.faulty(func(f Fault) bool { return f.What == Lack || f.overloads() && f.What != Reject })
+	return !p.faulty(func(f Fault) bool { return f.What == Lack || f.overloads() && !f.is(Reject, Reset) })
 }
 
 // Proxied reports whether clients connect to a load balancer.
@@ -207,11 +206,6 @@ func newest() bool { return offers("EnableOverloadRetargeting") }
 // limit returns the number of retries after overload errors that the driver in this program allows.
 func (p Plan) limit() int {
 	return p.number("maxAdaptiveRetries", map[bool]int{false: 5, true: 2}[newest()])
-}
-
-// timeout returns the client's Timeout, or 0.
-func (p Plan) timeout() time.Duration {
-	return time.Duration(p.number("timeoutMS", 0)) * time.Millisecond
 }
 
 // number returns an option's number, or another one if the plan has not that option.

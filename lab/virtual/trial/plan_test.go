@@ -102,3 +102,29 @@ func TestDifferencesAreDocumented(t *testing.T) {
 		assert.Positive(t, found, "docs/differences.md has no row about %s", d.Row)
 	}
 }
+
+// TestJudged is about whether plans vary, and else whether the drivers are free.
+func TestJudged(t *testing.T) {
+	limited := []Call{{Kind: "withTransaction", Deadline: 1}}
+	for name, tt := range map[string]struct {
+		plan         Plan
+		varies, free bool
+	}{
+		"nothing":                {Plan{}, false, false},
+		"an error":               {Plan{Faults: []Fault{{What: Error, On: "find"}}}, false, false},
+		"a reset":                {Plan{Faults: []Fault{{What: Reset}}}, true, false},
+		"an interruption":        {Plan{Faults: []Fault{{What: Reject, On: "find", Code: interrupted}}}, false, false},
+		"one of a hello":         {Plan{Faults: []Fault{{What: Reject, On: "hello", Code: interrupted}}}, true, false},
+		"a rejection":            {Plan{Faults: []Fault{{What: Reject, On: "find", Code: 462}}}, true, false},
+		"two routers":            {Plan{Topology: "sharded:2"}, false, true},
+		"limited time":           {Plan{Calls: limited}, false, true},
+		"limited time for reads": {Plan{Calls: []Call{{Kind: "find", Deadline: 1}}}, false, false},
+		"throttling":             {Plan{Options: []string{"adaptiveThrottling=true"}}, false, false},
+		"that meets errors": {Plan{Options: []string{"adaptiveThrottling=true"}, Faults: []Fault{{What: Error, On: "find"}}},
+			false, true},
+	} {
+		if varies, free := tt.plan.Varies(), tt.plan.Free(); varies != tt.varies || free != tt.free {
+			t.Errorf("%s: varies %v, free %v", name, varies, free)
+		}
+	}
+}

@@ -16,10 +16,8 @@ const (
 	noServer  = `^driver\.WriteCommandError "write command error: \[\{write errors: \[\]\}, \{`
 
 	poolCleared = ` was cleared because another operation failed with: `
-	handshake   = `during connection handshake`
-	// unfit is an attempt that gets no connection because the pool was cleared, unmade one because none is established.
-	unfit  = `^\(no connection: .*` + poolCleared
-	unmade = `^\(no connection: .*` + handshake
+	// unfit is an attempt that gets no connection because the pool was cleared.
+	unfit = `^\(no connection: .*` + poolCleared
 	// unsent are the errors of attempts that got no connection, or no server.
 	unsent = `\S+ " ?(connection pool for \S+` + poolCleared + `|server selection error: |` +
 		`connection\(\S*\) [^"(]*during connection handshake|[^"(]*checking out a connection)`
@@ -27,7 +25,7 @@ const (
 	commitSent   = `^(started|\S+ sees) commitTransaction`
 	aborts       = `^(started|\S+ sees) abortTransaction`
 	endsTxn      = `^(started|\S+ sees|succeeded|failed) (commit|abort)Transaction`
-	begins       = `^(started (insert|abortTransaction)|\S+ sees insert: .*startTransaction: true|failed insert at once: .*context)`
+	begins       = `^(started (insert|abortTransaction)|\S+ sees insert: .*startTransaction: true)`
 	commitSeen   = `^\S+ sees commitTransaction: `
 	countSeen    = `^\S+ sees count: `
 	majority     = `"w": "majority"`
@@ -54,8 +52,9 @@ var Differences = slices.Concat(ofCalls, ofTransactions, ofCommits)
 var ofCalls = []Difference{
 	{Row: beforeRetry, Ends: "both", When: allOf(anyOf(hurries, beside), interruption(expired), sameResult)},
 	// It has the context's error alone.
-	{Row: beforeRetry, Ends: "both", When: allOf(sameReturn, anyOf(adds(expired+`|network`), allOf(ofKind(writes+`|`+
-		committing), adds(expired+`|network|RetryableWriteError|`+unknown))), anyOf(fork(before, unfit), attempted),
+	{Row: beforeRetry, Ends: "both", When: allOf(sameReturn, anyOf(adds(expired+`|network`), allOf(ofKind(writes),
+		adds(expired+`|network|RetryableWriteError`)), allOf(ofKind(committing), commits, adds(expired+`|network|RetryableWriteError|`+
+		unknown))), anyOf(fork(before, unfit), attempted),
 		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
 			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
 			_, up := i.Up.failure()
@@ -74,13 +73,13 @@ var ofCalls = []Difference{
 	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other
 	// commands, but what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
-		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, faulty(Fault{}), allOf(hurries, up(on, `^is (`+expired+`)`)),
+		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, disturbed, allOf(hurries, up(on, `^is (`+expired+`)`)),
 			allOf(has("maxPoolSize"), up(on, `^\(no connection: timeout`)))},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,
 		up(fails, `an inserted document is too large|^mongo.ClientBulkWriteException "bulk write exception: write concern e`))},
 	{Row: "write concern error of a batch, none in the next", Kinds: "bulkWrite|insertMany|watch", Ends: "both",
-		When: allOf(adds("network|timeout|RetryableWriteError"), func(i *Instant) bool {
+		When: allOf(faulty(Fault{What: Concern}), adds("network|timeout|RetryableWriteError"), func(i *Instant) bool {
 			const exception = "bulk write exception: "
 			up, forks, _ := strings.Cut(i.Fork.end(fails), exception+"write concern error: ")
 			return forks != "" && strings.HasSuffix(forks, strings.TrimPrefix(i.Up.end(fails), up+exception)) &&
@@ -106,6 +105,9 @@ var (
 		allOf(ofKind(transactions), anyOf(allOf(fork(is, transient), not(commits)), allOf(fork(is, unknown), commits))),
 		allOf(ofKind(writes), fork(is, `RetryableWriteError`), anyOf(has("w=0"), twice(soFar, unfit+`|^failed `))))
 )
+
+// disturbed are faults that may meet the commands of a client bulk write.
+var disturbed = anyOf(faulty(Fault{On: "bulkWrite"}), faulty(Fault{On: "getMore"}), faulty(Fault{What: StepDown}))
 
 // beside is what a monitor calls, or what ends a transaction once more.
 func beside(i *Instant) bool { return i.Call.ID >= monitors }

@@ -13,7 +13,7 @@ type Trace struct {
 	Outcomes    []Outcome
 	Opened      int           // connections
 	Unfinished  int           // transactions that are left when all calls have returned
-	Unstarted   int           // commands of transactions that have not been started
+	Unstarted   int           // commands of transactions that have not been started there
 	Early       int           // pools that are ready before their server can be known
 	Cleared     int           // pools
 	Unannounced int           // handshakes that do not say backpressure

@@ -21,7 +21,7 @@ var ofTransactions = []Difference{
 // ofCommits are those of commits.
 var ofCommits = []Difference{
 	// It commits again at once.
-	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none|fork", Up: endsTxn,
+	{Row: "a commit of unknown result by `WithTransaction`", Apart: true, Kinds: within, Ends: "none", Up: endsTxn,
 		When: allOf(resultUnknown, sameConcern, fork(on, `^started commitTransaction`))},
 	{Row: "a commit's result is unknown", Apart: true, Kinds: "transaction|commitAgain", Ends: "none", Up: endsTxn,
 		When: allOf(resultUnknown, sameConcern, anyOf(fork(on, `^started commitTransaction`),
@@ -42,7 +42,7 @@ var ofCommits = []Difference{
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: allOf(concerned, ifUp(fails, noServer),
 		ifFork(is, unknown), anyOf(up(returns, `.`), hurries, not(up(on, ` no error$`))))},
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(adds(unknown), sameText, sameResult,
-		anyOf(not(ofKind(within)), commits), not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
+		commits, not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
 			either(`^failed commitTransaction`))))},
 	// And that there was no time for it.
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(interruption(expired+`|`+unknown), not(up(is, transient)),
