@@ -107,6 +107,11 @@ var features = map[string]feature{
 		plan:   Plan{Monitor: Monitor{On: "started", Takes: 30 * time.Millisecond}, Calls: calls("insertOne")},
 		shows:  map[string]int{` 3\d\.\d+ call 1 .* no error`: 1},
 	},
+	"a handler of descriptions that lets others run": {
+		occurs: func(p Plan) bool { return p.Monitor.Yields > 0 },
+		plan:   Plan{Monitor: Monitor{Yields: 100}, Calls: calls("insertOne")},
+		shows:  map[string]int{"server .* Unknown to RSPrimary": 1},
+	},
 	"a second commit after a late reply": {
 		occurs: func(p Plan) bool {
 			return fault(Slow, "commitTransaction")(p) &&

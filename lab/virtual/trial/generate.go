@@ -154,7 +154,7 @@ func (s source) stage(p *Plan, c scenario) {
 		p.Auth = Auth{Mechanism: s.word(c.auth), Speculative: s.chance(2), Exchange: s.chance(4)}
 	}
 	if c.monitor != "" {
-		p.Monitor = Monitor{On: s.word(c.monitor), Takes: s.between(c.takes), Asks: s.between(c.asks)}
+		p.Monitor = Monitor{On: s.word(c.monitor), Takes: s.between(c.takes), Asks: s.between(c.asks), Yields: 100 * s.IntN(2)}
 	}
 	if c.faults != nil {
 		p.Faults = nil

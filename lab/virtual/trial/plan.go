@@ -57,6 +57,8 @@ type Monitor struct {
 	On    string        `json:",omitempty"` // the command's event: "started", "succeeded" or "failed"
 	Takes time.Duration `json:",omitempty"` // how long its monitor does nothing
 	Asks  time.Duration `json:",omitempty"` // after which its monitor gives up a command of its own; 0 for none
+	// Yields is how often others run before a handler of a server's description returns.
+	Yields int `json:",omitempty"`
 }
 
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.

@@ -25,7 +25,8 @@ type recorder struct {
 	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
 	ordered bool
 	// react is called for each event of a command.
-	react func(ctx context.Context, event string)
+	react  func(ctx context.Context, event string)
+	yields int
 
 	mu         sync.Mutex
 	result     Trace // but for what follows

@@ -49,7 +49,7 @@ func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(lines, len(plan.Workers()) < 2)}
-	a.chance, a.recorder.react = chance, a.react
+	a.chance, a.recorder.react, a.yields = chance, a.react, plan.Monitor.Yields
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Has("adaptiveRetries")))
 	if err != nil {

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,9 @@ func (r *recorder) watch(opts *options.ClientOptions, tokens bool) *options.Clie
 	opts.SetServerMonitor(&event.ServerMonitor{
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
 			r.changed("server "+e.Address.String(), e.PreviousDescription.Kind, e.NewDescription.Kind)
+			for range r.yields { // it may hold locks, with which no time would pass
+				runtime.Gosched()
+			}
 		},
 		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			r.changed("topology", e.PreviousDescription.Kind, e.NewDescription.Kind)
