@@ -20,7 +20,7 @@ import (
 
 const (
 	childArgument = "trials"
-	patience      = time.Minute // for a trial, which takes some milliseconds
+	patience      = 30 * time.Second // for a trial, which takes some milliseconds
 	stuck         = "it does not end: a loop in which no time passes"
 )
 
