@@ -37,6 +37,7 @@ func TestFeatureRules(t *testing.T) {
 		trace.Limit, trace.Outcomes[0].Attempts = 5, attempts
 		return trace
 	}
+	oneRouter := trial.Plan{Only: trial.OneRouter, Faults: []trial.Fault{{What: trial.Reject, Host: 1}}}
 	conflicts := trial.Plan{Only: trial.Conflicts,
 		Faults: []trial.Fault{{What: trial.Error, Code: 112, On: "insert", Nth: 1, Times: 3}}}
 	lasts := func(kind string, took time.Duration) trial.Trace {
@@ -126,8 +127,7 @@ func TestFeatureRules(t *testing.T) {
 		"a pool is cleared for an overload": {only(trial.Refused), outcome("findOne", ""), cleared, outcome("findOne", "")},
 		"backoffs are not what they should be": {rejects, outcome("insertOne", "x"), rejected(6, 800*time.Millisecond),
 			rejected(6, 1700*time.Millisecond)},
-		"a retry goes to the router again that failed": {only(trial.OneRouter), outcome("insertOne", ""), again(3),
-			again(2)},
+		"a retry goes to the router again that failed":               {oneRouter, good, again(3), again(2)},
 		"a write took place of which the error says that it did not": {trial.Plan{}, outcome("insertOne", "x"), written, lost},
 	}
 	all := slices.Concat(rules, always)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,10 +13,6 @@ const runs = 15
 
 // pair runs plans with both drivers.
 type pair struct{ drivers [2]*driver }
-
-func newPair(ctx context.Context, upstream, fork string) *pair {
-	return &pair{[2]*driver{{ctx: ctx, program: upstream}, {ctx: ctx, program: fork}}}
-}
 
 func (p *pair) close() {
 	for _, d := range p.drivers {

@@ -50,7 +50,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p := newPair(ctx, c.Upstream, self)
+	p := &pair{[2]*driver{{ctx: ctx, program: c.Upstream}, {ctx: ctx, program: self}}}
 	defer p.close()
 	if t := p.drivers[0].run(order{Plan: trial.Plan{Topology: "standalone"}}); t.Crash != "" || !t.Untouched {
 		return fmt.Errorf("%s does not run untouched upstream: %s", c.Upstream, t.Crash)

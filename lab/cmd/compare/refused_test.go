@@ -81,9 +81,6 @@ var refused = []example{
 	{"", "between: no abort", of(within), l(starts), l(aborts), l(next, starts)},
 	{"", "bulkResults: another command's fault", failing(trial.Fault{What: trial.Slow, On: "ping"}, of("clientBulkWriteMany")), nil,
 		l(next, "started getMore", "returns 1, no error"), l("started getMore", next, "returns 2, no error")},
-	{"", "bulkResults: the fork runs out of time alone", under(3*time.Second, of("clientBulkWriteMany")), nil,
-		l(next, "started getMore", "returns 1, no error"), l("started getMore", next, "is timeout, context deadline exceeded",
-			"returns 1, an error")},
 	{"", "wasSent: fork alone ends while upstream succeeds", failing(concern, of("transaction")), l("succeeded commitTransaction"),
 		l(next, commits, "succeeded commitTransaction", "returns <nil>, no error"), ended(`mongo.CommandError "x"`, lost)},
 	{"", "cleared2: first command is not retried", of("transaction"), l(unfit), l("started insert"), l(next, aborts)},
@@ -150,18 +147,22 @@ func program(t *testing.T, trace string) string {
 	return name
 }
 
+func pairOf(t *testing.T, upstream, fork string) *pair {
+	return &pair{[2]*driver{{ctx: t.Context(), program: upstream}, {ctx: t.Context(), program: fork}}}
+}
+
 // TestPrograms is about programs that crash, or whose traces agree.
 func TestPrograms(t *testing.T) {
 	plan := trial.Plan{Calls: []trial.Call{{ID: 1, Kind: "find"}}}
 	const good = `{"Digest":"a","Outcomes":[{"ID":1,"Kind":"find"}]`
 	t.Run("held", func(t *testing.T) {
-		p := newPair(t.Context(), program(t, good+`}`), program(t, good+`,"Held":1,"Unpaired":1,"Early":1}`))
+		p := pairOf(t, program(t, good+`}`), program(t, good+`,"Held":1,"Unpaired":1,"Early":1}`))
 		defer p.close()
 		assert.NotEmpty(t, p.judge(plan).finding)
 	})
 	t.Run("both crash", func(t *testing.T) {
 		const panics = `{"Crash":"panic: index out of range"}`
-		p := newPair(t.Context(), program(t, panics), program(t, panics))
+		p := pairOf(t, program(t, panics), program(t, panics))
 		defer p.close()
 		assert.Equal(t, crashes, p.judge(plan).finding)
 	})

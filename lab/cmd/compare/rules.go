@@ -121,7 +121,7 @@ var always = []rule{
 	{text: "a command's event has not exactly one counterpart", broken: ofRun(func(t trial.Trace) bool { return t.Unpaired > 0 })},
 	{text: "a connection is not returned", broken: ofRun(func(t trial.Trace) bool { return t.Held > 0 })},
 	{text: "a retry goes to the router again that failed", of: is(trial.OneRouter),
-		broken: once(func(c call) bool { return c.Attempts > 2 || c.Single() && !c.OK() })},
+		broken: once(func(c call) bool { return c.Attempts > 1+len(c.plan.Faults) || c.Single() && !c.OK() })},
 	{text: "a handshake does not announce backpressure", broken: ofRun(func(t trial.Trace) bool { return t.Unannounced > 0 })},
 	{text: "a retry is another command", of: func(p trial.Plan) bool { return p.Monitor.Asks == 0 },
 		broken: ofRun(func(t trial.Trace) bool { return t.Changed > 0 })},
@@ -266,7 +266,7 @@ func (t traces) backoffs(plan trial.Plan) (sum, squares, n float64) {
 			deviation, variance := took.Seconds(), 0.0
 			for ; times > 0; times-- { // equally likely up to that
 				deviation, variance = deviation-longest/2, variance+longest*longest/12
-				longest *= factor
+				longest = min(longest*factor, 10)
 			}
 			if variance > 0 {
 				deviation /= math.Sqrt(variance)

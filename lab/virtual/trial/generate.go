@@ -218,7 +218,7 @@ func (s source) options() (options []string) {
 		{8, "connectTimeoutMS=100 connectTimeoutMS=1000"}, {8, "w=majority w=1"}, {12, "appName=app"},
 		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred"},
 		{8, "serverMonitoringMode=poll serverMonitoringMode=stream"}, {12, "readConcernLevel=majority"},
-		{8, "adaptiveRetries=true"}, {6, "maxAdaptiveRetries=0 maxAdaptiveRetries=1 maxAdaptiveRetries=4"},
+		{8, "adaptiveRetries=true"}, {6, "maxAdaptiveRetries=0 maxAdaptiveRetries=1 maxAdaptiveRetries=9"},
 		{12, "enableOverloadRetargeting=true"}, {6, "adaptiveThrottling=true"},
 	} {
 		if s.chance(o.one) {

@@ -121,19 +121,20 @@ const interrupted = 473
 // overloads reports whether drivers with backpressure may treat the fault as an overload: a reset may meet a connection that is being
 // established.
 func (f Fault) overloads() bool {
-	return f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On) ||
-		f.What == Reject && f.Code != interrupted
+	isRejection := f.What == Reject && f.Code != interrupted
+	return isRejection || f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On)
 }
 
 // Varies reports whether the plan has retryable overload errors, or conflicts, so that drivers draw backoffs, and may differ.
 func (p Plan) Varies() bool { return p.faulty(Fault.overloads) || p.Only == Conflicts }
 
 // Free reports whether drivers may do something else without an overload, so that only what always holds is asked of the fork: what
-// WithTransaction, or a change stream, does with limited time; which of two servers is chosen; what adaptiveThrottling makes of failures.
+// WithTransaction, a change stream, or a batch does with limited time; which server is chosen; what adaptiveThrottling makes of failures.
 func (p Plan) Free() bool {
-	return p.Topology == "sharded:2" || p.Has("readPreference=nearest") || p.Has("adaptiveThrottling") && len(p.Faults) > 0 ||
+	return slices.Contains([]string{"sharded:2", "sharded:3"}, p.Topology) || p.Has("readPreference=nearest") ||
+		p.Has("adaptiveThrottling") && len(p.Faults) > 0 ||
 		slices.ContainsFunc(p.Calls, func(c Call) bool {
-			return (c.Kind == "withTransaction" || c.Kind == "watch") && p.Hurries(c)
+			return (c.Kind == "withTransaction" || c.Kind == "watch" || p.Batch > 0) && p.Hurries(c)
 		})
 }
 

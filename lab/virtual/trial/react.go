@@ -80,17 +80,12 @@ func (a *application) caught(ctx context.Context, c Call) (result any, err error
 	return kinds[c.Kind].run(calling{a, c, ctx})
 }
 
-const (
-	hugeSize   = 3_000_000
-	manyLabels = 20_000
-)
-
 // altered returns a reply as the fault makes it.
 func altered(f Fault, reply bson.Raw) bson.Raw {
 	if reply == nil {
 		return nil
 	}
-	fields := bson.D{{Key: "pad", Value: bson.Binary{Data: make([]byte, hugeSize)}}}
+	fields := bson.D{{Key: "pad", Value: bson.Binary{Data: make([]byte, 3_000_000)}}}
 	switch f.What {
 	case Lack:
 		outer, inner, _ := strings.Cut(f.Field, ".")
@@ -100,7 +95,7 @@ func altered(f Fault, reply bson.Raw) bson.Raw {
 		}
 		fields = bson.D{{Key: outer, Value: bsondoc.Rebuild(nested, []string{inner}, nil)}}
 	case Labels:
-		labels := make([]string, manyLabels)
+		labels := make([]string, 20_000)
 		for i := range labels {
 			labels[i] = fmt.Sprintf("label%07d", i)
 		}

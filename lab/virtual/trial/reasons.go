@@ -73,7 +73,7 @@ var ofCalls = []Difference{
 	// Its getMore waits for another connection, perhaps for ever; the fork's next batch for a server. So faults meet other
 	// commands, but what both return if they succeed is the same, see Strays.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "none", Up: `^started (bulkWrite|getMore)`,
-		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, disturbed, allOf(hurries, up(on, `^is (`+expired+`)`)),
+		Fork: `^started (bulkWrite|getMore)`, When: anyOf(sameCourse, disturbed,
 			allOf(has("maxPoolSize"), up(on, `^\(no connection: timeout`)))},
 	// Behind a load balancer it fails, or a write concern error hides the other.
 	{Row: bulkResults, Apart: true, Kinds: "clientBulkWrite.*", Ends: "up", Fork: `^started (bulkWrite|getMore)`, When: allOf(proxied,

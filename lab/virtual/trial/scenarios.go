@@ -86,8 +86,13 @@ var scenarios = []scenario{
 	// One of two routers, or members, is overloaded, or fails.
 	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne abortedTransaction abortedTransaction", calls: "2 3 4",
 		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},
+	{only: OneRouter, topology: "sharded:3", kind: "insertOne findOne", calls: "2 3 4", faults: []disorder{
+		{what: "reject:462", on: "first", times: "1000", host: "1"}, {what: "reject:463", on: "first", times: "1000", host: "2"}}},
 	{only: OneRouter, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
 		calls: "2 3 4", faults: []disorder{{what: "reject:462,463", on: "first", times: "1000", host: "1"}}},
+	// A transaction keeps its router, or its connection, after a rejection.
+	{bare: true, topology: "sharded:2 loadbalanced:2", kind: "transaction abortedTransaction", calls: "1 2",
+		faults: []disorder{{what: "reject:462,463", on: "update", times: "1 2"}}},
 	{only: Closings, kind: "find aggregate", calls: "1 2", faults: []disorder{{what: "error:13", on: "getMore"},
 		{what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
@@ -144,4 +149,4 @@ var byChance = []disorder{
 	{what: "silent refusing closing away reset stop stepdown", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
 }
 
-const codes = "2,13,43,91,189,251,112,11600,11602,10107,13435,262,6,50,64,100,225,237,391,11000"
+const codes = "2,7,13,43,89,91,134,189,251,112,11600,11602,10107,13435,262,6,50,64,100,225,237,391,9001,11000"
