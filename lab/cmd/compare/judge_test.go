@@ -237,6 +237,7 @@ func TestNotBroken(t *testing.T) {
 	call := func(kind string, attempts int, err string) trial.Trace {
 		return trace(trial.Outcome{Call: trial.Call{Kind: kind}, Attempts: attempts, Error: err})
 	}
+	swallowed := trace(trial.Outcome{Call: trial.Call{Kind: "causal"}, Overloaded: true, Attempts: 1})
 	hurries := trace(trial.Outcome{Call: trial.Call{Kind: "insertOne", Cancel: time.Second}, Error: "x"})
 	tests := map[string]struct {
 		up, fork trial.Trace
@@ -245,6 +246,7 @@ func TestNotBroken(t *testing.T) {
 		"upstream needs more attempts than allowed": {call("insertOne", 11, ""), call("insertOne", 6, "x"), ""},
 		"upstream needs no more":                    {call("insertOne", 6, ""), call("insertOne", 6, "x"), fails},
 		"upstream sends many getMores":              {call("find", 11, ""), call("find", 6, "x"), fails},
+		"upstream takes a rejection for a success":  {swallowed, call("causal", 6, "x"), ""},
 		"its time limits the backoffs":              {call("insertOne", 6, ""), hurries, ""},
 		"a transaction has many commands":           {call("withTransaction", 11, ""), call("withTransaction", 6, "x"), fails},
 	}

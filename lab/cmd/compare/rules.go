@@ -242,8 +242,8 @@ func failsAlone(c call) bool {
 	return c.up.all(func(t trial.Trace) bool {
 		o := t.Outcomes[c.index]
 		// With a deadline upstream v2.5.0 has no limit, and uses up what goes wrong; so has the newest after code 391.
-		return o.OK() && !o.Refused && !t.BeyondLimit(c.limit) && o.Attempts <= c.Attempts+c.limit &&
-			(c.plan.OnlyOverloads() || !gaveUp(t))
+		return o.OK() && !o.Refused && (!o.Overloaded || o.Attempts > 1) && !t.BeyondLimit(c.limit) &&
+			o.Attempts <= c.Attempts+c.limit && (c.plan.OnlyOverloads() || !gaveUp(t))
 	})
 }
 
