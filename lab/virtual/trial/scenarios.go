@@ -78,8 +78,8 @@ var scenarios = []scenario{
 			{what: "reject:462", on: "first", times: "100"},
 			{what: "reject:462", on: "first", nth: "101", times: "1000000", every: "2 3"}}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
-	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000", kind: "findOne insertOne updateOne countDocuments transaction", calls: "2 3 4",
-		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
+	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000", kind: "findOne insertOne updateOne countDocuments transaction",
+		calls: "2 3 4", faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
 			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are cancelled during a backoff, or have a deadline then.
 	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},

@@ -11,12 +11,12 @@ var ofTransactions = []Difference{
 	{Row: "`WithTransaction`, between transactions", Apart: true, Kinds: within, Ends: "none", Up: begins, When: allOf(
 		anyOf(not(up(only, aborts)), fork(on, aborts)), up(before, `^started insert`), fork(on, `^started insert`))},
 	// After a commit that was never sent, its abort has a commit's label, and, if it is sent again, its write concern.
-	{Row: "retried abortTransaction", Kinds: transactions, Ends: "none|both",
-		Up: `^failed abort.*` + unknown + `$| sees abortTransaction: .*` + majority, But: `(` + unknown + `|` + transient + `)$|` + writeConcern,
+	{Row: "retried abortTransaction", Kinds: transactions, Ends: "none|both", But: `(` + unknown + `|` + transient + `)$|` + writeConcern,
+		Up:   `^failed abort.*` + unknown + `$| sees abortTransaction: .*` + majority,
 		Fork: `^failed abort.*` + transient + `$| sees abortTransaction: `},
 	// It forgets that the command begins the transaction.
-	{Row: "reauthentication (code 391)", Apart: true, Ends: "none", Up: ` sees insert: `,
-		Fork: ` sees insert: .*, startTransaction: true`, But: `, startTransaction: true|, readConcern: \{[^}]*\}+`, When: reauthenticates},
+	{Row: "reauthentication (code 391)", Apart: true, Ends: "none", Up: ` sees insert: `, When: reauthenticates,
+		Fork: ` sees insert: .*, startTransaction: true`, But: `, startTransaction: true|, readConcern: \{[^}]*\}+`},
 }
 
 // ofCommits are those of commits.
