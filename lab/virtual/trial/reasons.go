@@ -54,7 +54,8 @@ var ofCalls = []Difference{
 	// It has the context's error alone.
 	{Row: beforeRetry, Ends: "both", When: allOf(sameReturn, anyOf(adds(expired+`|network`),
 		allOf(ofKind(writes), adds(expired+`|network|RetryableWriteError`)),
-		allOf(ofKind(committing), commits, adds(expired+`|network|RetryableWriteError|`+unknown))), anyOf(fork(before, unfit), attempted),
+		allOf(ofKind(committing), commits, adds(expired+`|network|RetryableWriteError|`+unknown))),
+		anyOf(fork(before, unfit), attempted),
 		up(fails, `^\S+ "(calculated server-side timeout .*: )?context (deadline exceeded|canceled)"$`), func(i *Instant) bool {
 			_, fork, _ := strings.Cut(i.Fork.end(fails), noTime)
 			_, up := i.Up.failure()

@@ -11,7 +11,8 @@ var ofTransactions = []Difference{
 	{Row: "`WithTransaction`, between transactions", Apart: true, Kinds: within, Ends: "none", Up: begins, When: allOf(
 		anyOf(not(up(only, aborts)), fork(on, aborts)), up(before, `^started insert`), fork(on, `^started insert`))},
 	// After a commit that was never sent, its abort has a commit's label, and, if it is sent again, its write concern.
-	{Row: "retried abortTransaction", Kinds: transactions, Ends: "none|both", But: `(` + unknown + `|` + transient + `)$|` + writeConcern,
+	{Row: "retried abortTransaction", Kinds: transactions, Ends: "none|both",
+		But:  `(` + unknown + `|` + transient + `)$|` + writeConcern,
 		Up:   `^failed abort.*` + unknown + `$| sees abortTransaction: .*` + majority,
 		Fork: `^failed abort.*` + transient + `$| sees abortTransaction: `},
 	// It forgets that the command begins the transaction.
