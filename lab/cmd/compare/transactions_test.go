@@ -31,6 +31,10 @@ var examplesOfTransactions = []example{
 	{"", "the fork never begins", of(within), l(starts), l(starts), l(next, "returns <nil>, no error")},
 	{"", "for the first time", of(within), nil, l(starts), l(next, starts)},
 
+	{"retried abortTransaction", "unpinned", in("loadbalanced:1", of("abortedTransaction")), l(aborts), l(aborts), l(next, aborts)},
+	{"", "in a replica set", in("replicaset:1", of("abortedTransaction")), l(aborts), l(aborts), l(next, aborts)},
+	{"", "its first abort", in("loadbalanced:1", of("abortedTransaction")), nil, l(aborts), l(next, aborts)},
+	{"", "no retried abort", in("loadbalanced:1", of("abortedTransaction")), l(aborts), l(aborts), l(next, "returns <nil>, no error")},
 	{"retried abortTransaction", "a commit's label", of("transaction"), nil,
 		l(`failed abortTransaction: E "x" network, UnknownTransactionCommitResult`),
 		l(`failed abortTransaction: E "x" network, TransientTransactionError`)},

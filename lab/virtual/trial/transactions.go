@@ -15,6 +15,9 @@ var ofTransactions = []Difference{
 		But:  `(` + unknown + `|` + transient + `)$|` + writeConcern,
 		Up:   `^failed abort.*` + unknown + `$| sees abortTransaction: .*` + majority,
 		Fork: `^failed abort.*` + transient + `$| sees abortTransaction: `},
+	// Behind a load balancer it keeps its connection, and the fork waits for another one.
+	{Row: "retried abortTransaction", Apart: true, Kinds: transactions, Ends: "none", Up: aborts, Fork: aborts,
+		When: allOf(proxied, fork(before, aborts), fork(on, aborts))},
 	// It forgets that the command begins the transaction.
 	{Row: "reauthentication (code 391)", Apart: true, Ends: "none", Up: ` sees insert: `, When: reauthenticates,
 		Fork: ` sees insert: .*, startTransaction: true`, But: `, startTransaction: true|, readConcern: \{[^}]*\}+`},
