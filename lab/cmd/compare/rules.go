@@ -260,7 +260,7 @@ func (t traces) backoffs(plan trial.Plan) (sum, squares, n float64) {
 					longest *= 1.5
 				}
 				took -= transactionTime + time.Duration(times)*conflictTime
-			case !o.Single() || o.OK() || !o.Overloaded || o.Deadline+o.Cancel > 0 || o.Attempts != one.Limit+1:
+			case !o.Single() || o.OK() || !o.Overloaded || !o.Unhurried() || o.Attempts != one.Limit+1:
 				continue
 			}
 			deviation, variance := took.Seconds(), 0.0

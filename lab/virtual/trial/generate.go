@@ -43,6 +43,8 @@ func (s source) between(within [2]int) time.Duration {
 	return time.Duration(least+s.IntN(most-least+1))*time.Millisecond + time.Duration(s.IntN(1000))*time.Microsecond
 }
 
+var pauses = [2]int{0, 60} // before calls
+
 // New returns the plan of a seed.
 func New(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 1))}
@@ -53,7 +55,7 @@ func New(seed uint64) Plan {
 	names := slices.DeleteFunc(kindNames(), func(name string) bool { return slices.Contains(featured, name) })
 	favourite := pick(s, names...)
 	for id := range 1 + s.IntN(6) {
-		c := Call{ID: id + 1, Worker: s.IntN(workers), Pause: s.between([2]int{0, 60}), Kind: pick(s, pick(s, names...), favourite),
+		c := Call{ID: id + 1, Worker: s.IntN(workers), Pause: s.between(pauses), Kind: pick(s, pick(s, names...), favourite),
 			N: 1 + s.IntN(3)}
 		if s.chance(4) {
 			c.Deadline = s.between([2]int{1, 3000})
@@ -134,7 +136,7 @@ func (s source) stage(p *Plan, c scenario) {
 		p.Calls = nil
 		workers := max(1, s.number(c.workers))
 		for id := range workers * s.number(c.calls) {
-			p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between([2]int{0, 60}), Kind: kind, N: 1})
+			p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between(pauses), Kind: kind, N: 1})
 		}
 	}
 	for i := range p.Calls {

@@ -55,9 +55,8 @@ func Instants(plan Plan, up, fork Trace, width time.Duration) iter.Seq[[]Instant
 				if slices.ContainsFunc(group, func(i Instant) bool { return i.Call.ID == l.Call }) {
 					continue
 				}
-				i := Instant{Plan: plan, Call: plan.call(l.Call), At: at,
-					Up: side(up.Lines, onlyUp, l.Call, at, width), Fork: side(fork.Lines, onlyFork, l.Call, at, width)}
-				group = append(group, i)
+				group = append(group, Instant{Plan: plan, Call: plan.call(l.Call), At: at,
+					Up: side(up.Lines, onlyUp, l.Call, at, width), Fork: side(fork.Lines, onlyFork, l.Call, at, width)})
 			}
 			if !yield(group) {
 				return

@@ -46,9 +46,8 @@ var ofCommits = []Difference{
 	// It returns it without a label if no server is found for the next commit, or later.
 	{Row: wasSent, Apart: true, Kinds: committing, Ends: "up|fork|both", When: allOf(concerned, ifUp(fails, noServer),
 		ifFork(is, unknown), anyOf(up(returns, `.`), hurries, not(up(on, ` no error$`))))},
-	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(adds(unknown), sameText, sameResult,
-		commits, not(up(is, transient)), anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"),
-			either(`^failed commitTransaction`))))},
+	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(adds(unknown), sameText, sameResult, commits, not(up(is, transient)),
+		anyOf(up(fails, `^`+unsent), allOf(up(is, "RetryableWriteError"), either(`^failed commitTransaction`))))},
 	// And that there was no time for it.
 	{Row: thatError, Kinds: committing, Ends: "both", When: allOf(interruption(expired+`|`+unknown), not(up(is, transient)),
 		sameReturn, fork(before, `^failed commitTransaction`))},
