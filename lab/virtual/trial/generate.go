@@ -75,9 +75,9 @@ func New(seed uint64) Plan {
 	for range pick(s, 0, 1, 1, 2) {
 		s.stage(&p, pick(s, scenarios...))
 	}
-	// During its getMore upstream keeps the connection that the monitor's command waits for.
+	// Upstream keeps the connection that the monitor's command waits for, and reauthenticates one that it has given back.
 	manyReplies := p.Has("clientBulkWriteMany") || p.Batch > 0 && p.Has("clientBulkWrite")
-	if manyReplies {
+	if manyReplies || p.Proxied() && p.Auth.Mechanism == OIDC {
 		p.Monitor.Asks = 0
 	}
 	for i := range p.Calls {

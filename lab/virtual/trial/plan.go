@@ -140,7 +140,7 @@ func (p Plan) Free() bool {
 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, be it another batch.
 func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Reset, Silent) || !f.overloads() && f.What != Slow })
+	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Reset, Silent, Drop) || !f.overloads() && f.What != Slow })
 }
 
 // faulty reports whether the plan has such a fault.

@@ -144,7 +144,7 @@ var scenarios = []scenario{
 var byChance = []disorder{
 	{what: "error:" + codes + " error:" + codes + " error:" + codes + " concern:" + codes +
 		" reject:462,463,461,473 reject:462,463,461,473 close close lose drop slow slow",
-		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 1000", every: "1 1 1 2", lasts: [2]int{1, 4000}},
+		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 300", every: "1 1 1 2", lasts: [2]int{1, 4000}},
 	{what: "silent refusing closing away reset stop stepdown", on: "any", host: "0 1", lasts: [2]int{1, 6000}},
 	{what: "silent refusing closing away reset stop stepdown", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
 }

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
@@ -151,7 +152,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 	const reauthenticationRequired = 391
 
 	serverErr, ok := a.err.(Error)
-	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil {
+	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil || !isHeld(a.conn) {
 		return false, nil
 	}
 	err := ex.op.Authenticator.Reauth(ctx, &AuthConfig{
@@ -166,4 +167,11 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 	}
 	ex.strengthenCommit() // an earlier attempt may have been executed
 	return true, nil
+}
+
+// isHeld returns false for a connection that was given back, as a command does that a monitor runs in the same transaction and that
+// unpins it. Upstream panics where it is reauthenticated.
+func isHeld(conn *mnet.Connection) bool {
+	c, ok := conn.ReadWriteCloser.(Expirable)
+	return !ok || c.Alive()
 }

@@ -297,6 +297,22 @@ func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
 }
 
+// TestExecuteDoesNotReauthenticateAGivenBackConnection is about a monitor that runs a command in the same transaction, behind a load
+// balancer: its error unpins the connection.
+func TestExecuteDoesNotReauthenticateAGivenBackConnection(t *testing.T) {
+	s := scripted.New(t, scripted.Failure(391))
+	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+	auth := &reauthenticator{}
+	op := s.Transaction()
+	op.Authenticator = auth
+	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
+		require.NotNil(t, op.Client.PinnedConnection)
+		require.NoError(t, op.Client.ClearPinnedResources())
+	}}
+	hasCode(391)(t, s.Execute(context.Background(), op))
+	assert.Equal(t, 0, auth.n)
+}
+
 // failingReauthenticator cannot reauthenticate.
 type failingReauthenticator struct{ reauthenticator }
 
