@@ -170,7 +170,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 }
 
 // isHeld returns false for a connection that was given back, as a command does that a monitor runs in the same transaction and that
-// unpins it. Upstream panics where it is reauthenticated.
+// unpins it. It must not be used any more.
 func isHeld(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()
