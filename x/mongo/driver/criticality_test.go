@@ -115,10 +115,7 @@ func TestCommandsAreNotBuiltTwice(t *testing.T) {
 
 // TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
 func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
-	opened := scripted.OK(bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-	}})
-	s := throttled(t, []any{opened, scripted.Failure(43)}, nil, "a")
+	s := throttled(t, []any{openedCursor, scripted.Failure(43)}, nil, "a")
 	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 	reject(s, "a", 1)
 	assert.Error(t, getMore(openCursor(t, s, false)))

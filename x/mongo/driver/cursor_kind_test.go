@@ -10,7 +10,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
+
+// openedCursor is the reply of a server that opens a cursor.
+var openedCursor = scripted.OK(bson.E{Key: "cursor", Value: bson.D{
+	{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+}})
 
 // TestCursorKind is about the commands of cursors: those of a runCommand are retried with both options only, a killCursors that nobody
 // sees never.
@@ -31,10 +37,7 @@ func TestCursorKind(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			opened := scripted.OK(bson.E{Key: "cursor", Value: bson.D{
-				{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-			}})
-			replies := []any{opened, scripted.Overloaded()}
+			replies := []any{openedCursor, scripted.Overloaded()}
 			if tt.retried {
 				replies = append(replies, scripted.Failure(43)) // the cursor is gone
 			}
@@ -56,6 +59,17 @@ func getMore(cursor *driver.BatchCursor) error {
 func discard(cursor *driver.BatchCursor) error { return cursor.Discard(context.Background()) }
 
 func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
+
+// TestGetMoreDoesNotUseAGivenBackConnection is about a cursor behind a load balancer that a monitor closes while its getMore backs off.
+func TestGetMoreDoesNotUseAGivenBackConnection(t *testing.T) {
+	s := scripted.New(t, openedCursor, scripted.Overloaded(), scripted.OK())
+	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+	cursor := openCursor(t, s, false)
+	s.OnSleep = func() { require.NoError(t, cursor.Close(context.Background())) }
+	hasCode(462)(t, getMore(cursor))
+	assert.Len(t, s.Sent, 3) // the first, getMore and killCursors
+	s.Finish()
+}
 
 // openCursor opens a cursor by the reply to a command.
 func openCursor(t *testing.T, s *scripted.Script, runCommand bool) *driver.BatchCursor {

@@ -27,6 +27,10 @@ func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
 		}
 	}
 	a.link, a.stage = ex.held, preparing
+	if !isHeld(a.conn) {
+		a.err = errors.New("the connection that the cursor or the transaction is pinned to was given back")
+		return
+	}
 	a.desc = description.SelectedServer{Server: a.conn.Description(), Kind: ex.op.Deployment.Kind()}
 	a.address = a.desc.Addr
 	if a.err = ex.bindSession(); a.err != nil {

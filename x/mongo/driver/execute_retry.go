@@ -169,8 +169,8 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, e
 	return true, nil
 }
 
-// isHeld returns false for a connection that was given back, as a command does that a monitor runs in the same transaction and that
-// unpins it. It must not be used any more.
+// isHeld returns false for a connection that was given back, and must not be used any more: a monitor may end the transaction, or close
+// the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
 func isHeld(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()
