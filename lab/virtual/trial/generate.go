@@ -89,7 +89,7 @@ func New(seed uint64) Plan {
 			c.Pause += 5 * time.Millisecond
 		}
 		if p.Has("w=0") && c.Kind == "aggregateOut" || p.Auth.Mechanism == OIDC && c.Kind == "watch" || // upstream panics
-			p.Has("retryWrites=false") && strings.HasPrefix(c.Kind, "clientBulk") { // and sends this again all the same
+			p.Has("retryWrites=false") && strings.HasPrefix(c.Kind, "clientBulk") && len(p.Faults) > 0 { // and sends this again all the same
 			c.Kind = "aggregate"
 		}
 		if slices.Contains(ofSets, c.Kind) && p.Topology == "standalone" {

@@ -129,10 +129,9 @@ func (f Fault) overloads() bool {
 func (p Plan) Varies() bool { return p.faulty(Fault.overloads) || p.Only == Conflicts }
 
 // Free reports whether drivers may do something else without an overload, so that only what always holds is asked of the fork: what
-// WithTransaction, a change stream, or a batch does with limited time; which server is chosen; what adaptiveThrottling makes of failures.
+// WithTransaction, a change stream, or a batch does with limited time; which server is chosen.
 func (p Plan) Free() bool {
 	return slices.Contains([]string{"sharded:2", "sharded:3"}, p.Topology) || p.Has("readPreference=nearest") ||
-		p.Has("adaptiveThrottling") && len(p.Faults) > 0 ||
 		slices.ContainsFunc(p.Calls, func(c Call) bool {
 			return (c.Kind == "withTransaction" || c.Kind == "watch" || p.Batch > 0) && p.Hurries(c)
 		})

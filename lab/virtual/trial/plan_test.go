@@ -121,7 +121,7 @@ func TestJudged(t *testing.T) {
 		"limited time for reads": {Plan{Calls: []Call{{Kind: "find", Deadline: 1}}}, false, false},
 		"throttling":             {Plan{Options: []string{"adaptiveThrottling=true"}}, false, false},
 		"that meets errors": {Plan{Options: []string{"adaptiveThrottling=true"}, Faults: []Fault{{What: Error, On: "find"}}},
-			false, true},
+			false, false},
 	} {
 		if varies, free := tt.plan.Varies(), tt.plan.Free(); varies != tt.varies || free != tt.free {
 			t.Errorf("%s: varies %v, free %v", name, varies, free)

@@ -21,7 +21,7 @@ func (ex *operationRun) attempt(ctx context.Context) attempt {
 
 // makeAttempt makes the attempt.
 func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
-	if ex.held.conn == nil {
+	if ex.held.conn == nil || !isHeld(ex.held.conn) {
 		if ex.checkOut(ctx, a); a.err != nil {
 			return
 		}

@@ -201,6 +201,18 @@ func TestExecuteOverloadBatches(t *testing.T) {
 		err := s.Execute(context.Background(), insert(s))
 		assert.Equal(t, int32(462), err.(driver.Error).Code)
 	})
+	t.Run("the pinned connection is given back between two batches", func(t *testing.T) {
+		s := scripted.New(t, scripted.OK(), scripted.Failure(251, driver.TransientTransactionError))
+		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+		op := s.Transaction()
+		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
+		op.CommandMonitor = &event.CommandMonitor{Succeeded: func(context.Context, *event.CommandSucceededEvent) {
+			require.NoError(t, op.Client.ClearPinnedResources())
+		}}
+		hasCode(251)(t, s.Execute(context.Background(), op))
+		require.Len(t, s.Sent, 2)
+		assert.Equal(t, 2, s.Sent[1].Connection)
+	})
 }
 
 func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
