@@ -80,6 +80,7 @@ test: timed-trees ## Run everything that a change has to pass, or some suites: m
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
+	@cat build/incomplete # what did not run, once more
 
 # The overload lab, as a program.
 LAB := build/lab
@@ -104,8 +105,8 @@ PROGRAM = -o $(CURDIR)/build/with/$(1)/
 COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
 COMPARED += $(addprefix pristine/,$(COMPARED))
 
-# SOAK runs the soak with the forks of some bases, and the untouched drivers of some, unless there is no mongod for it.
-SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) || exit; [ -z "$$mongod" ] || \
+# SOAK runs the soak with the forks of some bases, and the untouched drivers of some.
+SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) && \
 	END_WITH=$$$$ build/with/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
 	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
 
@@ -174,14 +175,14 @@ check-bases: ## Check, compile and test the fork on every base, as far as no ser
 server: rig ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
 	$(HELD) $(RIG) server
 
-# FRONTED is a lab before members that it starts, or before one server.
-FRONTED = $(if $(filter-out replicaset:%,$(TOPOLOGY)),$(RIG) server --topology replicaset:1 -- $(LAB) serve,$(LAB) serve \
-	--mongod "$$($(RIG) mongod)" --dir build/server)
-
 .PHONY: lab
 lab: rig lab-program ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
 	@mkdir -p build/server
-	$(HELD) $(FRONTED) --topology $(or $(TOPOLOGY),replicaset:3)
+ifneq ($(filter-out replicaset:%,$(TOPOLOGY)),)
+	$(HELD) $(RIG) server --topology replicaset:1 -- $(LAB) serve --topology $(TOPOLOGY)
+else
+	@mongod=$$($(RIG) mongod) && $(HELD) $(LAB) serve --mongod "$$mongod" --dir build/server --topology $(or $(TOPOLOGY),replicaset:3)
+endif
 
 # How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
 SECONDS ?= 120

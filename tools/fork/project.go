@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -68,8 +69,9 @@ func (p *Project) On(base string) *Project {
 func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.List{{File: p.LockFile(), Message: "there is no lock for " + p.Base,
-			Mend: "name a base below etc/bases, or go run ./tools/cmd/mongofork accept --base " + p.Base}}
+		bases, _ := p.Bases() // none before the first is accepted
+		return nil, problem.List{{File: p.LockFile(), Message: "there is no base " + p.Base,
+			Mend: "name another with BASE or --base: " + strings.Join(bases, ", ") + "; mongofork accept --base " + p.Base + " begins this one"}}
 	}
 	if err != nil {
 		return nil, err

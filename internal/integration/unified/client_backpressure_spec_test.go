@@ -3,6 +3,7 @@
 package unified
 
 import (
+	"os"
 	"path"
 	"testing"
 
@@ -38,12 +39,24 @@ func TestClientBackpressureSpec(t *testing.T) {
 		directory, files := spectest.Path(spec.directory), spec.files
 		t.Run(spec.directory, func(t *testing.T) {
 			if files == nil {
+				skipIfLacking(t, directory)
 				runTestDirectory(t, directory, false)
 			}
 			for _, file := range files {
 				file := path.Join(directory, file)
-				t.Run(path.Base(file), func(t *testing.T) { runTestFile(t, file, false) })
+				t.Run(path.Base(file), func(t *testing.T) {
+					skipIfLacking(t, file)
+					runTestFile(t, file, false)
+				})
 			}
 		})
+	}
+}
+
+// skipIfLacking skips a test whose files the source of the specifications' tests does not have, as whoever provides them says.
+func skipIfLacking(t *testing.T, name string) {
+	t.Helper()
+	if _, err := os.Stat(name); os.IsNotExist(err) && os.Getenv("SPECIFICATIONS_INCOMPLETE") != "" {
+		t.Skip("not in the source of the specifications' tests")
 	}
 }

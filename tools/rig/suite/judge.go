@@ -138,23 +138,33 @@ func (s *suite) checkList(result gotest.Result) {
 }
 
 // prepare gets the specifications' tests. Most tests that need no server do without them; those that do not then fail in both trees.
-func (s *suite) prepare(ctx context.Context) (err error) {
+func (s *suite) prepare(ctx context.Context) error {
 	if s.revision == "" {
 		return nil
 	}
-	s.project, err = s.Project(ctx, s.revision)
+	project, err := s.Project(ctx, s.revision)
+	s.project, s.Incomplete = project.Dir, project.Lacks
 	if s.server == nil && !s.CI && isUnavailable(err) {
-		s.note("without the specification tests")
+		s.Incomplete = "without the specifications' tests: " + err.Error()
 		s.project, err = filepath.Join(os.TempDir(), "no-specifications"), nil
 	}
 	return err
+}
+
+// specifications is the environment by which tests find those of the specifications, and know that some are lacking.
+func (s *suite) specifications() []string {
+	env := []string{"PROJECT_DIRECTORY=" + s.project}
+	if s.Incomplete != "" {
+		env = append(env, "SPECIFICATIONS_INCOMPLETE=1")
+	}
+	return env
 }
 
 // run runs tests in a tree, those of each command on a new server if they need one. What needs a newer one than the pinned mongod runs on
 // the pinned SecantusDB.
 func (s *suite) run(ctx context.Context, label, tree string, commands ...gotest.Command) (gotest.Result, error) {
 	if s.server == nil {
-		return s.test(ctx, label, tree, commands[0], "PROJECT_DIRECTORY="+s.project)
+		return s.test(ctx, label, tree, commands[0], s.specifications()...)
 	}
 	result, on, err := s.runOn(ctx, *s.server, label, tree, commands...)
 	if err != nil || on.Name != server.Pinned || s.server.Topology != "" {
@@ -211,6 +221,6 @@ func (s *suite) onNew(ctx context.Context, cfg server.Config, label, tree string
 	// The packages share the server and its fail points, so they run one after the other.
 	command.Flags = append(slices.Clip(command.Flags), "-p=1", gotest.Fresh)
 	result, err = s.test(ctx, label+" on "+on.String(), tree, command,
-		append([]string{"PROJECT_DIRECTORY=" + s.project}, on.Env...)...)
+		append(s.specifications(), on.Env...)...)
 	return result, on, err
 }

@@ -20,6 +20,8 @@ type Result struct {
 	Elapsed time.Duration
 	// Note is shown in the table.
 	Note string
+	// Incomplete says what of the suite did not run here, if anything, so that it proves less than elsewhere.
+	Incomplete string
 	// Skips counts the cases that were not judged, by the reason.
 	Skips map[string]int
 	// Failures hold one entry for each failed case.
@@ -62,8 +64,22 @@ func (r *Result) note(format string, args ...any) {
 // ErrFailed means that a test failed; the report says which.
 var ErrFailed = errors.New("failed")
 
-// Write writes the table, the skips, the most common reason first, the failures and, as the last line, the totals, without the
-// passwords that a test's output may contain.
+// Incomplete returns a paragraph about each thing that did not run, and the suites that it belongs to, or nothing.
+func Incomplete(results []Result) string {
+	var b strings.Builder
+	suites := map[string][]string{}
+	for _, r := range results {
+		suites[r.Incomplete] = append(suites[r.Incomplete], r.Name)
+	}
+	delete(suites, "")
+	for _, what := range slices.Sorted(maps.Keys(suites)) {
+		fmt.Fprintf(&b, "\nINCOMPLETE: %s: %s\n", strings.Join(suites[what], ", "), what)
+	}
+	return Redact(b.String())
+}
+
+// Write writes the table, the skips, the most common reason first, the failures, what did not run and, as the last line, the totals,
+// without the passwords that a test's output may contain.
 func Write(w io.Writer, results []Result) error {
 	var b strings.Builder
 	var passed, failed, skipped int
@@ -91,6 +107,7 @@ func Write(w io.Writer, results []Result) error {
 			fmt.Fprintf(&b, "\nFAIL %s: %s: %s\n    %s\n", r.Name, f.Name, f.What, f.Output)
 		}
 	}
+	b.WriteString(Incomplete(results))
 	fmt.Fprintf(&b, "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped)
 	_, err := io.WriteString(w, Redact(b.String()))
 	if err == nil && failed > 0 {

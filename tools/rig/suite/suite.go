@@ -31,8 +31,8 @@ type Rig struct {
 	Race bool
 	// Environ is the environment of the children.
 	Environ []string
-	// Project returns the PROJECT_DIRECTORY for a revision's tests.
-	Project func(ctx context.Context, revision string) (string, error)
+	// Project returns a revision's tests.
+	Project func(ctx context.Context, revision string) (specs.Project, error)
 	// Open finds or starts a server.
 	Open func(context.Context, server.Config) (*server.Server, error)
 	// GoTest is gotest.Go.
@@ -111,7 +111,8 @@ func (s *suite) timed(ctx context.Context) {
 		s.fail(s.Name, "interrupted; run it again", "")
 	case err == nil:
 	case isUnavailable(err) && !s.CI:
-		s.skip("not run: " + err.Error())
+		s.Incomplete = "not run: " + err.Error()
+		s.skip("not run")
 	default:
 		what, output, _ := strings.Cut(err.Error(), "\n")
 		s.fail(s.Name, what, output)
@@ -132,7 +133,8 @@ func (r *Rig) test(ctx context.Context, label, folder string, c gotest.Command, 
 	c.Dir, c.Flags = r.file(folder), append([]string{"-trimpath", "-vet=off"}, c.Flags...)
 	c.Env = slices.DeleteFunc(slices.Clone(r.Environ), func(assignment string) bool {
 		name, _, _ := strings.Cut(assignment, "=")
-		return slices.Contains([]string{"MONGODB_URI", "SERVER", "PROJECT_DIRECTORY", "SPECIFICATIONS", "GOWORK"}, name)
+		return slices.Contains([]string{"MONGODB_URI", "SERVER", "PROJECT_DIRECTORY", "SPECIFICATIONS", "SPECIFICATIONS_INCOMPLETE",
+			"GOWORK"}, name)
 	})
 	c.Env = append(append(c.Env, "GOWORK=off"), assignments...) // whatever is above the repository
 	result, err := r.GoTest(ctx, c)

@@ -37,7 +37,9 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 	f.Rig = &Rig{
 		Root: t.TempDir(), Base: "v1.0.0", Revisions: specs.Base{Upstream: "new", Fork: "new"},
 		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI="},
-		Project: func(context.Context, string) (string, error) { return f.file("project"), nil },
+		Project: func(context.Context, string) (specs.Project, error) {
+			return specs.Project{Dir: f.file("project")}, nil
+		},
 		Open: func(_ context.Context, cfg server.Config) (*server.Server, error) {
 			if cfg.Name == "" {
 				cfg.Name = server.Pinned
@@ -251,6 +253,37 @@ func TestSpec(t *testing.T) {
 	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$"}, []string{f.runs[0].Run, f.runs[1].Run})
 	assert.Equal(t, `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`, f.runs[2].Run)
 	assert.Contains(t, f.runs[2].Env, "PROJECT_DIRECTORY="+f.file("project"))
+}
+
+// TestIncomplete is about the specifications' tests: if there are some, or none, the report ends with that.
+func TestIncomplete(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		project specs.Project
+		err     error
+		suite   string
+		want    string
+	}{
+		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "upstream", "INCOMPLETE: upstream, upstream: 1 of 2 files\n"},
+		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "spec", "INCOMPLETE: spec, spec: 1 of 2 files\n"},
+		{specs.Project{}, fmt.Errorf("%w: no network", specs.ErrUnavailable), "upstream",
+			"INCOMPLETE: upstream, upstream: without the specifications' tests: no specification tests are available: no network\n"},
+		{specs.Project{}, fmt.Errorf("%w: no network", specs.ErrUnavailable), "spec",
+			"INCOMPLETE: spec, spec: not run: no specification tests are available: no network\n"},
+		{specs.Project{Dir: "d"}, nil, "spec", ""},
+	} {
+		f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+		f.Project = func(context.Context, string) (specs.Project, error) { return tt.project, tt.err }
+		r := f.one(t, tt.suite)
+		text := Incomplete([]Result{r, {Name: "other"}, r})
+		assert.Equal(t, tt.want, strings.TrimPrefix(text, "\n"))
+		for _, run := range f.runs {
+			assert.Equal(t, tt.want != "", slices.Contains(run.Env, "SPECIFICATIONS_INCOMPLETE=1"))
+		}
+		var out strings.Builder
+		_ = Write(&out, []Result{r, r})
+		assert.Regexp(t, regexp.QuoteMeta(text)+`\n\d+ passed, \d+ failed, \d+ skipped\n$`, out.String())
+	}
 }
 
 func TestUnavailable(t *testing.T) {

@@ -1,0 +1,165 @@
+// Package pypi gets what tests need from the Python package index, by the hashes that this repository pins.
+package pypi
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/process"
+)
+
+// ErrUnavailable means that there is no Python here, or that pip does not get the package. The text of an error that wraps it is one line.
+var ErrUnavailable = errors.New("the package index is not available")
+
+// absence says why a package is not available here.
+type absence string
+
+func (a absence) Error() string { return string(a) }
+
+// Is makes it an ErrUnavailable.
+func (a absence) Is(target error) bool { return target == ErrUnavailable }
+
+// Range and pythonVersion are the versions for which SecantusDB 0.7.0b3 has wheels.
+const Range = "3.11 to 3.13"
+
+var pythonVersion = regexp.MustCompile(`^Python 3\.(11|12|13)\.`)
+
+// Isolated keeps the user's Python settings out of a virtual environment.
+var Isolated = []string{"PYTHONHOME=", "PYTHONPATH=", "PYTHONNOUSERSITE=1"}
+
+// find returns the path of a Python that the pins allow.
+func find(ctx context.Context) (string, error) {
+	for _, name := range []string{"python3", "python3.13", "python3.12", "python3.11", "python"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		// A version manager's stand-in for a version that is not installed fails.
+		if version, err := exec.CommandContext(ctx, path, "--version").Output(); err == nil && pythonVersion.Match(version) {
+			return path, nil
+		}
+	}
+	return "", absence("no Python " + Range + " on the PATH")
+}
+
+// Executable returns the path of a program in a virtual environment.
+func Executable(venv, name string) string {
+	if runtime.GOOS == "windows" {
+		return filepath.Join(venv, "Scripts", name+".exe")
+	}
+	return filepath.Join(venv, "bin", name)
+}
+
+// Ensure returns a virtual environment below a folder that holds exactly what a file of pins lists, and installs it if necessary, once for
+// each content of the file, after a line about it.
+func Ensure(ctx context.Context, folder, pins, what string, progress io.Writer) (venv string, err error) {
+	text, err := os.ReadFile(pins)
+	if err != nil {
+		return "", fmt.Errorf("read the pins: %w", err)
+	}
+	if venv, err = filepath.Abs(filepath.Join(folder, "venv-"+filetree.Digest(text)[:16])); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	unlock, err := lockedfile.MutexAt(venv + ".lock").Lock() // another process may be installing it
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	installed := filepath.Join(venv, "installed")
+	_, marked := os.Stat(installed)
+	if _, runs := os.Stat(Executable(venv, "python")); marked == nil && runs == nil {
+		return venv, nil
+	}
+	fmt.Fprintf(progress, "installing %s in %s, once\n", what, venv)
+	if err := install(ctx, venv, pins); err != nil {
+		return "", errors.Join(err, os.RemoveAll(venv))
+	}
+	return venv, os.WriteFile(installed, nil, 0o644)
+}
+
+// install makes an environment anew, regardless of the remains of an interrupted attempt.
+func install(ctx context.Context, venv, pins string) error {
+	return pip(ctx, venv, pins, nil, "install", "--only-binary", ":all:")
+}
+
+//go:embed backend.py
+var backend []byte
+
+// Download returns the source distribution that a requirement names, with its hash, as a line of a file for pip. Nothing in it is run: what
+// pip asks the distribution's own build system for, its name and version, is read from the distribution.
+func Download(ctx context.Context, requirement string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "pypi-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	pins := filepath.Join(dir, "requirements.txt")
+	files := filetree.Tree{"requirements.txt": []byte(requirement + "\n"), "backend/hatchling/build.py": backend}
+	if err := files.Write(dir); err != nil {
+		return nil, err
+	}
+	err = pip(ctx, filepath.Join(dir, "venv"), pins, []string{"PYTHONPATH=" + filepath.Join(dir, "backend")},
+		"download", "--no-binary", ":all:", "--no-build-isolation", "--dest", filepath.Join(dir, "got"))
+	if err != nil {
+		return nil, err
+	}
+	got, err := filepath.Glob(filepath.Join(dir, "got", "*.tar.gz"))
+	if err != nil || len(got) != 1 {
+		return nil, fmt.Errorf("%s: pip got %d archives instead of one", requirement, len(got))
+	}
+	return os.ReadFile(got[0])
+}
+
+// pip makes an environment, and runs pip there on what a file of pins lists.
+func pip(ctx context.Context, venv, pins string, env []string, verb string, args ...string) error {
+	python, err := find(ctx)
+	if err == nil {
+		err = os.RemoveAll(venv)
+	}
+	args = append([]string{Executable(venv, "python"), "-m", "pip", verb, "--require-hashes", "--no-deps",
+		"--disable-pip-version-check", "--no-input", "--retries", "2", "-r", pins}, args...)
+	for _, command := range [][]string{{python, "-m", "venv", venv}, args} {
+		if err != nil {
+			return err
+		}
+		cmd := process.Command(ctx, "", slices.Concat(os.Environ(), Isolated, env), command[0], command[1:]...)
+		var output []byte
+		output, err = cmd.CombinedOutput()
+		process.Reap(cmd)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case strings.Contains(string(output), "DO NOT MATCH THE HASHES"):
+			return fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, "+
+				"change the hash in %s", pins)
+		default:
+			// Usually there is no network.
+			return absence(fmt.Sprintf("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
+				LastLine(output)))
+		}
+	}
+	return nil
+}
+
+// LastLine returns the last line of a program's output.
+func LastLine(output []byte) string {
+	text := strings.TrimSpace(string(output))
+	return text[strings.LastIndex(text, "\n")+1:]
+}

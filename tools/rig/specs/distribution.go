@@ -1,0 +1,147 @@
+package specs
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mongofork/tools/fork/filetree"
+)
+
+// Distribution is a source distribution of PyMongo on the Python package index, which has most of a revision's test files. What a
+// revision's hash is made of, the name and the hash of each file, is here for the others, so that it verifies each file of the
+// distribution.
+type Distribution struct {
+	// Requirement names the distribution and its hash, as a line of a file for pip.
+	Requirement string
+	// Lacking are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name.
+	Lacking map[string]string
+	// Surplus are the test files that only the distribution has.
+	Surplus []string
+}
+
+// places are the folders of a specification's tests by those of the distribution, the first that begins a name; nothing of "" is a test of
+// the specifications. Other folders have the specification's name.
+var places = []struct{ theirs, ours string }{
+	{"client-side-encryption/spec/", "client-side-encryption/"},
+	{"client-side-encryption/", ""}, {"data-lake/", ""}, {"lambda/", ""},
+	{"command_logging/", "command-logging-and-monitoring/logging/"},
+	{"command_monitoring/", "command-logging-and-monitoring/monitoring/"},
+	{"connection_logging/", "connection-monitoring-and-pooling/logging/"},
+	{"connection_monitoring/", "connection-monitoring-and-pooling/cmap-format/"},
+	{"connection_string/test/", "connection-string/"},
+	{"csot/", "client-side-operations-timeout/"},
+	{"discovery_and_monitoring/", "server-discovery-and-monitoring/"},
+	{"handshake/", "mongodb-handshake/"},
+	{"load_balancer/", "load-balancers/"},
+	{"sdam_monitoring/", "server-discovery-and-monitoring/monitoring/"},
+	{"server_selection_logging/", "server-selection/logging/"},
+	{"srv_seedlist/", "initial-dns-seedlist-discovery/"},
+}
+
+// place returns where the specifications have a file of the distribution's folder of tests, or "".
+func place(name string) string {
+	for _, p := range places {
+		if rest, is := strings.CutPrefix(name, p.theirs); is {
+			if p.ours == "" {
+				return ""
+			}
+			name = p.ours + rest
+			break
+		}
+	}
+	specification, rest, is := strings.Cut(name, "/")
+	if !is || path.Ext(name) != ".json" {
+		return ""
+	}
+	return "source/" + strings.ReplaceAll(specification, "_", "-") + "/tests/" + rest
+}
+
+// unpack returns the test files in an archive of the distribution, by their names in the specifications.
+func unpack(archive []byte) (filetree.Tree, error) {
+	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		return nil, err
+	}
+	files := filetree.Tree{}
+	for r := tar.NewReader(unzipped); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, name, _ := strings.Cut(header.Name, "/")
+		name, is := strings.CutPrefix(name, "test/")
+		if name = place(name); !is || name == "" || header.Typeflag != tar.TypeReg {
+			continue
+		}
+		if files[name], err = io.ReadAll(r); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Compare returns what is true of a distribution and a revision that is here as a whole.
+func (s *Store) Compare(ctx context.Context, name, requirement string) (Distribution, error) {
+	d := Distribution{Requirement: requirement, Lacking: map[string]string{}}
+	p, err := s.Project(ctx, name)
+	if err == nil && p.Lacks != "" {
+		err = errors.New(p.Lacks)
+	}
+	if err != nil {
+		return d, err
+	}
+	revision, readErr := read(filepath.Join(p.Dir, data))
+	archive, getErr := s.Download(ctx, requirement)
+	if err := errors.Join(readErr, getErr); err != nil {
+		return d, err
+	}
+	theirs, err := unpack(archive)
+	for _, name := range filetree.Changed(revision, theirs) {
+		if text, is := revision[name]; is {
+			d.Lacking[name] = filetree.Digest(text)
+		} else {
+			d.Surplus = append(d.Surplus, name)
+		}
+	}
+	return d, err
+}
+
+// of returns the files in the distribution's archive that are to be the revision's.
+func (d Distribution) of(archive []byte) (filetree.Tree, error) {
+	files, err := unpack(archive)
+	maps.DeleteFunc(files, func(name string, _ []byte) bool {
+		_, lacking := d.Lacking[name]
+		return lacking || slices.Contains(d.Surplus, name)
+	})
+	return files, err
+}
+
+// lacks says what a revision of so many files lacks without those, by specification, the most first.
+func (d Distribution) lacks(files filetree.Tree) string {
+	counts := map[string]int{}
+	for name := range d.Lacking {
+		counts[strings.Split(name, "/")[1]]++
+	}
+	var missing []string
+	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+	}) {
+		missing = append(missing, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	version, _, _ := strings.Cut(d.Requirement, " ")
+	return fmt.Sprintf("%d of %d files of the specifications' tests, from %s; not in it: %s",
+		len(files), len(files)+len(d.Lacking), version, strings.Join(missing, ", "))
+}

@@ -1,0 +1,137 @@
+package specs
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
+)
+
+// archive is a distribution with these files of tests.
+func archive(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zipped := gzip.NewWriter(&b)
+	w := tar.NewWriter(zipped)
+	for name, text := range files {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: "pymongo-1/" + name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}))
+		_, err := io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
+	return b.Bytes()
+}
+
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"crud/unified/find.json":                                "source/crud/tests/unified/find.json",
+		"retryable_reads/unified/find.json":                     "source/retryable-reads/tests/unified/find.json",
+		"csot/deprecated-options.json":                          "source/client-side-operations-timeout/tests/deprecated-options.json",
+		"client-side-encryption/spec/legacy/a_b.json":           "source/client-side-encryption/tests/legacy/a_b.json",
+		"server_selection/server_selection/Sharded/read/X.json": "source/server-selection/tests/server_selection/Sharded/read/X.json",
+		"client-side-encryption/corpus/corpus.json":             "",
+		"crud/unified/find.yml":                                 "",
+		"alone.json":                                            "",
+	} {
+		assert.Equal(t, want, place(name), name)
+	}
+}
+
+// TestDistribution takes what a distribution has of a revision where the repository is out of reach. Each change is refused: of a file that
+// the distribution has, of the hash of one that it lacks, of what is listed.
+func TestDistribution(t *testing.T) {
+	t.Parallel()
+	revision := filetree.Tree{
+		"source/crud/tests/unified/a.json": []byte("a"), "source/gridfs/tests/b.json": []byte("b"),
+		"source/crud/tests/unified/newer.json": []byte("of the revision"), "source/crud/tests/gone.json": []byte("in none"),
+		"source/auth/tests/gone.json": []byte("in none"),
+	}
+	theirs := map[string]string{
+		"test/crud/unified/a.json": "a", "test/gridfs/b.json": "b", "test/crud/unified/newer.json": "of another revision",
+		"test/crud/extra.json": "only there", "other/crud/c.json": "no test", "test/gridfs/b.py": "no data",
+	}
+	const requirement = "pymongo==1 --hash=sha256:0"
+	download := func(archive []byte, err error) func(context.Context, string) ([]byte, error) {
+		return func(_ context.Context, got string) ([]byte, error) {
+			assert.Equal(t, requirement, got)
+			return archive, err
+		}
+	}
+	whole := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
+	whole.Local, whole.Download = filepath.Join(t.TempDir(), "local"), download(archive(t, theirs), nil)
+	write(t, whole.Local, revision)
+	known, err := whole.Compare(t.Context(), "r1", requirement)
+	require.NoError(t, err)
+	require.Equal(t, []string{"source/crud/tests/extra.json"}, known.Surplus)
+	require.Len(t, known.Lacking, 3)
+
+	changed := func(change func(d *Distribution, theirs map[string]string)) (Distribution, map[string]string) {
+		d, theirs := known, maps.Clone(theirs)
+		d.Lacking = maps.Clone(d.Lacking)
+		change(&d, theirs)
+		return d, theirs
+	}
+	for name, tt := range map[string]struct {
+		change func(d *Distribution, theirs map[string]string)
+		err    error
+		want   string
+	}{
+		"good": {},
+		"another file": {change: func(_ *Distribution, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" },
+			want: "are not those of r1"},
+		"one file less": {change: func(_ *Distribution, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") },
+			want: "are not those of r1"},
+		"one file more": {change: func(d *Distribution, _ map[string]string) { d.Surplus = nil }, want: "are not those of r1"},
+		"another hash of what is lacking": {change: func(d *Distribution, _ map[string]string) {
+			d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
+		}, want: "are not those of r1"},
+		"no index":        {err: pypi.ErrUnavailable, want: "nor is there what pymongo==1"},
+		"another archive": {err: errors.New("another file than the pinned one"), want: "another file than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tt.change == nil {
+				tt.change = func(*Distribution, map[string]string) {}
+			}
+			d, theirs := changed(tt.change)
+			s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
+			s.Distributions, s.Download = map[string]Distribution{"r1": d}, download(archive(t, theirs), tt.err)
+			p, err := s.Project(t.Context(), "r1")
+			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, ErrUnavailable))
+			if tt.want != "" {
+				assert.ErrorContains(t, err, tt.want)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: crud 2, auth 1", p.Lacks)
+
+			// The copy is used from then on, unless it was changed.
+			s.Download = nil
+			again, err := s.Project(t.Context(), "r1")
+			require.NoError(t, err)
+			assert.Equal(t, p, again)
+			write(t, filepath.Join(p.Dir, data), filetree.Tree{"source/gridfs/tests/b.json": []byte("B")})
+			s.Download = download(nil, pypi.ErrUnavailable)
+			_, err = s.Project(t.Context(), "r1")
+			assert.ErrorIs(t, err, ErrUnavailable)
+
+			// Nor does a comparison with a copy that lacks files make sense.
+			s.Download = download(archive(t, theirs), nil)
+			_, err = s.Compare(t.Context(), "r1", requirement)
+			assert.ErrorContains(t, err, "not in it")
+		})
+	}
+}
