@@ -32,6 +32,8 @@ type Application struct {
 	Root  string
 	Bases []string
 	Run   command.RunFunc
+	// Sums returns the lines that go.sum may have of a released fork, and where they are from.
+	Sums func(ctx context.Context, version string) (goSum, from string, err error)
 }
 
 // Change is a change of an application. Before Commit nothing changes in its folder: the go command reads and writes copies of go.mod and
@@ -87,6 +89,11 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 	}
 	if c.After, err = c.tidy(ctx, target); err != nil {
 		return err
+	}
+	if target.Version != "" {
+		if err := c.app.verify(ctx, target.Version, c.After["go.sum"]); err != nil {
+			return err
+		}
 	}
 	if now, err := parse(c.at); err == nil && now.Go.Version != c.file.Go.Version {
 		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +

@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,6 +150,9 @@ func TestRelative(t *testing.T) {
 	require.Equal(t, in("fork"), relative(in("links/app"), in("apps/deep/app"), in("fork")))
 }
 
+// newSums is the go.sum after go mod tidy.
+const newSums = driver + " v2.5.0-fork.1 h1:new=\n" + driver + " v2.5.0-fork.2 h1:new=\n"
+
 // goCommand stands in for the go command: it fails where a test wants it to, and writes what the real one would.
 type goCommand struct {
 	t    *testing.T
@@ -170,7 +174,7 @@ func (g goCommand) run(_ context.Context, dir string, _ []string, _ string, args
 		return []byte("v2.5.0\n"), nil
 	case strings.HasPrefix(line, "mod tidy"):
 		at := filepath.Dir(strings.TrimPrefix(args[2], "-modfile="))
-		require.NoError(g.t, os.WriteFile(filepath.Join(at, "go.sum"), []byte("new sums\n"), 0o600))
+		require.NoError(g.t, os.WriteFile(filepath.Join(at, "go.sum"), []byte(newSums), 0o600))
 	case strings.HasPrefix(line, "mod vendor"):
 		require.NoError(g.t, filetree.Tree{"modules.txt": []byte("new\n"), "new/file.go": []byte("package new\n")}.
 			Write(args[len(args)-1]))
@@ -184,7 +188,8 @@ func application(t *testing.T, fail string, files filetree.Tree) Application {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, files.Write(dir))
-	return Application{Dir: dir, Bases: []string{"v2.5.0"}, Root: t.TempDir(), Run: goCommand{t, fail}.run}
+	return Application{Dir: dir, Bases: []string{"v2.5.0"}, Root: t.TempDir(), Run: goCommand{t, fail}.run,
+		Sums: func(context.Context, string) (string, string, error) { return newSums, "the test", nil }}
 }
 
 // prepared opens an application and prepares it for a release of the fork, or if that is empty for upstream's driver.
@@ -237,7 +242,7 @@ func TestAllOrNothing(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{"go.mod", "go.sum", "main.go", "vendor/modules.txt", "vendor/new/file.go"}, now.Paths())
 			require.Contains(t, string(now["go.mod"]), "v2.5.0-fork.1 // mongofork use: before, v2.5.0")
-			require.Equal(t, "new sums\n", string(now["go.sum"]))
+			require.Equal(t, newSums, string(now["go.sum"]))
 			_, err = os.Stat(filepath.Join(app.Dir, "vendor", "old"))
 			require.ErrorIs(t, err, os.ErrNotExist, "no empty folder stays")
 			undo(t, app)
@@ -308,7 +313,7 @@ func TestUndoIsTheWayBack(t *testing.T) {
 		require.Equal(t, strings.Count(string(with), "\n"), strings.Count(string(with), "\r\n"), name)
 		sums, err := os.ReadFile(sumFile)
 		require.NoError(t, err)
-		require.Equal(t, "new sums\r\n", string(sums), name)
+		require.Equal(t, strings.ReplaceAll(newSums, "\n", "\r\n"), string(sums), name)
 		requireModes(name)
 		if name == "once" {
 			require.NoError(t, os.Remove(sumFile), "as if it had been interrupted")
@@ -415,4 +420,73 @@ func TestReaches(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, reaches(tc.level, tc.least), tc)
 	}
+}
+
+// A release whose hash is not the known one is refused, by Use and by Check, wherever the hash stands.
+func TestAnotherHash(t *testing.T) {
+	t.Parallel()
+	other := strings.ReplaceAll(newSums, "h1:new=", "h1:other=")
+	plain := filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n")}
+	sums := func(lines string, err error) func(context.Context, string) (string, string, error) {
+		return func(_ context.Context, version string) (string, string, error) {
+			require.Equal(t, target, version)
+			return lines, "etc/released.sum", err
+		}
+	}
+	for name, tt := range map[string]struct {
+		lines, want string
+		err         error
+	}{
+		"the fork":     {lines: other, want: "v2.5.0-fork.1 is not the release: its hash is h1:new=, and etc/released.sum has h1:other="},
+		"an adapter":   {lines: newSums + "example.com/adapter v1.0.0 h1:other=\n", want: "example.com/adapter v1.0.0 is not the release"},
+		"an unknown":   {err: errors.New("not known here"), want: "not known here"},
+		"of no module": {lines: "", want: ""},
+	} {
+		app := application(t, "", plain)
+		run := app.Run
+		app.Run = func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+			out, err := run(ctx, dir, env, name, args...)
+			if at := strings.TrimPrefix(strings.Join(args, " "), "mod tidy -modfile="); err == nil && len(args) == 3 && at != "" {
+				text := newSums + "example.com/adapter v1.0.0 h1:new=\n"
+				err = os.WriteFile(filepath.Join(filepath.Dir(at), "go.sum"), []byte(text), 0o600)
+			}
+			return out, err
+		}
+		app.Sums = sums(tt.lines, tt.err)
+		_, err := prepared(t, app, target)
+		if tt.want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, tt.want, name)
+		requireFiles(t, app, plain)
+
+		app.Sums = sums(newSums, nil)
+		use(t, app, target)
+		_, err = app.Check(t.Context(), "")
+		require.NoError(t, err, name)
+		app.Sums = sums(tt.lines, tt.err)
+		_, err = app.Check(t.Context(), "")
+		require.ErrorContains(t, err, tt.want, name)
+		require.NoError(t, os.Remove(filepath.Join(app.Dir, "go.sum")))
+		app.Sums = sums(newSums, nil)
+		_, err = app.Check(t.Context(), "")
+		require.ErrorContains(t, err, "go.sum has no hash of "+driver+" v2.5.0-fork.1", name)
+	}
+}
+
+// What the go command has downloaded is compared, too: go.sum is not asked for what is in the module cache.
+func TestAnotherDownload(t *testing.T) {
+	t.Parallel()
+	app := application(t, "", filetree.Tree{"go.mod": []byte("module m\n\nrequire " + driver + " v2.5.0\n"), "go.sum": []byte(newSums)})
+	cached := t.TempDir()
+	require.NoError(t, filetree.Tree{"go.mod": []byte("module " + driver + "\n")}.Write(cached))
+	app.Run = func(_ context.Context, _ string, _ []string, _ string, args ...string) ([]byte, error) {
+		if args[0] == "env" {
+			return nil, nil
+		}
+		return fmt.Appendf(nil, `{"Version": "v2.5.0", "Replace": {"Path": %q, "Version": %q, "Dir": %q}}`, driver, target, cached), nil
+	}
+	_, err := app.Check(t.Context(), "")
+	require.ErrorContains(t, err, "v2.5.0-fork.1 is not the release: its hash is h1:")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+	"golang.org/x/mod/sumdb/dirhash"
 )
 
 // selected is the driver that an application is built with, as the go command tells.
@@ -144,6 +146,11 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, err
 	switch {
 	case base != "" && semver.Compare(base, s.Version) >= 0:
 		effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
+		note, verifyErr := a.verified(ctx, s, work)
+		if verifyErr != nil {
+			return "", nil, fmt.Errorf("%s: %w", effect, verifyErr)
+		}
+		effect += note
 		if v1 := requirement(file, v1); v1 != nil && !v1.Indirect {
 			effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that",
 				v1.Mod)
@@ -156,6 +163,64 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, err
 		err = fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	}
 	return effect, s, err
+}
+
+// verified compares a release that the application is built with, what the go command has downloaded of it and the hashes in go.sum, with
+// what is known of it. It returns a note of what cannot be compared.
+func (a Application) verified(ctx context.Context, s *selected, work workspace) (note string, err error) {
+	switch r := s.Replace; {
+	case r.Version == "":
+		return "", nil
+	case r.Path != Driver:
+		return "\nnote: it is served under another name, so that its hash is not known", nil
+	}
+	var sums []byte
+	for _, name := range []string{filepath.Join(a.Dir, "go.sum"), work.file + ".sum"} {
+		text, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		sums = append(append(sums, text...), '\n')
+	}
+	if s.Replace.Dir != "" && !vendored(a.Dir) {
+		sum, err := dirhash.HashDir(s.Replace.Dir, Driver+"@"+s.Replace.Version, dirhash.Hash1)
+		if err != nil {
+			return "", err
+		}
+		sums = fmt.Appendf(sums, "%s %s %s\n", Driver, s.Replace.Version, sum)
+	}
+	return "", a.verify(ctx, s.Replace.Version, sums)
+}
+
+// verify compares lines for go.sum with those that are known of a release. That of the fork has to be there.
+func (a Application) verify(ctx context.Context, version string, lines []byte) error {
+	known, from, err := a.Sums(ctx, version)
+	if err != nil {
+		return err
+	}
+	sums := map[string]string{}
+	for line := range strings.Lines(known) {
+		if words := strings.Fields(line); len(words) == 3 {
+			sums[words[0]+" "+words[1]] = words[2]
+		}
+	}
+	found := false
+	for line := range strings.Lines(string(lines)) {
+		words := strings.Fields(line)
+		if len(words) != 3 {
+			continue
+		}
+		name := words[0] + " " + words[1]
+		if sum, is := sums[name]; is && sum != words[2] {
+			return fmt.Errorf("%s is not the release: its hash is %s, and %s has %s; whoever serves it has changed it: "+
+				"find out who, and remove what was downloaded with go clean -modcache", name, words[2], from, sum)
+		}
+		found = found || name == Driver+" "+version
+	}
+	if !found {
+		return fmt.Errorf("go.sum has no hash of %s %s", Driver, version)
+	}
+	return nil
 }
 
 // explain says of an application that the go command finds no driver in what it uses instead.

@@ -69,9 +69,11 @@ func (p *Project) On(base string) *Project {
 func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
-		bases, _ := p.Bases() // none before the first is accepted
-		return nil, problem.List{{File: p.LockFile(), Message: "there is no base " + p.Base,
-			Mend: "name another with BASE or --base: " + strings.Join(bases, ", ") + "; mongofork accept --base " + p.Base + " begins this one"}}
+		mend := "go run ./tools/cmd/mongofork accept --base " + p.Base
+		if bases, err := p.Bases(); err == nil {
+			mend = "name one of " + strings.Join(bases, ", ") + " with BASE or --base, or " + mend
+		}
+		return nil, problem.List{{File: p.LockFile(), Message: "there is no base " + p.Base, Mend: mend}}
 	}
 	if err != nil {
 		return nil, err

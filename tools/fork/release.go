@@ -84,7 +84,7 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	for _, name := range files.Paths() {
 		sums.WriteString(written(name, files[name]) + "\n")
 	}
-	files["SHA256SUMS"] = []byte(sums.String())
+	files[sumsFile] = []byte(sums.String())
 	if final == "" {
 		record = nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -128,4 +129,29 @@ func (c *releaseCmd) Run(a *app) error {
 		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,
 		m.Version)
 	return nil
+}
+
+type verifyCmd struct {
+	Folder     string `arg:"" type:"existingdir" name:"dir" help:"The folder of the release: one that serves as GOPROXY, or one with the files of its page."`
+	Repository string `placeholder:"OWNER/NAME" help:"Also let gh, if it is on the PATH, verify that a workflow of this repository has made each file."`
+}
+
+func (c *verifyCmd) Run(a *app) error {
+	verified, err := a.project.Verify(a.ctx, c.Folder)
+	if err != nil {
+		return findings(err.Error())
+	}
+	a.printf("%s\n", verified)
+	if _, err := exec.LookPath("gh"); err != nil || c.Repository == "" {
+		a.printf("attestations: not verified, which needs gh on the PATH, and --repository\n")
+		return nil
+	}
+	files, err := filetree.Read(c.Folder)
+	for _, name := range files.Paths() {
+		if _, err := command.Output(a.ctx, c.Folder, nil, "gh", "attestation", "verify", name, "--repo", c.Repository); err != nil {
+			return findings(err.Error())
+		}
+	}
+	a.printf("attestations: all %d files were made by a workflow of %s\n", len(files), c.Repository)
+	return err
 }

@@ -36,6 +36,7 @@ type cli struct {
 	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
+	Verify  verifyCmd  `cmd:"" help:"Compare a downloaded release with its SHA256SUMS and with the hashes that are recorded, or that this working copy makes."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 }
 

@@ -35,7 +35,8 @@ func (c *useCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	application := adopt.Application{Dir: c.Application, Root: a.project.Root, Bases: bases, Run: command.Output}
+	application := adopt.Application{Dir: c.Application, Root: a.project.Root, Bases: bases, Run: command.Output,
+		Sums: a.project.Sums}
 	switch {
 	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
