@@ -13,6 +13,10 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
+# The tool that looks for published vulnerabilities, and the database, in which "make advisories VULNDB=golang.org/x/vulndb@latest" has the newest.
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
+
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
@@ -295,6 +299,12 @@ lock: ## Record upstream's present declarations in the locks of all bases
 
 # OLDEST runs a go command with the oldest Go that the module it is in supports.
 OLDEST = GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go
+
+.PHONY: advisories
+advisories: rig ## Look for published vulnerabilities of what the fork of each base, and this repository's modules, depend on
+	@for base in $(BASES); do $(MONGOFORK) --base $$base build >/dev/null || exit; done
+	$(LINK)
+	$(RIG) advisories --database $(VULNDB) --tool $(GOVULNCHECK) $(MODULES)
 
 .PHONY: cross
 cross: ## Compile the fork of every base for other platforms, and test it and the adapters with the oldest Go that they support

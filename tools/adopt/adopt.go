@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
@@ -32,8 +34,16 @@ type Application struct {
 	Root  string
 	Bases []string
 	Run   command.RunFunc
+	// Mends are later versions of modules that the fork of a base requires.
+	Mends func(base string) ([]Mend, error)
 	// Sums returns the lines that go.sum may have of a released fork, and where they are from.
 	Sums func(ctx context.Context, version string) (goSum, from string, err error)
+}
+
+// Mend is the first version of a module that lacks a published vulnerability, the ID of that, and the version of Go that it needs.
+type Mend struct {
+	module.Version
+	ID, Go string
 }
 
 // Change is a change of an application. Before Commit nothing changes in its folder: the go command reads and writes copies of go.mod and
@@ -77,6 +87,10 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 	}
 	if target.Version == "" {
 		target.Path = relative(c.given, c.Dir, target.Path)
+		if c.vendored && strings.ContainsAny(target.Path, " \t\n") {
+			return fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
+				"move this repository to another folder, or use a release", target.Path)
+		}
 	}
 	if c.file.Go == nil {
 		// Go mod tidy would add its own version, and change what the language means.
@@ -85,6 +99,10 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 		}
 	}
 	if err := putFork(c.file, c.Base, target); err != nil {
+		return err
+	}
+	mends, err := c.mends()
+	if err != nil {
 		return err
 	}
 	if c.After, err = c.tidy(ctx, target); err != nil {
@@ -99,6 +117,7 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +
 			": whoever builds the application, or imports it, needs that version of Go"}
 	}
+	c.Notes = append(c.Notes, c.mended(mends)...)
 	c.Notes = append(c.Notes, c.left()...)
 	return nil
 }
@@ -142,6 +161,18 @@ func (c *Change) Build(ctx context.Context) error {
 			"take that out of the code first, or use --skip-build and do it then"
 	}
 	return fmt.Errorf("%w\n%s", err, advice)
+}
+
+// commands is the package of the driver that sends commands.
+const commands = Driver + "/x/mongo/driver"
+
+// Explain notes if what was built gains nothing by the fork.
+func (c *Change) Explain(ctx context.Context) error {
+	list, err := c.goRun(ctx, "list", "-mod=mod", "-modfile="+c.modFile(), "-deps", "./...")
+	if err == nil && !slices.Contains(strings.Fields(list), commands) {
+		c.Notes = append(c.Notes, "it uses no package of the driver that sends commands, so the fork changes nothing for it")
+	}
+	return err
 }
 
 // Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, in the environment as it

@@ -490,3 +490,38 @@ func TestAnotherDownload(t *testing.T) {
 	_, err := app.Check(t.Context(), "")
 	require.ErrorContains(t, err, "v2.5.0-fork.1 is not the release: its hash is h1:")
 }
+
+// However many of its steps a change has made when it is killed, go.sum has the lines that go.mod needs, and the next change completes it.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	file := func(sums string) filetree.Tree {
+		tree := filetree.Tree{"go.mod": []byte("needs " + sums), "vendor/modules.txt": []byte(sums)}
+		if sums != "none" {
+			tree["go.sum"] = []byte(strings.Join(strings.Split(sums, " "), "\n") + "\n")
+		}
+		return tree
+	}
+	for _, change := range []Files{
+		{file("a b"), file("b c")}, {file("a"), file("a b")}, {file("none"), file("a")}, {file("a"), file("none")}, {file("a"), file("a")},
+	} {
+		moves := change.moves()
+		for killed := range len(moves) + 1 {
+			dir := t.TempDir()
+			require.NoError(t, change.Before.Write(dir))
+			for _, m := range moves[:killed] {
+				require.NoError(t, m.after.Put(dir, m.path, filepath.Join(dir, staging)))
+			}
+			require.NoError(t, filetree.Tree{staging + "/.go.mod.1": nil}.Write(dir))
+			now, err := filetree.Read(dir)
+			require.NoError(t, err)
+			for _, sum := range strings.Fields(strings.TrimPrefix(string(now["go.mod"]), "needs ")) {
+				require.True(t, sum == "none" || strings.Contains(string(now["go.sum"]), sum+"\n"), "killed after %d steps", killed)
+			}
+			require.True(t, change.hold(now), "so that Undo knows the files")
+			require.NoError(t, Files{now, change.After}.apply(dir))
+			now, err = filetree.Read(dir)
+			require.NoError(t, err)
+			require.Equal(t, change.After, now)
+		}
+	}
+}

@@ -32,13 +32,44 @@ func (f Files) Diff(path string) string {
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// apply makes the change below a folder, all of it or nothing.
+// staging is a folder in the application's that holds what is to be moved to its place. The go command ignores it.
+const staging = ".mongofork-use"
+
+// move is a step of a change: a file becomes what it is in a tree, which before was another.
+type move struct {
+	path          string
+	before, after filetree.Tree
+}
+
+// moves are the steps. Whenever they end, go.sum has what go.mod needs: until the last one it has the lines of before and of after.
+func (f Files) moves() (all []move) {
+	both := with(f.Before, filetree.Tree{"go.sum": union(f.Before["go.sum"], f.After["go.sum"])}, []string{"go.sum"})
+	for _, path := range f.Paths() {
+		if path == "go.sum" {
+			all = append([]move{{path, f.Before, both}}, all...)
+		} else {
+			all = append(all, move{path, f.Before, f.After})
+		}
+	}
+	if len(all) > 0 && all[0].path == "go.sum" {
+		all = append(all, move{"go.sum", both, f.After})
+	}
+	return all
+}
+
+// apply makes the change below a folder, all of it or nothing. What is not in its place yet is in one folder, which the next change removes
+// if this one is killed.
 func (f Files) apply(dir string) error {
-	paths := f.Paths()
-	for i, path := range paths {
-		if err := f.After.Put(dir, path); err != nil {
-			for _, done := range paths[:i] {
-				err = errors.Join(err, f.Before.Put(dir, done))
+	staged := filepath.Join(dir, staging)
+	if err := os.RemoveAll(staged); err != nil {
+		return err
+	}
+	defer os.RemoveAll(staged)
+	moves := f.moves()
+	for i, m := range moves {
+		if err := m.after.Put(dir, m.path, staged); err != nil {
+			for _, done := range slices.Backward(moves[:i]) {
+				err = errors.Join(err, done.before.Put(dir, done.path, staged))
 			}
 			return err
 		}
@@ -46,11 +77,24 @@ func (f Files) apply(dir string) error {
 	return nil
 }
 
-// hold reports whether a tree has the files as they are after the change or, where that was interrupted, before.
+// union returns the lines of two files, each once.
+func union(a, b []byte) []byte {
+	lines := slices.Collect(strings.Lines(string(a)))
+	for line := range strings.Lines(string(b)) {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return []byte(strings.Join(lines, ""))
+}
+
+// hold reports whether a tree has the files as they are after the change or, where that was interrupted, between.
 func (f Files) hold(now filetree.Tree) bool {
-	return !slices.ContainsFunc(f.Paths(), func(path string) bool {
-		return !bytes.Equal(now[path], f.After[path]) && !bytes.Equal(now[path], f.Before[path])
-	})
+	good := map[string]bool{}
+	for _, m := range f.moves() {
+		good[m.path] = good[m.path] || bytes.Equal(now[m.path], m.before[m.path]) || bytes.Equal(now[m.path], m.after[m.path])
+	}
+	return !slices.Contains(slices.Collect(maps.Values(good)), false)
 }
 
 // recordFile is the place where Use leaves for Undo what it changed in the application.

@@ -83,6 +83,9 @@ func TestReleaseDocuments(t *testing.T) {
    mended: {by: [pool added], tests: [pool TestAdded]}}
 - {id: CVE-2, title: Two, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0}
 - {id: CVE-3, title: Three, affected: [">=v2.0.0"], impact: All., fixed: no release, accepted: {v2.0.0: Do not let them in.}}
+- {id: GO-4, title: Four, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, accepted: {v2.0.0: Require v1.1.0.},
+   dependency: {module: example.com/m, fixed: v1.1.0, go: "1.25"}}
+- {id: GO-5, title: Five, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0, dependency: {module: example.com/m, fixed: v1.0.1, go: "1.25"}}
 `),
 	}))
 	p.State = func(context.Context, string, []string) (git.State, error) {
@@ -97,13 +100,20 @@ func TestReleaseDocuments(t *testing.T) {
 	statement := func(name, alias, rest string) string {
 		return `{"vulnerability":{"name":"` + name + `"` + alias + `},"products":[{"@id":"` + product + `"}],` + rest + `}`
 	}
+	ofDependency := func(name, title, rest string) string {
+		return `{"vulnerability":{"name":"` + name + `","description":"` + title + `"},"products":[{"@id":"` + product +
+			`","subcomponents":[{"@id":"pkg:golang/example.com/m"}]}],` + rest + `}`
+	}
 	require.JSONEq(t,
 		`{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork","timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[`+
 			statement("CVE-1", `,"description":"One","aliases":["GO-1"]`,
 				`"status":"fixed","status_notes":"Fixed in the fork, with a test that fails without the fix."`)+","+
 			statement("CVE-2", `,"description":"Two"`, `"status":"fixed","status_notes":"Upstream's v2.0.0 does not have it."`)+
 			","+
-			statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+"]}",
+			statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+","+
+			ofDependency("GO-4", "Four", `"status":"affected","action_statement":"Require v1.1.0."`)+","+
+			ofDependency("GO-5", "Five", `"status":"not_affected","justification":"vulnerable_code_not_present",`+
+				`"status_notes":"The fork requires v1.0.1 or later."`)+"]}",
 		document("openvex"))
 
 	bill := new(cdx.BOM)

@@ -86,7 +86,7 @@ func hashes(goSum string) map[module.Version]string {
 	return sums
 }
 
-// Advisory is a published vulnerability of upstream, or an upstream fix without an advisory.
+// Advisory is a published vulnerability of upstream or of a module that it requires, or an upstream fix without an advisory.
 type Advisory struct {
 	// ID is the advisory's ID, the fix's ticket, or a short name. Impact says what an attacker can do, or what goes wrong, Fixed which
 	// of upstream's versions have a fix.
@@ -98,6 +98,9 @@ type Advisory struct {
 	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of declarations that the overlay
 	// touches or adds, Tests those of test functions that fail without them.
 	Mended *struct{ By, Tests []string }
+	// Dependency is the module that has the defect, if it is not upstream's, and the first version without it, which needs this version
+	// of Go.
+	Dependency *struct{ Module, Fixed, Go string }
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string
 }
@@ -127,8 +130,15 @@ func vex(advisories []Advisory, f Fork) ([]byte, error) {
 		if len(a.Aliases) > 0 {
 			vulnerability["aliases"] = a.Aliases
 		}
-		s := object{"vulnerability": vulnerability, "products": []object{{"@id": purl(f.Module())}}, "status": "fixed"}
+		product := object{"@id": purl(f.Module())}
+		s := object{"vulnerability": vulnerability, "products": []object{product}, "status": "fixed"}
+		if a.Dependency != nil {
+			product["subcomponents"] = []object{{"@id": "pkg:golang/" + a.Dependency.Module}}
+		}
 		switch {
+		case !a.Affects(base) && a.Dependency != nil:
+			s["status"], s["justification"] = "not_affected", "vulnerable_code_not_present"
+			s["status_notes"] = "The fork requires " + a.Dependency.Fixed + " or later."
 		case !a.Affects(base):
 			s["status_notes"] = "Upstream's " + base + " does not have it."
 		case a.Mended != nil:

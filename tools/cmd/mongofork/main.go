@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/mod/modfile"
 
 	"mongofork/tools/adopt"
 	"mongofork/tools/command"
@@ -47,10 +49,24 @@ type app struct {
 	// base is the project's if the command line names it.
 	base string
 	out  io.Writer
+	// progress is where what takes long is told.
+	progress io.Writer
+	running  *time.Timer
 }
 
 // printf prints for the user.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
+
+// patience is how long a step may take without a word.
+const patience = 2 * time.Second
+
+// step begins a step, which is told if it takes long, and ends the one before.
+func (a *app) step(what string) {
+	if a.running != nil {
+		a.running.Stop()
+	}
+	a.running = time.AfterFunc(patience, func() { fmt.Fprintf(a.progress, "%s ...\n", what) })
+}
 
 func main() { command.Main(run) }
 
@@ -66,7 +82,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			return parsed.Run(&app{ctx: ctx, out: stdout, base: c.Base, project: &fork.Project{Root: root, Module: adopt.Driver,
+			return parsed.Run(&app{ctx: ctx, out: stdout, progress: stderr, base: c.Base, project: &fork.Project{Root: root, Module: adopt.Driver,
 				Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase), Source: upstream.Download, State: git.StateOf}})
 		},
 	}.Run(args, stdout, stderr)
@@ -113,7 +129,8 @@ func (c *buildCmd) Run(a *app) error {
 	}
 	m := built.Plan.Module
 	a.printf("%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
-		m, built.Plan.Counts(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m, out.Dir)
+		m, built.Plan.Counts(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m,
+		modfile.AutoQuote(out.Dir))
 	return nil
 }
 

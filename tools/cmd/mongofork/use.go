@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -24,7 +25,7 @@ type useCmd struct {
 
 func (useCmd) Help() string {
 	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; ignores " +
-		"BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, builds the application, and runs go mod " +
+		"BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, which also changes go.sum, builds the application, and runs go mod " +
 		"vendor if there is a vendor folder. The files change together, and only if the fork is then in effect."
 }
 
@@ -35,8 +36,20 @@ func (c *useCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	application := adopt.Application{Dir: c.Application, Root: a.project.Root, Bases: bases, Run: command.Output,
-		Sums: a.project.Sums}
+	application := adopt.Application{Dir: c.Application, Root: a.project.Root, Bases: bases,
+		Run: func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
+			a.step(strings.Join(append([]string{name}, args[:min(2, len(args))]...), " "))
+			return command.Output(ctx, dir, env, name, args...)
+		},
+		Sums: a.project.Sums, Mends: func(base string) (mends []adopt.Mend, err error) {
+			list, err := a.project.Advisories()
+			for _, advisory := range list {
+				if d := advisory.Dependency; d != nil && advisory.Affects(base) {
+					mends = append(mends, adopt.Mend{Version: module.Version{Path: d.Module, Version: d.Fixed}, ID: advisory.ID, Go: d.Go})
+				}
+			}
+			return mends, err
+		}}
 	switch {
 	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
@@ -62,14 +75,19 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, change.Close()) }()
+	defer func() {
+		a.running.Stop()
+		err = errors.Join(err, change.Close())
+	}()
 	if c.Undo {
 		err = change.Undo(a.ctx)
 	} else {
 		err = change.Use(a.ctx, a.base, func(base string) (module.Version, error) { return c.fork(a, base) })
 	}
 	if err == nil && !c.SkipBuild {
-		err = change.Build(a.ctx)
+		if err = change.Build(a.ctx); err == nil && !c.Undo {
+			err = change.Explain(a.ctx)
+		}
 	}
 	if err != nil {
 		return err
@@ -91,6 +109,7 @@ func (c *useCmd) change(a *app, application adopt.Application) (err error) {
 
 // fork builds the fork of a base, or names its release.
 func (c *useCmd) fork(a *app, base string) (module.Version, error) {
+	a.step("making the fork of " + base)
 	project := a.project.On(base)
 	if !c.Release {
 		_, out, _, err := project.Build(a.ctx)

@@ -22,6 +22,7 @@ import (
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/gotest"
+	"mongofork/tools/rig/advisories"
 	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/process"
 	"mongofork/tools/rig/server"
@@ -42,6 +43,7 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
+	Advisories     advisoriesCmd     `cmd:"" help:"Look for published vulnerabilities of what the fork of each base and this repository's modules depend on."`
 	Planted        plantedCmd        `cmd:"" help:"Plant defects into the fork, one by one, and see what finds them."`
 	Packages       packagesCmd       `cmd:"" help:"Run the tests of some packages, as far as they need no server, in a tree that is to become the fork."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests are written for, and print PROJECT_DIRECTORY for them."`
@@ -128,6 +130,47 @@ func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) err
 	// What "make test" ends with.
 	return errors.Join(suite.Write(stdout, results), os.WriteFile(filepath.Join(rig.Root, "build", "incomplete"),
 		[]byte(suite.Incomplete(results)), 0o644))
+}
+
+type advisoriesCmd struct {
+	Database string   `required:"" help:"The version of golang.org/x/vulndb."`
+	Tool     string   `required:"" help:"The version of govulncheck."`
+	Modules  []string `arg:"" help:"Folders of modules, below the root of the repository."`
+}
+
+// Run scans the forks in build/, and the modules.
+func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	project := &fork.Project{Root: rig.Root}
+	list, listErr := project.Advisories()
+	bases, err := project.Bases()
+	if err := errors.Join(listErr, err); err != nil {
+		return err
+	}
+	scanner := advisories.Scanner{Database: c.Database, Tool: c.Tool, Index: filepath.Join(rig.Root, "build", "vulndb"),
+		Run: command.Output}
+	if err := scanner.Prepare(ctx); err != nil {
+		return err
+	}
+	var failed error
+	for _, folder := range slices.Concat(bases, c.Modules) {
+		base, at := "", folder
+		if slices.Contains(bases, folder) {
+			base, at = folder, path.Join("build", folder)
+		}
+		found, err := scanner.Scan(ctx, filepath.Join(rig.Root, at))
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		open := advisories.Judge(found, list, base)
+		others := slices.DeleteFunc(slices.Clone(found), func(f advisories.Found) bool { return f.Module == advisories.Standard })
+		fmt.Fprintf(stdout, "%s: %d reached in dependencies, %d open; %d in the standard library of this Go\n", at, len(others), len(open),
+			len(found)-len(others))
+		for _, what := range open {
+			fmt.Fprintf(stdout, "  %s\n", what)
+			failed = suite.ErrFailed
+		}
+	}
+	return failed
 }
 
 type packagesCmd struct {

@@ -70,11 +70,12 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
-// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file.
-func (t Tree) Put(dir, path string) error {
+// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file. What is not in its place
+// yet is in the folder staging, of the same volume.
+func (t Tree) Put(dir, path, staging string) error {
 	name := filepath.Join(dir, filepath.FromSlash(path))
 	if data, stays := t[path]; stays {
-		return Replace(name, data)
+		return replace(name, data, staging)
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -85,7 +86,9 @@ func (t Tree) Put(dir, path string) error {
 }
 
 // Replace replaces a file whole: a reader sees the old or the new content. The file keeps its mode, and a link that leads to it stays.
-func Replace(name string, data []byte) error {
+func Replace(name string, data []byte) error { return replace(name, data, "") }
+
+func replace(name string, data []byte, staging string) error {
 	mode := fs.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
@@ -96,7 +99,12 @@ func Replace(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if staging == "" {
+		staging = filepath.Dir(name)
+	} else if err := os.MkdirAll(staging, 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(staging, "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
