@@ -3,6 +3,7 @@
 package connstring
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -33,10 +34,13 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	for _, text := range u.UnknownOptions[maxAdaptiveRetriesKey] {
 		n, invalid := strconv.Atoi(text)
 		if invalid != nil || n < 0 {
-			return fmt.Errorf("invalid value for %q: %q", "maxAdaptiveRetries", text)
+			return fmt.Errorf("invalid value for %q: %q: want a number, 0 or more", "maxAdaptiveRetries", text)
 		}
 		u.MaxAdaptiveRetries, u.MaxAdaptiveRetriesSet = uint(n), true
 	}
 	delete(u.UnknownOptions, maxAdaptiveRetriesKey)
+	if u.UnknownOptions["enableoverloadretargeting"] != nil {
+		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: remove it")
+	}
 	return u.takeSwitches()
 }

@@ -18,7 +18,7 @@ func (u *ConnString) takeBool(name string, value, set *bool) error {
 	key := strings.ToLower(name) // as the parser keeps unknown options
 	for _, text := range u.UnknownOptions[key] {
 		if text != "true" && text != "false" {
-			return fmt.Errorf("invalid value for %q: %q", name, text)
+			return fmt.Errorf("invalid value for %q: %q: want true or false", name, text)
 		}
 		*value, *set = text == "true", true
 	}
