@@ -245,7 +245,8 @@ planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one b
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: trees rig ## Show the fork and upstream's driver on a replica set that sheds load: a short soak
+demo: rig ## Show the fork and upstream's driver on a replica set that sheds load: a short soak
+	@$(MONGOFORK) build >/dev/null && $(MONGOFORK) build --pristine >/dev/null
 	@$(foreach driver,$(BASE) pristine/$(BASE),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
 	$(call SOAK,$(BASE),$(BASE)) --seed 1 --duration 12s --only overload
 

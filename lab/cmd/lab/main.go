@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
+	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/soak"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/command"
@@ -26,6 +29,7 @@ type serveCmd struct {
 	Backend  string   `env:"MONGODB_URI" placeholder:"URI" help:"Connection string of the server, with one host."`
 	Mongod   string   `type:"existingfile" placeholder:"FILE" help:"The mongod of real members."`
 	Dir      string   `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for the started members' files, which are removed at the end."`
+	Rate     int32    `placeholder:"N" help:"Requests per second that each front admits; it rejects the others. Without it, all are admitted."`
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with the lab's connection string in MONGODB_URI (after --). Without one, print it and serve until interrupted."`
 }
 
@@ -42,6 +46,10 @@ func (c *serveCmd) run(ctx context.Context, stdout, stderr io.Writer) (err error
 	if err != nil {
 		return err
 	}
+	if c.Rate > 0 {
+		limit := overload.Limit{Enabled: true, RatePerSec: c.Rate, BurstCapacitySecs: 1}
+		l.Limit(limit, overload.Unlimited())
+	}
 	uris := l.URIs()
 	found := []string{"MONGODB_URI=" + uris[0]}
 	if config.Topology.Kind == topology.LoadBalanced { // where upstream's tests look for them
@@ -49,6 +57,8 @@ func (c *serveCmd) run(ctx context.Context, stdout, stderr io.Writer) (err error
 	}
 	if len(c.Command) == 0 {
 		fmt.Fprintln(stdout, strings.Join(found, "\n"))
+		fmt.Fprintf(stderr, "each front has its own limit: setParameter through this URI limits one of them; limit each through "+
+			"mongodb://HOST/?directConnection=true, or all with --rate\n")
 		return l.Run(ctx)
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -68,7 +78,9 @@ func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error
 	case set && c.Mongod != "":
 		config.Members, err = fronts.StartMembers(ctx, c.Mongod, c.Dir, config.Topology.Members)
 	case !set && c.Mongod == "":
-		config.Backend, err = backend(c.Backend)
+		if config.Backend, err = backend(c.Backend); err == nil {
+			err = reach(config.Backend)
+		}
 	default:
 		err = errors.New("give --mongod=FILE for a replica set, and --backend=URI alone for another --topology")
 	}
@@ -86,6 +98,15 @@ func backend(uri string) (string, error) {
 		return "", errors.New("the backend's URI has to name one host, which is reached without TLS")
 	}
 	return address.Address(opts.Hosts[0]).String(), nil
+}
+
+// reach reports an error unless something listens at an address.
+func reach(address string) error {
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		return fmt.Errorf("the backend does not answer; start it, or name another: %w", err)
+	}
+	return conn.Close()
 }
 
 const description = `Puts itself before the members of a replica set, or before one server, of which everything can

@@ -16,12 +16,12 @@ import (
 	"mongofork/tools/command"
 )
 
-// deadBackend is an address that nobody listens at: what is tested here needs no backend.
-func deadBackend(t *testing.T) string {
+// silentBackend is an address that never answers: what is tested here needs no more of a backend.
+func silentBackend(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close()
+	t.Cleanup(func() { _ = listener.Close() })
 	return "mongodb://" + listener.Addr().String() + "/"
 }
 
@@ -30,7 +30,7 @@ func TestServe(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	var stdout strings.Builder
-	args := []string{"serve", "--topology", "sharded:2", "--backend", deadBackend(t)}
+	args := []string{"serve", "--topology", "sharded:2", "--backend", silentBackend(t)}
 	require.Equal(t, command.ExitOK, run(ended, args, &stdout, io.Discard))
 	assert.Regexp(t, `^MONGODB_URI=mongodb://127\.0\.0\.1:\d+,127\.0\.0\.1:\d+/\n$`, stdout.String(), "two routers")
 }
@@ -43,7 +43,7 @@ func TestServeACommand(t *testing.T) {
 	output := filepath.Join(t.TempDir(), "output")
 	script := `echo "$MONGODB_URI|$SINGLE_MONGOS_LB_URI|$MULTI_MONGOS_LB_URI" > "$1"; exit 7`
 	var stderr strings.Builder
-	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", deadBackend(t), "--",
+	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", silentBackend(t), "--",
 		"sh", "-c", script, "sh", output}, io.Discard, &stderr)
 	assert.Equal(t, command.ExitFailed, code)
 	assert.Contains(t, stderr.String(), "sh: exit status 7")
@@ -59,16 +59,17 @@ func TestWrongUsage(t *testing.T) {
 	t.Setenv("MONGODB_URI", "") // so that it is restored
 	require.NoError(t, os.Unsetenv("MONGODB_URI"))
 	for want, args := range map[string][]string{
-		"give --mongod=FILE for":   {"serve"},
-		"unknown flag --what":      {"serve", "--what"},
-		`give "standalone"`:        {"serve", "--backend", "mongodb://h", "--topology", "x"},
-		"the backend's URI: error": {"serve", "--topology", "standalone"},
-		"has to name one host":     {"serve", "--topology", "standalone", "--backend", "mongodb://a,b"},
-		"for a replica set, and":   {"serve", "--backend", "mongodb://a"},
-		"alone for another":        {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
-		"missing flags: --fork":    {"soak", "--mongod", "main.go"},
-		"have to be more than 0":   {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
-		`there is no such fault`:   {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
+		"give --mongod=FILE for":    {"serve"},
+		"unknown flag --what":       {"serve", "--what"},
+		`give "standalone"`:         {"serve", "--backend", "mongodb://h", "--topology", "x"},
+		"the backend's URI: error":  {"serve", "--topology", "standalone"},
+		"does not answer; start it": {"serve", "--topology", "standalone", "--backend", "mongodb://127.0.0.1:1"},
+		"has to name one host":      {"serve", "--topology", "standalone", "--backend", "mongodb://a,b"},
+		"for a replica set, and":    {"serve", "--backend", "mongodb://a"},
+		"alone for another":         {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
+		"missing flags: --fork":     {"soak", "--mongod", "main.go"},
+		"have to be more than 0":    {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
+		`there is no such fault`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

@@ -95,3 +95,15 @@ func TestParameters(t *testing.T) {
 		assert.Equal(t, want, f.Requests.Limit(), parameter)
 	}
 }
+
+// The parameters can be read, without the server behind, which may not have them.
+func TestGetParameter(t *testing.T) {
+	f := NewFront()
+	f.Requests.SetLimit(Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 2})
+	reply, err := f.getParameter(func(name string) bool { return name != "ingressRequestRateLimiterEnabled" })
+	require.NoError(t, err)
+	var got bson.D
+	require.NoError(t, bson.Unmarshal(reply, &got))
+	assert.Equal(t, bson.D{{Key: "ingressRequestAdmissionRatePerSec", Value: int32(7)},
+		{Key: "ingressRequestAdmissionBurstCapacitySecs", Value: 2.0}, {Key: "ok", Value: 1.0}}, got)
+}

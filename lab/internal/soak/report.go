@@ -105,7 +105,7 @@ func (r *Report) sum(seed uint64, more *Report) {
 	}
 }
 
-// render returns the table, side by side, and the first example of each violation, as Markdown.
+// render returns the table, side by side, the first example of each violation, and a verdict on each application, as Markdown.
 func render(arms []*arm) string {
 	var table, examples strings.Builder
 	row := func(title string, of func(*arm) any) {
@@ -133,5 +133,24 @@ func render(arms []*arm) string {
 	if len(kinds) == 0 {
 		row("violations", func(*arm) any { return 0 })
 	}
+	for _, arm := range arms {
+		examples.WriteString(arm.verdict())
+	}
 	return table.String() + "\n" + examples.String()
+}
+
+// verdict says in a sentence what an application has shown.
+func (a *arm) verdict() string {
+	broken := 0
+	for _, examples := range a.Violations {
+		broken += len(examples)
+	}
+	switch {
+	case a.Operations == 0:
+		return a.name + " has done nothing.\n"
+	case broken == 0:
+		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is documented.\n",
+			a.name, a.Operations)
+	}
+	return fmt.Sprintf("%s broke %d promises in %d operations.\n", a.name, broken, a.Operations)
 }

@@ -61,14 +61,20 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 		s.Seed = rand.Uint64()
 	}
 	arms := s.arms()
-	// If a run fails, the results so far are reported too.
-	defer func() { fmt.Fprint(report, render(arms)) }()
 	for i := range s.Seeds {
 		seed := s.Seed + uint64(i)
-		if err := s.run(ctx, seed, chosen, arms, progress); err != nil {
+		err := s.run(ctx, seed, chosen, arms, progress)
+		switch {
+		case ctx.Err() != nil:
+			return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
+		case err != nil && i > 0: // the results so far
+			fmt.Fprint(report, render(arms))
+			fallthrough
+		case err != nil:
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
+	fmt.Fprint(report, render(arms))
 	if slices.ContainsFunc(arms, (*arm).failed) {
 		return errors.New("there were violations; the report lists them, and the seed repeats the plan")
 	}
@@ -95,8 +101,8 @@ func (s *Soak) arms() (arms []*arm) {
 		binary := s.Fork[name]
 		arms = append(arms,
 			&arm{name, binary, "", false, newReport()},
-			&arm{name + ", adaptive", binary, "adaptiveRetries=true", false, newReport()},
-			&arm{name + ", throttling", binary, "adaptiveThrottling=true", false, newReport()},
+			&arm{name + ", adaptiveRetries=true", binary, "adaptiveRetries=true", false, newReport()},
+			&arm{name + ", adaptiveThrottling=true", binary, "adaptiveThrottling=true", false, newReport()},
 		)
 	}
 	return arms

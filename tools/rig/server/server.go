@@ -36,6 +36,9 @@ const (
 // startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
 const startTimeout = 2 * time.Minute
 
+// givenTimeout limits how long a server that is said to run may take.
+const givenTimeout = 10 * time.Second
+
 // Config says which server is wanted. Root and Progress are required.
 type Config struct {
 	// Root is the root of the repository: the pins are in etc/server, installations and data in build/server.
@@ -182,6 +185,8 @@ func given(ctx context.Context, _ Config) (*Deployment, error) {
 		return nil, fmt.Errorf("MONGODB_URI is not a connection string such as mongodb://127.0.0.1:27017/; "+
 			"correct it, or unset it to have a server started: %w", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, givenTimeout)
+	defer cancel()
 	version, err := awaitPrimary(ctx, uri)
 	if err != nil {
 		return nil, fmt.Errorf("the server that MONGODB_URI names does not answer as a primary; "+
