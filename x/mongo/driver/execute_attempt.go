@@ -144,6 +144,9 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
 	*message = wm
+	if errors.Is(err, ErrDeadlineWouldBeExceeded) { // to encrypt it took too long
+		a.stage = tooLate
+	}
 	if err != nil {
 		return startedInformation{}, err
 	}
