@@ -122,3 +122,14 @@ func TestMaxTimeCountsTheSelectedServersRoundTrip(t *testing.T) {
 	assert.ErrorIs(t, s.Execute(newTimed(), op), driver.ErrDeadlineWouldBeExceeded)
 	assert.Empty(t, s.Sent)
 }
+
+// TestNoMaxTimeForMongocryptd is about the commands that mongocryptd marks: their encrypted form may have a maxTimeMS of its own, and must not
+// have two (client-side-operations-timeout.md, "Client Side Encryption").
+func TestNoMaxTimeForMongocryptd(t *testing.T) {
+	for _, isCryptd := range []bool{false, true} {
+		s := scripted.New(t, scripted.OK())
+		s.Servers[0].IsCryptd = isCryptd
+		require.NoError(t, s.Execute(newTimed(), s.Read()))
+		assert.Equal(t, !isCryptd, s.Field("maxTimeMS")[0] != nil, "mongocryptd: %v", isCryptd)
+	}
+}
