@@ -12,10 +12,7 @@ import (
 //
 //fork:wrap the staleness of a secondary does not depend on which members are candidates
 func selectForReplicaSet(
-	rp *readpref.ReadPref,
-	isOutputAggregate bool,
-	topo description.Topology,
-	candidates []description.Server,
+	rp *readpref.ReadPref, isOutputAggregate bool, topo description.Topology, candidates []description.Server,
 ) ([]description.Server, error) {
 	limit, limited := rp.MaxStaleness()
 	if !limited {

@@ -47,11 +47,7 @@ func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration
 //
 //fork:wrap the time that encryption takes is no time for the server
 func (op Operation) createMsgWireMessage(
-	ctx context.Context,
-	maxTimeMS int64,
-	dst []byte,
-	desc description.SelectedServer,
-	conn *mnet.Connection,
+	ctx context.Context, maxTimeMS int64, dst []byte, desc description.SelectedServer, conn *mnet.Connection,
 	cmdFn func([]byte, description.SelectedServer) ([]byte, error),
 ) ([]byte, []byte, error) {
 	if maxTimeMS == 0 || !op.shouldEncrypt() {
