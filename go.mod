@@ -10,6 +10,7 @@ ignore (
 	./internal/integration
 	./internal/randutil
 	./internal/scripted
+	./internal/serverselector
 	./mongo
 	./version
 	./x

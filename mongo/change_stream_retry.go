@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -14,6 +15,9 @@ import (
 //fork:replace a separate loop on one connection cannot follow the overload retry policy
 func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) error {
 	if resuming {
+		if cs.err = cs.pauseBeforeResume(ctx); cs.err != nil {
+			return cs.err
+		}
 		if cs.err = cs.resumePipeline(); cs.err != nil {
 			return cs.Err()
 		}
@@ -52,8 +56,9 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		cs.err = wrapErrors(err)
 		return cs.err
 	}
+	cs.opened = true
 	cs.cursor = unseen{cursor} // unless the application closes it
-	cs.updatePbrtFromCommand()
+	cs.upstreamUpdatePbrtFromCommand()
 
 	// Servers before 4.0 know no startAtOperationTime.
 	const startAtOperationTimeWireVersion = 7
@@ -63,4 +68,17 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		cs.operationTime = cs.sess.OperationTime
 	}
 	return cs.Err()
+}
+
+// loopNext waits for events. The client's Timeout holds for Next like the context's deadline, also for the check that the stream's
+// MaxAwaitTime is shorter (client-side-operations-timeout.md, "Change Streams").
+//
+//fork:wrap the check did not know the client's Timeout
+func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
+	ctx, cancel := csot.WithTimeout(ctx, cs.client.timeout)
+	defer cancel()
+	cs.upstreamLoopNext(ctx, nonBlocking)
+	if cs.err == nil {
+		cs.interrupted = 0
+	}
 }

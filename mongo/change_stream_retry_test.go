@@ -132,3 +132,35 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		})
 	}
 }
+
+// TestChangeStreamMaxAwaitTime is about a stream that may wait for events as long as Next has time, or longer: that is an error, whether
+// the time is the context's or the client's Timeout (client-side-operations-timeout.md, "Change Streams").
+func TestChangeStreamMaxAwaitTime(t *testing.T) {
+	hour := options.Client().SetTimeout(time.Hour)
+	for _, tt := range []struct {
+		name      string
+		client    *options.ClientOptions
+		next, max time.Duration
+		fails     bool
+	}{
+		{name: "shorter than the client's Timeout", client: hour, max: time.Minute},
+		{name: "as long as the client's Timeout", client: hour, max: time.Hour, fails: true},
+		{name: "longer than the client's Timeout", client: hour, max: 2 * time.Hour, fails: true},
+		{name: "longer than that, shorter than the deadline", client: hour, next: 3 * time.Hour, max: 2 * time.Hour},
+		{name: "longer than the deadline", client: options.Client(), next: time.Hour, max: 2 * time.Hour, fails: true},
+		{name: "no limit", client: options.Client(), max: 2 * time.Hour},
+	} {
+		s := scripted.New(t, scripted.OK(batch("firstBatch", 7)))
+		s.Rest = scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+		db := connectScript(t, s, tt.client).Database("db")
+		stream, err := db.Watch(context.Background(), Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max))
+		require.NoError(t, err, tt.name)
+		ctx, cancel := context.Background(), func() {}
+		if tt.next > 0 {
+			ctx, cancel = context.WithTimeout(ctx, tt.next)
+		}
+		assert.Equal(t, !tt.fails, stream.Next(ctx), "%s: %v", tt.name, stream.Err())
+		assert.Equal(t, tt.fails, stream.Err() != nil, tt.name)
+		cancel()
+	}
+}

@@ -23,8 +23,9 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"canceled": canceled, "disconnect": disconnect, "leftout": leftout, "limit": limit, "nilerror": nilerror, "pool": pool,
-		"refused": refused, "searchindex": searchindex, "zero": zero,
+		"balancer": balancer, "canceled": canceled, "disconnect": disconnect, "leftout": leftout, "limit": limit,
+		"nilerror": nilerror, "output": output, "pool": pool, "refused": refused, "resume": resume,
+		"searchindex": searchindex, "timeoutcode": timeoutcode, "zero": zero,
 	}
 	show, known := defects[strings.Join(os.Args[1:], " ")]
 	if !known {
@@ -32,6 +33,19 @@ func main() {
 		os.Exit(2)
 	}
 	show()
+}
+
+// balancer is an insert, and one in an explicit session, by a client of a service behind a load balancer.
+func balancer() {
+	s := start(ok)
+	client := s.behind()
+	_, err := client.Database("db").Collection("coll").InsertOne(context.Background(), bson.D{})
+	fmt.Printf("InsertOne: lsid %v, txnNumber %v, error: %v\n", s.field("lsid"), s.field("txnNumber"), err)
+	err = client.UseSession(context.Background(), func(ctx context.Context) error {
+		_, err := client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+		return err
+	})
+	fmt.Printf("InsertOne in a session: error: %v\n", err)
 }
 
 // canceled is pings whose connections the server closes during their hello; nobody cancels anything.
@@ -139,6 +153,16 @@ func nilerror() {
 	fmt.Printf("UpdateMany, rejected: %d commands, error: %v\n", s.commands.Load(), err)
 }
 
+// output is aggregates under a timeout: only the server can end what it writes.
+func output() {
+	s := start(ok)
+	coll := s.coll("timeoutMS=10000")
+	for _, stage := range []string{"$out", "$merge"} {
+		_, err := coll.Aggregate(context.Background(), mongo.Pipeline{{{Key: stage, Value: "other"}}})
+		fmt.Printf("aggregate with %s: maxTimeMS %v, error: %v\n", stage, s.field("maxTimeMS"), err)
+	}
+}
+
 // pool is the events of a pool whose server is not there: nothing was ever in the pool.
 func pool() {
 	events := make(chan *event.PoolEvent, 100)
@@ -167,6 +191,23 @@ func refused() {
 	}
 }
 
+// resume is a change stream whose getMore an overloaded server ends each time: it can be resumed, the command must not be sent again.
+func resume() {
+	var s *server
+	s = start(func(int64) bson.M {
+		if s.field("getMore") {
+			return failed(473, "SystemOverloadedError", "ResumableChangeStreamError")
+		}
+		return bson.M{"ok": 1, "cursor": bson.M{"id": int64(7), "ns": "db.coll", "firstBatch": bson.A{}}}
+	})
+	stream, err := s.coll("").Watch(context.Background(), mongo.Pipeline{})
+	must(err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	stream.Next(ctx)
+	fmt.Printf("one second of Next: more than 100 commands: %v\n%d commands\n", s.commands.Load() > 100, s.commands.Load())
+}
+
 // searchindex is an error of the server for a command about search indexes, and the same for another command.
 func searchindex() {
 	s := start(func(int64) bson.M { return failed(13) }) // Unauthorized
@@ -179,6 +220,22 @@ func searchindex() {
 	tell("Collection.Drop", coll.Drop(ctx))
 	tell("SearchIndexView.DropOne", coll.SearchIndexes().DropOne(ctx, "index"))
 	tell("SearchIndexView.UpdateOne", coll.SearchIndexes().UpdateOne(ctx, "index", bson.D{}))
+}
+
+// timeoutcode is a server that has run out of maxTimeMS, and says so in each of the three ways.
+func timeoutcode() {
+	expired := bson.M{"code": 50, "codeName": "MaxTimeMSExpired", "errmsg": "operation exceeded time limit", "index": 0}
+	for _, reply := range []bson.M{
+		{"ok": 0, "code": 50, "errmsg": "operation exceeded time limit"},
+		{"ok": 1, "n": 0, "writeErrors": bson.A{expired}},
+		{"ok": 1, "n": 1, "writeConcernError": expired},
+	} {
+		coll := start(func(int64) bson.M { return reply }).coll("")
+		_, one := coll.InsertOne(context.Background(), bson.D{})
+		_, many := coll.InsertMany(context.Background(), []any{bson.D{}})
+		fmt.Printf("IsTimeout: InsertOne %v, InsertMany %v, Drop %v\n", mongo.IsTimeout(one), mongo.IsTimeout(many),
+			mongo.IsTimeout(coll.Drop(context.Background())))
+	}
 }
 
 // zero is maxAdaptiveRetries=0, and an overload error that is also a retryable read.

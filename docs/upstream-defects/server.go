@@ -18,6 +18,8 @@ import (
 type server struct {
 	refuse   atomic.Int64 // how many new connections are closed after their first hello was read
 	commands atomic.Int64 // besides hello
+	last     atomic.Value // the last of those commands, a bson.Raw
+	service  atomic.Bool  // whether it is a service behind a load balancer, whose hello does not say how long sessions last
 	listener net.Listener
 	answer   func(n int64) bson.M
 }
@@ -50,6 +52,21 @@ func (s *server) connect(opts string) *mongo.Client {
 	return client
 }
 
+// behind returns a client that takes the server for a load balancer.
+func (s *server) behind() *mongo.Client {
+	s.service.Store(true)
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + s.listener.Addr().String() + "/?loadBalanced=true").
+		SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1)))
+	must(err)
+	return client
+}
+
+// field reports whether the last command has a field.
+func (s *server) field(name string) bool {
+	_, err := s.last.Load().(bson.Raw).LookupErr(name)
+	return err == nil
+}
+
 // coll returns the collection of such a client.
 func (s *server) coll(opts string) *mongo.Collection {
 	return s.connect(opts).Database("db").Collection("coll")
@@ -78,6 +95,7 @@ func (s *server) serve(nc net.Conn, refuse bool) {
 		command := bson.Raw(body[flags+kind:])
 		reply := s.hello()
 		if command.Index(0).Key() != "hello" {
+			s.last.Store(command)
 			reply = s.answer(s.commands.Add(1))
 		} else if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
@@ -93,6 +111,10 @@ func (s *server) serve(nc net.Conn, refuse bool) {
 }
 
 func (s *server) hello() bson.M {
+	if s.service.Load() {
+		return bson.M{"ok": 1, "msg": "isdbgrid", "serviceId": bson.ObjectID{1}, "minWireVersion": 0, "maxWireVersion": 25,
+			"maxBsonObjectSize": 16 << 20, "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000}
+	}
 	addr := s.listener.Addr().String()
 	return bson.M{
 		"ok": 1, "isWritablePrimary": true, "setName": "rs", "hosts": bson.A{addr}, "me": addr,

@@ -39,6 +39,9 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 // Watch, and the methods that list databases, collections and indexes, are also retried after network errors and when the primary
 // changes: at once, and only once or, if the operation has a timeout, until it ends.
 //
+// Lists of search indexes and GridFS downloads send such commands, so they are retried, too. After these errors, getMore is not: the
+// driver cannot know whether the cursor has advanced on the server. Nor is any command in a transaction.
+//
 // Once a command has met an overload error, that number is the limit of all its retries.
 //
 // RunCommand, which is not retried after other errors, is retried after overload errors if SetRetryWrites is true as well.

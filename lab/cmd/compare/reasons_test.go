@@ -155,6 +155,12 @@ var examplesOfCalls = []example{
 		ended(`T "x: no time for a retry: y"`, "timeout", "detail write 64")},
 	{"", "a success", of("insertOne"), nil, ended(`T "x"`, ""), l("returns {}, no error")},
 
+	{"maxTimeMS", "of an aggregate that writes", under(time.Second, of("aggregateOut")), nil,
+		l(`a sees aggregate: "c", pipeline: [{"$out": "o"}], $db: "db"`),
+		l(`a sees aggregate: "c", pipeline: [{"$out": "o"}], maxTimeMS: {"$numberLong":"9"}, $db: "db"`)},
+	{"", "of one that reads", under(time.Second, of("aggregate")), nil,
+		l(`a sees aggregate: "c", pipeline: [], $db: "db"`),
+		l(`a sees aggregate: "c", pipeline: [], maxTimeMS: {"$numberLong":"9"}, $db: "db"`)},
 	{"an interrupted write of many documents", "an error of another package", under(time.Second, of("clientBulkWrite")), nil,
 		ended(`driver.WriteCommandError "write command error: [{write errors: []}, {x}]"`, "RetryableWriteError", "detail"),
 		ended(`backpressure.Interruption "bulk write exception: write concern errors: [x]: no time for a retry: y"`, "timeout",

@@ -28,6 +28,7 @@ const (
 	begins       = `^(started (insert|abortTransaction)|\S+ sees insert: .*startTransaction: true)`
 	commitSeen   = `^\S+ sees commitTransaction: `
 	countSeen    = `^\S+ sees count: `
+	outSeen      = `^\S+ sees aggregate: .*"\$out"`
 	majority     = `"w": "majority"`
 	maxTime      = `, maxTimeMS: \{"\$numberLong":"\d+"\}`
 	writeConcern = `, writeConcern: \{("w": ("majority"|\{[^}]*\})|,|"wtimeout": \{[^}]*\})*\}`
@@ -90,6 +91,8 @@ var ofCalls = []Difference{
 	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Ends: "fork|both",
 		Up: `^(started|failed|succeeded) `, When: allOf(
 			fork(fails, `"malformed reply: the cursor has no `), faulty(Fault{What: Lack, Field: "cursor"}))},
+	// It has none for an aggregate that writes.
+	{Row: "maxTimeMS", Kinds: "aggregateOut", Ends: "none|both", Up: outSeen, Fork: outSeen, But: maxTime, When: hurries},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,

@@ -27,6 +27,9 @@ func (op Operation) selectServer(
 ) (Server, error) {
 	waits := ctx.Err() == nil
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	if err == nil {
+		op.selected(server)
+	}
 	if waits {
 		err = op.labelSelection(err)
 	}

@@ -31,6 +31,7 @@ func (op Operation) Execute(ctx context.Context) error {
 
 	ex := operationRun{op: op}
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
+	ex.op.measureSelected(ctx)
 	ex.start(ctx)
 	defer ex.releaseConnection()
 	for {

@@ -130,8 +130,7 @@ func (ex *operationRun) begin(a *attempt) {
 
 // buildCommand writes the command's wire message to the buffer.
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
-	rtt := a.server.RTTMonitor()
-	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
+	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, ex.op.selectedRTT(), a.server.RTTMonitor().Stats())
 	if isContextError(err) {
 		a.stage = tooLate
 	}
@@ -145,6 +144,9 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
 	*message = wm
+	if errors.Is(err, ErrDeadlineWouldBeExceeded) { // to encrypt it took too long
+		a.stage = tooLate
+	}
 	if err != nil {
 		return startedInformation{}, err
 	}
@@ -170,7 +172,7 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
 	if a.err == nil {
 		a.stage = tooLate
-		a.err = checkDeadline(ctx, a.server)
+		a.err = checkDeadline(ctx, a.server, ex.op.selectedRTT())
 	}
 	if a.err == nil {
 		a.stage = sent
@@ -194,13 +196,13 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 }
 
 // checkDeadline returns an error if there is not even time for the fastest observed round trip.
-func checkDeadline(ctx context.Context, server Server) error {
+func checkDeadline(ctx context.Context, server Server, rtt time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	deadline, ok := ctx.Deadline()
-	if rtt := server.RTTMonitor(); ok && time.Until(deadline) < rtt.Min() {
-		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, rtt.Stats())
+	if ok && time.Until(deadline) < rtt {
+		return fmt.Errorf("%w: %v", ErrDeadlineWouldBeExceeded, server.RTTMonitor().Stats())
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/retry"
+import (
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+)
 
 // RetryKind is what a command is to the overload retry policy. Like all of this package it may change, or go, in any version.
 type RetryKind = retry.Kind
@@ -13,7 +17,7 @@ const (
 
 // Operation says what it is to the overload retry policy.
 //
-//fork:extend of operations without a Type, the policy has to know which are writes; one reads the results of its batches
+//fork:extend of operations without a Type, the policy has to know which are writes; one reads the results of its batches; round trips
 type Operation struct {
 	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
 	// that, too, it is runCommand or unknown.
@@ -21,6 +25,8 @@ type Operation struct {
 	// ReadsResults says that ProcessResponseFn reads a cursor, as that of a client bulk write does: its commands need a connection,
 	// too, and an interruption is its to report, as the errors of earlier batches are known to it alone.
 	ReadsResults bool
+
+	minRTT *time.Duration // of the server that was selected, see selected
 }
 
 // kind returns which of the client's options permits retries after overload errors.

@@ -3,7 +3,6 @@
 package driver
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -146,78 +145,4 @@ func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
 	}, servers)
 	require.NoError(t, err)
 	assert.Equal(t, []address.Address{"b:27017"}, addresses(selected))
-}
-
-// TestDeprioritizedServersTellStaleness is about reads that would be answered by a member that is overloaded: another one that is too
-// stale for them does not become suitable by that (max-staleness.md).
-func TestDeprioritizedServersTellStaleness(t *testing.T) {
-	const limit, frequency = 90 * time.Second, 10 * time.Second
-	now := time.Now()
-	type member struct {
-		lag, checked, rtt time.Duration // checked is how long ago
-		tags              string
-	}
-	for name, tt := range map[string]struct {
-		noPrimary bool
-		overload  member // of the primary, or of a secondary without one
-		others    []member
-		tags      []tag.Set
-		want      address.Address
-	}{
-		"both too stale":      {others: []member{{lag: 10 * time.Minute}, {lag: 11 * time.Minute}}, want: "overloaded:1"},
-		"one is fresh":        {others: []member{{lag: time.Second}, {lag: 11 * time.Minute}}, want: "1:1"},
-		"the only one is":     {others: []member{{lag: time.Minute}}, want: "1:1"},
-		"the only one is not": {others: []member{{lag: 2 * time.Minute}}, want: "overloaded:1"},
-		"there is none":       {want: "overloaded:1"},
-		"far away":            {others: []member{{rtt: time.Second}}, want: "1:1"},
-		"another tag":         {others: []member{{tags: "sf"}}, tags: tagSets("ny", "sf"), want: "1:1"},
-		"checked after the primary": {
-			overload: member{checked: 9 * time.Second}, others: []member{{lag: 76 * time.Second}}, want: "overloaded:1",
-		},
-		"checked before the primary": {others: []member{{lag: 84 * time.Second, checked: 9 * time.Second}}, want: "1:1"},
-		"no primary, too stale":      {noPrimary: true, others: []member{{lag: 10 * time.Minute}}, want: "overloaded:1"},
-		"no primary, fresh":          {noPrimary: true, others: []member{{lag: time.Minute}}, want: "1:1"},
-	} {
-		describe := func(addr string, kind description.ServerKind, m member) description.Server {
-			return description.Server{
-				Addr: address.Address(addr), Kind: kind, HeartbeatInterval: frequency, LastUpdateTime: now.Add(-m.checked),
-				LastWriteTime: now.Add(-m.lag), AverageRTT: m.rtt, AverageRTTSet: true, Tags: tagSets(m.tags)[0],
-				WireVersion: &description.VersionRange{Max: 21},
-			}
-		}
-		kind, of := description.TopologyKindReplicaSetWithPrimary, description.ServerKindRSPrimary
-		if tt.noPrimary {
-			kind, of = description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
-		}
-		tt.overload.tags = "ny"
-		servers := []description.Server{describe("overloaded:1", of, tt.overload)}
-		for i, m := range tt.others {
-			servers = append(servers, describe(fmt.Sprintf("%d:1", i+1), description.ServerKindRSSecondary, m))
-		}
-		options := []readpref.Option{readpref.WithMaxStaleness(limit)}
-		if tt.tags != nil {
-			options = append(options, readpref.WithTagSets(tt.tags...))
-		}
-		selector := &opServerSelector{
-			selector: &serverselector.Composite{Selectors: []description.ServerSelector{
-				&serverselector.ReadPref{ReadPref: readpref.PrimaryPreferred(options...)},
-				&serverselector.Latency{Latency: defaultLocalThreshold},
-			}},
-			deprioritizedServers: servers[:1],
-		}
-		selected, err := selector.SelectServer(description.Topology{Kind: kind, Servers: servers}, servers)
-		require.NoError(t, err)
-		assert.Equal(t, []address.Address{tt.want}, addresses(selected), name)
-		for _, server := range selected {
-			assert.Contains(t, servers, server, "as it is known")
-		}
-	}
-}
-
-// tagSets returns a set for each datacenter.
-func tagSets(datacenters ...string) (sets []tag.Set) {
-	for _, dc := range datacenters {
-		sets = append(sets, tag.Set{{Name: "dc", Value: dc}})
-	}
-	return sets
 }

@@ -1,0 +1,102 @@
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+)
+
+// question is a request to a service at an address, which wants an answer of so many bytes.
+type question struct {
+	address string
+	wants   int
+	answer  []byte
+}
+
+var _ kmsRequest = (*question)(nil)
+
+var errFromTheService = errors.New("the service failed")
+
+func (q *question) HostName() (string, error) { return q.address, nil }
+func (q *question) Message() ([]byte, error)  { return []byte("decrypt"), nil }
+func (q *question) KMSProvider() string       { return "local" }
+func (q *question) BytesNeeded() int32        { return int32(q.wants - len(q.answer)) }
+func (q *question) RequestError() error       { return errFromTheService }
+func (q *question) FeedResponse(part []byte) error {
+	q.answer = append(q.answer, part...)
+	return nil
+}
+
+// kmsService is a service that handles each connection so, after the message was read or, if it is silent, before TLS.
+func kmsService(t *testing.T, silent bool, handle func(net.Conn)) (*crypt, *question) {
+	t.Helper()
+	certificates := httptest.NewTLSServer(nil)
+	t.Cleanup(certificates.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	t.Cleanup(func() { _ = listener.Close(); <-done })
+	go func() {
+		defer close(done)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if !silent {
+			conn = tls.Server(conn, &tls.Config{Certificates: certificates.TLS.Certificates})
+			if _, err := io.ReadFull(conn, make([]byte, len("decrypt"))); err != nil {
+				return
+			}
+		}
+		handle(conn)
+	}()
+	trusting := map[string]*tls.Config{"local": {InsecureSkipVerify: true}}
+	return &crypt{tlsConfig: trusting}, &question{address: listener.Addr().String(), wants: len("key")}
+}
+
+// TestKMSRequest is about a service that answers in parts, and one that does not answer.
+func TestKMSRequest(t *testing.T) {
+	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("k")); _, _ = conn.Write([]byte("ey")) })
+	require.NoError(t, c.sendKMSRequest(context.Background(), q))
+	assert.Equal(t, "key", string(q.answer))
+
+	c, q = kmsService(t, false, func(net.Conn) {})
+	assert.Equal(t, errFromTheService, c.sendKMSRequest(context.Background(), q))
+}
+
+// TestKMSRequestEndsWithItsContext is about services that say nothing any more, during the TLS handshake and instead of an answer: the
+// request ends when its context does (client-side-operations-timeout.md, "Client Side Encryption").
+func TestKMSRequestEndsWithItsContext(t *testing.T) {
+	for name, silent := range map[string]bool{"TLS": true, "answer": false} {
+		ctx, cancel := context.WithCancel(context.Background())
+		c, q := kmsService(t, silent, func(conn net.Conn) {
+			cancel()
+			_, _ = io.Copy(io.Discard, conn) // until the client has closed it
+		})
+		assert.True(t, errors.Is(c.sendKMSRequest(ctx, q), context.Canceled), name)
+	}
+}
+
+// TestKMSRequestHasADeadline is about a caller without one: no request lasts for ever.
+func TestKMSRequestHasADeadline(t *testing.T) {
+	ctx, cancel := kmsContext(context.Background())
+	defer cancel()
+	deadline, limited := ctx.Deadline()
+	require.True(t, limited)
+	assert.LessOrEqual(t, time.Until(deadline), defaultKmsTimeout)
+
+	callers, cancelCallers := context.WithTimeout(context.Background(), time.Hour)
+	defer cancelCallers()
+	ctx, cancel = kmsContext(callers)
+	defer cancel()
+	assert.Equal(t, callers, ctx, "the caller's own deadline")
+}

@@ -1,0 +1,65 @@
+package driver
+
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// measureSelected makes room for the shortest round trip to the server that will be selected. Only a deadline needs it.
+func (op *Operation) measureSelected(ctx context.Context) {
+	if _, limited := ctx.Deadline(); limited {
+		op.minRTT = new(time.Duration)
+	}
+}
+
+// selected notes the shortest round trip to the server when it is selected: until there is a connection, a monitor may forget it
+// (client-side-operations-timeout.md, "Command Execution").
+func (op Operation) selected(server Server) {
+	if op.minRTT != nil {
+		*op.minRTT = server.RTTMonitor().Min()
+	}
+}
+
+// selectedRTT returns what selected noted, or zero without a deadline.
+func (op Operation) selectedRTT() time.Duration {
+	if op.minRTT == nil {
+		return 0
+	}
+	return *op.minRTT
+}
+
+// calculateMaxTimeMS returns the value of the maxTimeMS field, or zero for none. An aggregate with $out or $merge always has one: the
+// cursor that it returns is empty, so the limit cannot end a cursor's life.
+//
+//fork:wrap aggregates with $out or $merge have a maxTimeMS field
+func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration, rttStats string) (int64, error) {
+	if op.IsOutputAggregate {
+		op.OmitMaxTimeMS = false
+	}
+	return op.upstreamCalculateMaxTimeMS(ctx, rttMin, rttStats)
+}
+
+// createMsgWireMessage appends a command. To encrypt one may take a while, for which the key vault and key management services are asked:
+// the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution").
+//
+//fork:wrap the time that encryption takes is no time for the server
+func (op Operation) createMsgWireMessage(
+	ctx context.Context, maxTimeMS int64, dst []byte, desc description.SelectedServer, conn *mnet.Connection,
+	cmdFn func([]byte, description.SelectedServer) ([]byte, error),
+) ([]byte, []byte, error) {
+	if maxTimeMS == 0 || !op.shouldEncrypt() {
+		return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, cmdFn)
+	}
+	command, err := cmdFn(nil, desc)
+	if err != nil {
+		return dst, nil, err
+	}
+	if maxTimeMS, err = op.calculateMaxTimeMS(ctx, op.selectedRTT(), ""); err != nil {
+		return dst, nil, err
+	}
+	encrypted := func(dst []byte, _ description.SelectedServer) ([]byte, error) { return append(dst, command...), nil }
+	return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, encrypted)
+}
