@@ -56,6 +56,8 @@ func (db *Database) RunCommandCursor(
 func (db *Database) ListCollectionNames(
 	ctx context.Context, filter any, opts ...options.Lister[options.ListCollectionsOptions],
 ) ([]string, error) {
+	ctx, cancel := withTimeout(ctx, db.client.timeout)
+	defer cancel()
 	cursor, err := db.ListCollections(ctx, filter, append(opts, options.ListCollections().SetNameOnly(true))...)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,9 @@ type Purpose struct {
 
 	// Grace is how long they may back off in any case, though the Caller has gone or the time is up.
 	Grace time.Duration
+
+	// OwnTime is whether the deadline of the commands' context is the driver's own. They do not tell it to the servers.
+	OwnTime bool
 }
 
 type purposeKey struct{}
