@@ -137,8 +137,12 @@ func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
 func (p *Policy) sleep(ctx, caller context.Context, d time.Duration, closed <-chan struct{}) error {
 	waiting, woken := endedBy(ctx, closed)
 	err := p.Clock.Sleep(waiting, caller, d)
-	if woken() && err != nil {
+	switch {
+	case ctx.Err() != nil: // which other contexts learn of later
+		return ctx.Err()
+	case woken() && err != nil:
 		return ErrDisconnected
+	default:
+		return err
 	}
-	return err
 }

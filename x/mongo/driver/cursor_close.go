@@ -13,7 +13,7 @@ import (
 func (bc *BatchCursor) Unmoved() bool { return bc.id != 0 && bc.notExecuted }
 
 // Close closes the cursor, also on the server unless it is exhausted. If the context has ended, or ends before the killCursors is sent,
-// that is tried once more, for at most 2 seconds. Unless it was sent, the cursor keeps its ID, and may be closed again.
+// that is tried once more, for at most 2 seconds. Unless a server may have executed it, the cursor keeps its ID, and may be closed again.
 //
 //fork:replace the ID was forgotten though no killCursors was sent, as with a context that has ended
 func (bc *BatchCursor) Close(ctx context.Context) error {
@@ -24,7 +24,8 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 	if ctx.Err() == nil {
 		err = bc.kill(ctx)
 	}
-	if bc.openOnServer() && (ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded)) {
+	late := ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded)
+	if late && bc.openOnServer() && !backpressure.IsRetryableOverload(err) {
 		err = bc.killInOwnTime(ctx)
 	}
 	return bc.release(err)
@@ -34,7 +35,7 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 // is not retried after overload errors.
 func (bc *BatchCursor) Discard(ctx context.Context) error { return bc.release(bc.killInOwnTime(ctx)) }
 
-// Leave is like Discard, but for as long as the context lasts. Unless the killCursors was sent, the cursor keeps its ID.
+// Leave is like Discard, but for as long as the context lasts.
 func (bc *BatchCursor) Leave(ctx context.Context) error { return bc.release(bc.killUnseen(ctx)) }
 
 // openOnServer reports whether the server still has the cursor, as far as is known.
