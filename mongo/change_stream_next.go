@@ -164,10 +164,6 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 // leaveCursor closes the cursor before the stream is resumed. It leaves half of the time for that.
 func (cs *ChangeStream) leaveCursor(ctx context.Context) {
 	old := cs.cursor
-	if old.ID() == 0 {
-		return
-	}
-	cs.id = old.ID()
 	patience := backpressure.CleanUpTime
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)/2 < patience {
 		patience = time.Until(deadline) / 2

@@ -52,7 +52,7 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		cs.err = wrapErrors(err)
 		return cs.err
 	}
-	cs.cursor = unseen{cursor} // unless the application closes it
+	cs.cursor, cs.id = unseen{cursor}, cursor.ID() // unless the application closes it
 	cs.updatePbrtFromCommand()
 
 	// Servers before 4.0 know no startAtOperationTime.
