@@ -6,7 +6,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -91,14 +90,6 @@ type collected struct{ unseen }
 
 // Err returns nil.
 func (collected) Err() error { return nil }
-
-// withTimeout returns a context for all commands of a call. Without a deadline, it has the client's Timeout.
-func withTimeout(ctx context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	return csot.WithTimeout(ctx, timeout)
-}
 
 // Close closes the cursor, also at the server unless it is exhausted. After that, Next and TryNext return false; further calls of Close
 // do nothing, unless no killCursors could be sent: they try again.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // ErrClientDisconnected is returned when disconnected Client is used to run an operation. Operations that wait for a server, a
@@ -28,26 +27,4 @@ func (c *Client) Disconnect(ctx context.Context) error {
 		topology.Drain(ctx)
 	}
 	return c.upstreamDisconnect(ctx)
-}
-
-// The context's deadline or, if it has none, the client's Timeout is for all commands of the call.
-//
-//fork:wrap each getMore had the Timeout anew, and closing the cursor had no end
-func (iv IndexView) ListSpecifications(
-	ctx context.Context, opts ...options.Lister[options.ListIndexesOptions],
-) ([]IndexSpecification, error) {
-	ctx, cancel := withTimeout(ctx, iv.coll.client.timeout)
-	defer cancel()
-	return iv.upstreamListSpecifications(ctx, opts...)
-}
-
-// The context's deadline or, if it has none, the client's Timeout is for all commands of the call.
-//
-//fork:wrap each getMore had the Timeout anew, and closing the cursor had no end
-func (db *Database) ListCollectionSpecifications(
-	ctx context.Context, filter any, opts ...options.Lister[options.ListCollectionsOptions],
-) ([]CollectionSpecification, error) {
-	ctx, cancel := withTimeout(ctx, db.client.timeout)
-	defer cancel()
-	return db.upstreamListCollectionSpecifications(ctx, filter, opts...)
 }

@@ -20,6 +20,9 @@ type Purpose struct {
 
 	// OwnTime is whether the deadline of the commands' context is the driver's own. They do not tell it to the servers.
 	OwnTime bool
+
+	// FirstBatch is whether the caller reads only the first batch of a cursor that the command opens.
+	FirstBatch bool
 }
 
 type purposeKey struct{}

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// A cursor without a first batch is an error. That of a command that failed is closed.
+// A cursor without a first batch is an error. One that nobody reads to its end is closed.
 //
 //fork:wrap a reply without a batch made it panic; a cursor that nobody knows kept its connection
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
@@ -16,7 +16,7 @@ func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorRes
 	}
 	if retErr == nil && cr.ID != 0 && info.discard != nil {
 		info.discard(cr)
-		retErr = info.Error
+		cr.ID, cr.Connection, retErr = 0, nil, info.Error
 	}
 	if retErr != nil {
 		cr = CursorResponse{}

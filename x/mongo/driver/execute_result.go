@@ -39,7 +39,7 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
 	}
-	if err != nil && !ex.op.ReadsResults {
+	if (err != nil || ex.purpose.FirstBatch) && !ex.op.ReadsResults {
 		info.discard = func(opened CursorResponse) { ex.discard(ctx, opened) }
 	}
 	return ex.op.ProcessResponseFn(ctx, a.reply, info)

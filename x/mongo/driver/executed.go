@@ -18,15 +18,18 @@ func (a *attempt) mayHaveAdvanced() bool {
 	return a.stage == sent && !backpressure.IsRetryableOverload(a.err)
 }
 
-// ResponseInfo can have somebody who closes the cursor that the reply of a failed command opened.
+// ResponseInfo can have somebody who closes the cursor that the reply opened, because the command failed, or nobody reads more than the
+// first batch.
 //
-//fork:extend the cursor of a reply with an error was known to nobody, and behind a load balancer kept its connection
+//fork:extend such a cursor was known to nobody, and behind a load balancer kept its connection
 type ResponseInfo struct {
 	discard func(CursorResponse)
 }
 
-// discard closes a cursor that a failed command has opened. Behind a load balancer it has the command's connection.
+// discard closes a cursor that the command has opened, and that nobody else knows. Behind a load balancer it has the command's connection.
 func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
+	batch := *opened.FirstBatch // the caller may read it
+	opened.FirstBatch = &batch
 	if opened.Connection == nil {
 		ex.releaseConnection()
 	}
