@@ -38,6 +38,8 @@ const (
 	RetryReasonBucketEmpty = RetryReason(retry.BucketEmpty)
 	// RetryReasonContextDone: the operation's context was cancelled or timed out during an attempt or a backoff.
 	RetryReasonContextDone = RetryReason(retry.ContextDone)
+	// RetryReasonDisconnected: the client was disconnected during an attempt or a backoff.
+	RetryReasonDisconnected = RetryReason(retry.Disconnected)
 )
 
 // RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided

@@ -8,14 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// ChangeStream counts what an overloaded server does to it.
-//
-//fork:extend a stream that an overloaded server interrupts again and again must not be resumed at once
-type ChangeStream struct {
-	interrupted int  // getMores in a row that failed with an overload error, each of which was followed by a resume
-	opened      bool // the cursor has just been opened: its first batch is that of the aggregate
-}
-
 // pauseBeforeResume waits before the stream is resumed after an overload error, as long as before a retry of a command. Such an error, if
 // it says that the stream can be resumed, but not that the getMore can be sent again, is not covered by the overload retry policy. Without
 // a pause, the stream would send aggregates and getMores as fast as the server can end them. If there is no time to wait, it returns

@@ -18,7 +18,7 @@ var (
 	// be sent again.
 	interruptedByOverload = scripted.Failure(473, driver.ErrSystemOverloadedError, resumableErrorLabel)
 	oneEvent              = scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
-	noEvent               = scripted.OK(batch("nextBatch", 7))
+	withoutAnEvent        = scripted.OK(batch("nextBatch", 7))
 	reopened              = []any{interruptedByOverload, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
 )
 
@@ -47,7 +47,7 @@ func TestChangeStreamPausesBeforeResume(t *testing.T) {
 		{name: "once", replies: after(again(1), inARow(oneEvent)), slept: []time.Duration{50 * time.Millisecond}},
 		{name: "three times", replies: after(again(3), inARow(oneEvent)),
 			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}},
-		{name: "a getMore without events between", replies: after(again(2), inARow(noEvent), again(1), inARow(oneEvent)),
+		{name: "a getMore without events between", replies: after(again(2), inARow(withoutAnEvent), again(1), inARow(oneEvent)),
 			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond}},
 		{name: "an event between", replies: after(again(2), inARow(oneEvent), again(1), inARow(oneEvent)),
 			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond}},

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -57,7 +56,7 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		return cs.err
 	}
 	cs.opened = true
-	cs.cursor = unseen{cursor} // unless the application closes it
+	cs.cursor, cs.id = unseen{cursor}, cursor.ID() // unless the application closes it
 	cs.upstreamUpdatePbrtFromCommand()
 
 	// Servers before 4.0 know no startAtOperationTime.
@@ -68,17 +67,4 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		cs.operationTime = cs.sess.OperationTime
 	}
 	return cs.Err()
-}
-
-// loopNext waits for events. The client's Timeout holds for Next like the context's deadline, also for the check that the stream's
-// MaxAwaitTime is shorter (client-side-operations-timeout.md, "Change Streams").
-//
-//fork:wrap the check did not know the client's Timeout
-func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
-	ctx, cancel := csot.WithTimeout(ctx, cs.client.timeout)
-	defer cancel()
-	cs.upstreamLoopNext(ctx, nonBlocking)
-	if cs.err == nil {
-		cs.interrupted = 0
-	}
 }

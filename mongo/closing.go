@@ -30,11 +30,32 @@ func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context 
 	return backpressure.WithPurpose(ctx, purpose)
 }
 
+// closeTime is how long closing something may take if neither the context nor the client says: all retries after overload errors, and
+// one round of heartbeats, by which a server that does not answer is known to be gone.
+const closeTime = 10 * time.Second
+
+// closingTime returns a context for closing something on the server. Without a deadline, it has the client's Timeout, anew
+// (client-side-operations-timeout.md, "Cursors"), or closeTime.
+func closingTime(ctx context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	if timeout != nil && *timeout > 0 {
+		return context.WithTimeout(ctx, *timeout)
+	}
+	return backpressure.InOwnTime(ctx, closeTime)
+}
+
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
-	c.upstreamEndSessions(limitBackoffs(ctx, c.timeout))
+	ctx, cancel := closingTime(ctx, c.timeout)
+	defer cancel()
+	c.upstreamEndSessions(ctx)
 }
 
 func (c *Cursor) timeout() *time.Duration {
@@ -44,29 +65,44 @@ func (c *Cursor) timeout() *time.Duration {
 	return &c.clientTimeout
 }
 
-// On error, the slice keeps its length, but its elements may have changed. The context's deadline or, if it has none, the client's
-// Timeout ends the backoffs of all commands; closing the cursor has none.
+// The context's deadline or, if it has none, the client's Timeout is for all of the documents. If a getMore fails, the slice has the
+// documents that came before; on other errors it keeps its length, but its elements may have changed. All closes the cursor in any case,
+// for which it takes at most 2 seconds more.
 //
-//fork:wrap a cursor that closes itself must not keep its caller waiting
+//fork:wrap a cursor that closes itself must not keep its caller waiting; what had been read was lost
 func (c *Cursor) All(ctx context.Context, results any) error {
-	if bc, ok := c.bc.(*driver.BatchCursor); ok {
-		c.bc = unseen{bc}
-		defer func() { c.bc = bc }()
+	bc, ok := c.bc.(*driver.BatchCursor)
+	if !ok {
+		return c.upstreamAll(ctx, results)
 	}
-	return c.upstreamAll(limitBackoffs(ctx, c.timeout()), results)
+	ctx, cancel := withTimeout(ctx, c.timeout())
+	defer cancel()
+	c.bc = collected{unseen{bc}}
+	defer func() { c.bc = bc }()
+	if err := c.upstreamAll(ctx, results); err != nil {
+		return err
+	}
+	return wrapErrors(bc.Err())
 }
 
-// Close closes the cursor, also at the server unless it is exhausted. After that, neither Next nor TryNext may be called; further calls
-// of Close do nothing.
+// collected is a cursor of which whoever collects its documents takes an error for the end.
+type collected struct{ unseen }
+
+// Err returns nil.
+func (collected) Err() error { return nil }
+
+// Close closes the cursor, also at the server unless it is exhausted. After that, Next and TryNext return false; further calls of Close
+// do nothing, unless no killCursors could be sent: they try again.
 //
-// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
+// It takes until the context's deadline or, if it has none, as long as the client's Timeout, or 10 seconds. If the context has ended, or
+// ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2 seconds more.
 //
-//fork:replace the client's Timeout does not apply to it
+//fork:replace the client's Timeout does not apply to it; the cursor stayed open if the context had ended
 func (c *Cursor) Close(ctx context.Context) error {
 	defer c.closeImplicitSession()
-	if c.bc.ID() != 0 { // there is something to close at the server
-		ctx = limitBackoffs(ctx, c.timeout())
-	}
+	c.closed = true
+	ctx, cancel := closingTime(ctx, c.timeout())
+	defer cancel()
 	return wrapErrors(c.bc.Close(ctx))
 }
 
@@ -82,26 +118,44 @@ func (cs *ChangeStream) storeResumeToken() error {
 	}
 	token, ok := cs.Current.Lookup("_id").DocumentOK()
 	if !ok {
-		_ = cs.upstreamClose(limitBackoffs(context.Background(), cs.client.timeout))
+		_ = cs.upstreamClose(context.Background())
 		return ErrMissingResumeToken
 	}
 	cs.resumeToken = token
 	return nil
 }
 
-// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
+// Close closes the stream and its cursor. After that, Next and TryNext return false; further calls of Close do nothing, unless no
+// killCursors could be sent: they try again.
 //
-//fork:wrap a stream that closes itself must not keep its caller waiting
+// It takes until the context's deadline or, if it has none, as long as the client's Timeout, or 10 seconds. If the context has ended, or
+// ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2 seconds more.
+//
+//fork:wrap a stream that closes itself must not keep its caller waiting; the cursor stayed open if the context had ended
 func (cs *ChangeStream) Close(ctx context.Context) error {
 	if cursor, ok := cs.cursor.(unseen); ok {
 		cs.cursor = cursor.BatchCursor
 	}
-	return cs.upstreamClose(limitBackoffs(ctx, cs.client.timeout))
+	cs.closed = true
+	ctx, cancel := closingTime(ctx, cs.client.timeout)
+	defer cancel()
+	cursor := cs.cursor
+	retErr := cs.upstreamClose(ctx)
+	if cursor != nil && cursor.ID() != 0 {
+		cs.cursor = cursor
+	}
+	if cs.left != nil {
+		_ = cs.left.Close(ctx)
+		cs.left = nil
+	}
+	return retErr
 }
 
 // Close closes the download stream.
 //
-// The deadline of the context with which it was opened or, if that has none, the client's Timeout ends the backoffs.
+// It takes until the deadline of the context with which the stream was opened or, if that has none, as long as the client's Timeout, or
+// 10 seconds. If that context has ended, or ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2
+// seconds more.
 //
 //fork:replace the cursor was closed with a context unrelated to the stream's
 func (ds *GridFSDownloadStream) Close() error {
@@ -115,5 +169,5 @@ func (ds *GridFSDownloadStream) Close() error {
 	if ds.cursor == nil {
 		return nil
 	}
-	return ds.cursor.Close(backpressure.WithPurpose(context.Background(), backpressure.Purpose{Caller: ds.ctx}))
+	return ds.cursor.Close(ds.ctx)
 }

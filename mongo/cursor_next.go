@@ -4,15 +4,70 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/internal/mongoutil"
 )
 
 var errNoDocument = errors.New("malformed reply: the cursor has an element that is no document")
 
+// Cursor knows whether the error of its last Next has ended it.
+//
+//fork:extend an error that leaves the cursor open, and where it was, ended it
+type Cursor struct {
+	goesOn bool // it has not
+	closed bool
+}
+
+// ID returns the ID of the cursor. It is 0 once no document can follow those that the cursor already has: it is exhausted or closed, or
+// an error has ended it.
+//
+//fork:replace whoever iterates has to know whether an error ended the cursor
+func (c *Cursor) ID() int64 {
+	if c.err != nil && !c.goesOn {
+		return 0
+	}
+	return c.bc.ID()
+}
+
+// Next waits for the next document, and makes it the current one. If it returns false, Err tells why: it is nil once the cursor is
+// exhausted.
+//
+// An error ends the cursor only if nothing can follow: if the server has closed it, or if a reply with documents was lost. If the command
+// was not sent, because there was no connection in time or the pool was cleared, or an overloaded server rejected it, the next call sends
+// it again. ID is 0 if the cursor has ended.
+//
+// Without a deadline of the context, a call takes at most the client's Timeout. If MaxAwaitTime is set, it has to be less than either.
+//
+//fork:replace its comment said that nothing can follow an error
+func (c *Cursor) Next(ctx context.Context) bool { return c.next(ctx, false) }
+
+// TryNext makes the next document the current one if there is one: it sends at most one command, and does not wait for documents that a
+// tailable cursor may get later. Errors are as those of Next. After an error that did not end the cursor, or without one unless ID is 0,
+// it can be called again.
+//
+// This method requires driver version >= 1.2.0, that is, any v2.
+//
+//fork:replace its comment said that nothing can follow an error
+func (c *Cursor) TryNext(ctx context.Context) bool { return c.next(ctx, true) }
+
+// Err returns the error of the last Next or TryNext, or nil if there was none.
+//
+//fork:replace its comment did not say of which call
+func (c *Cursor) Err() error { return c.err }
+
 // next makes the next document the current one, unless it is none. An array passes for a document, which it has the form of.
 //
-//fork:wrap the bytes of any value passed for a document
+//fork:wrap the bytes of any value passed for a document; an error that leaves the cursor where it was ended it
 func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
+	if c.closed {
+		return false
+	}
+	if c.goesOn {
+		c.err, c.goesOn = nil, false
+	}
+	ended := c.err != nil
 	if !c.upstreamNext(ctx, nonBlocking) {
+		c.goesOn = !ended && c.err != nil && (unmoved(c.bc) || c.awaitsTooLong(ctx, nonBlocking))
 		return false
 	}
 	const shortest = 5 // a length and a zero
@@ -21,4 +76,21 @@ func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 		return false
 	}
 	return true
+}
+
+// awaitsTooLong reports whether a call is an error because it has less time than the server may wait for documents.
+func (c *Cursor) awaitsTooLong(ctx context.Context, nonBlocking bool) bool {
+	await := c.bc.MaxAwaitTime()
+	if await == nil || nonBlocking {
+		return false
+	}
+	ctx, cancel := withTimeout(ctx, c.timeout())
+	defer cancel()
+	return !mongoutil.TimeoutWithinContext(ctx, *await)
+}
+
+// unmoved reports whether a cursor that failed to get its next batch is where it was.
+func unmoved(bc batchCursor) bool {
+	cursor, ok := bc.(interface{ Unmoved() bool })
+	return ok && bc.Err() != nil && cursor.Unmoved()
 }

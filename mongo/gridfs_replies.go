@@ -45,8 +45,27 @@ func countChunks(length int64, chunkSize int32) int32 {
 
 // fillBuffer reads the next chunk.
 //
-//fork:replace a chunk whose number or data has another type made the client panic; the result of a killCursors is ignored
+//fork:replace a chunk whose number or data has another type made the client panic; an error was followed by the end of the file
 func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
+	if ds.failed != nil {
+		return ds.failed
+	}
+	err := ds.readChunk(ctx)
+	if err != nil && err != errNoMoreChunks && ds.cursor.ID() == 0 {
+		ds.failed = err
+	}
+	return err
+}
+
+// GridFSDownloadStream keeps the error that has ended it.
+//
+//fork:extend an error was followed by the end of the file
+type GridFSDownloadStream struct {
+	failed error
+}
+
+// readChunk reads the next chunk.
+func (ds *GridFSDownloadStream) readChunk(ctx context.Context) error {
 	if !ds.cursor.Next(ctx) {
 		return ds.endOfChunks(ctx)
 	}
@@ -105,14 +124,16 @@ func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 
 // endOfChunks returns the reason why there is no further chunk.
 func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
-	ds.done = true
 	if err := ds.cursor.Err(); err != nil {
-		ds.cursor.discard(ctx)
+		if ds.cursor.ID() == 0 {
+			ds.cursor.discard(ctx)
+		}
 		return err
 	}
 	if ds.expectedChunk != ds.numChunks {
 		return ErrMissingChunk
 	}
+	ds.done = true
 	return errNoMoreChunks
 }
 
@@ -132,6 +153,8 @@ func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel)
 	if err != nil {
 		return false, err
 	}
+	ctx, cancel := withTimeout(ctx, indexes.coll.client.timeout)
+	defer cancel()
 	cursor, err := indexes.List(ctx)
 	if err != nil {
 		return false, err

@@ -3,8 +3,10 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -15,6 +17,14 @@ type unseen struct{ *driver.BatchCursor }
 
 // Close closes the cursor.
 func (u unseen) Close(ctx context.Context) error { return u.Discard(ctx) }
+
+// withTimeout returns a context for all commands of a call. Without a deadline, it has the client's Timeout.
+func withTimeout(ctx context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return csot.WithTimeout(ctx, timeout)
+}
 
 // discard closes a cursor that the application does not see.
 func (c *Cursor) discard(ctx context.Context) {
@@ -56,6 +66,8 @@ func (db *Database) RunCommandCursor(
 func (db *Database) ListCollectionNames(
 	ctx context.Context, filter any, opts ...options.Lister[options.ListCollectionsOptions],
 ) ([]string, error) {
+	ctx, cancel := withTimeout(ctx, db.client.timeout)
+	defer cancel()
 	cursor, err := db.ListCollections(ctx, filter, append(opts, options.ListCollections().SetNameOnly(true))...)
 	if err != nil {
 		return nil, err

@@ -142,6 +142,7 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 type transactionRetries struct {
 	clock    backpressure.Clock
 	jitter   func() float64
+	pause    func(context.Context, time.Duration) error
 	deadline time.Time
 
 	attempt int   // transactions that have failed
@@ -150,10 +151,12 @@ type transactionRetries struct {
 }
 
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
-	r := &transactionRetries{clock: backpressure.SystemClock{}, jitter: rand.Float64}
-	if policy := backpressure.PolicyOf(s.deployment); policy != nil {
-		r.clock, r.jitter = policy.Clock, policy.Jitter
+	policy := backpressure.PolicyOf(s.deployment)
+	if policy == nil {
+		policy = &backpressure.Policy{Clock: backpressure.SystemClock{}}
+		policy.Jitter = rand.Float64
 	}
+	r := &transactionRetries{clock: policy.Clock, jitter: policy.Jitter, pause: policy.Pause}
 
 	timeout := withTransactionTimeout
 	if s.client.timeout != nil && *s.client.timeout > 0 {
@@ -190,7 +193,7 @@ func (r *transactionRetries) wait(ctx context.Context, d time.Duration, last err
 	if r.expired(d) {
 		return r.timeout(last)
 	}
-	if err := r.clock.Sleep(ctx, nil, d); err != nil {
+	if err := r.pause(ctx, d); err != nil {
 		return backpressure.Interruption{Err: last, When: "interrupted before another attempt", Cause: err}
 	}
 	return nil

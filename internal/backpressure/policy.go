@@ -29,6 +29,7 @@ type Policy struct {
 
 	lines    logLimiter
 	rejected atomic.Bool
+	closing  Closing
 }
 
 // Holder is what a Deployment or Server embeds whose commands are subject to the overload retry policy of the Client Backpressure
@@ -108,11 +109,40 @@ func shorter(a, b time.Duration) time.Duration {
 	return b
 }
 
+// Closing returns the end of the client.
+func (p *Policy) Closing() *Closing {
+	if p == nil {
+		return nil
+	}
+	return &p.closing
+}
+
 // Sleep waits for a backoff, after others that took the given time. It ends with the command's context and, after the grace, with
-// that of the caller.
+// that of the caller; and with ErrDisconnected at the end of the client.
 func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Duration) error {
 	if spent+d <= purpose.Grace {
 		purpose.Caller = nil
 	}
-	return p.Clock.Sleep(ctx, purpose.Caller, d)
+	return p.sleep(ctx, purpose.Caller, d, p.closing.ended())
+}
+
+// Pause waits between two operations of a call, none of which can begin once the client is being disconnected.
+func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
+	if p.closing.Begun() {
+		return ErrDisconnected
+	}
+	return p.sleep(ctx, nil, d, p.closing.Woken())
+}
+
+func (p *Policy) sleep(ctx, caller context.Context, d time.Duration, closed <-chan struct{}) error {
+	waiting, woken := endedBy(ctx, closed)
+	err := p.Clock.Sleep(waiting, caller, d)
+	switch {
+	case ctx.Err() != nil: // which other contexts learn of later
+		return ctx.Err()
+	case woken() && err != nil:
+		return ErrDisconnected
+	default:
+		return err
+	}
 }

@@ -80,7 +80,8 @@ const (
 	LimitReached     Reason = "limit"
 	DeadlineTooClose Reason = "deadline"
 	ContextDone      Reason = "contextDone" // a deadline that has passed, or a context that was cancelled: the caller knows which
+	Disconnected     Reason = "disconnected"
 )
 
 // Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
-func (r Reason) Notable() bool { return r != "" && r != NotRetryable }
+func (r Reason) Notable() bool { return r != "" && r != NotRetryable && r != Disconnected }

@@ -66,7 +66,7 @@ func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
 		doc, _ := field.Value().DocumentOK()
-		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
+		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") && bsondoc.FirstKey(doc) != "$eq" {
 			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
 		}
 	}
@@ -80,7 +80,11 @@ func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 
 func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 	for _, field := range wanted {
-		if value, err := doc.LookupErr(field.Key()); err != nil || indexKey(value) != indexKey(field.Value()) {
+		operand := field.Value()
+		if equal, ok := operand.DocumentOK(); ok && bsondoc.FirstKey(equal) == "$eq" {
+			operand = equal.Index(0).Value()
+		}
+		if value, err := doc.LookupErr(field.Key()); err != nil || indexKey(value) != indexKey(operand) {
 			return false
 		}
 	}

@@ -128,3 +128,10 @@ func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 	}
 	return s.open(q, c), nil
 }
+
+// Cursors returns how many cursors are open.
+func (c *Cluster) Cursors() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.cursors)
+}

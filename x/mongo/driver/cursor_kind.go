@@ -9,9 +9,10 @@ import (
 
 // BatchCursor knows what its commands are to the overload retry policy.
 //
-//fork:extend its getMore and killCursors have no Type
+//fork:extend its getMore and killCursors have no Type; who iterates has to know whether it has moved
 type BatchCursor struct {
-	kind retry.Kind
+	kind        retry.Kind
+	notExecuted bool // its last command, if that failed
 }
 
 // NewBatchCursor makes a cursor whose commands are reads.
@@ -25,22 +26,16 @@ func NewBatchCursor(CursorResponse, *session.Client, *session.ClusterClock, Curs
 // errors only with both retryReads and retryWrites.
 func (bc *BatchCursor) OfRunCommand() { bc.kind = retry.Generic }
 
-// Discard closes the cursor when nobody looks at the result of the killCursors: it is not retried after overload errors.
-func (bc *BatchCursor) Discard(ctx context.Context) error {
-	bc.kind = retry.CleanUp
-	return bc.Close(ctx)
-}
-
 // getMore has the kind of the cursor.
 //
 //fork:extend it has no Type
 func (bc *BatchCursor) getMore(ctx context.Context) {
-	bc.err = Operation{Kind: bc.kind}.Execute(ctx)
+	bc.err = Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
 }
 
 // KillCursor has the kind of the cursor.
 //
 //fork:extend it has no Type
 func (bc *BatchCursor) KillCursor(ctx context.Context) error {
-	return Operation{Kind: bc.kind}.Execute(ctx)
+	return Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
 }

@@ -6,13 +6,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// A cursor without a first batch is an error.
+// A cursor without a first batch is an error. One that nobody reads to its end is closed.
 //
-//fork:wrap a reply without a batch made it panic
+//fork:wrap a reply without a batch made it panic; a cursor that nobody knows kept its connection
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
 	cr, retErr := upstreamNewCursorResponse(response, info)
 	if retErr == nil {
 		retErr = checkCursor(response, cr)
+	}
+	if retErr == nil && cr.ID != 0 && info.discard != nil {
+		info.discard(cr)
+		cr.ID, cr.Connection, retErr = 0, nil, info.Error
 	}
 	if retErr != nil {
 		cr = CursorResponse{}

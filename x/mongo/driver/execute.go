@@ -16,6 +16,7 @@ import (
 //
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {
+	op.tellExecuted(false)
 	if err := op.Validate(); err != nil {
 		return err
 	}
@@ -33,7 +34,10 @@ func (op Operation) Execute(ctx context.Context) error {
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
 	ex.op.measureSelected(ctx)
 	ex.start(ctx)
-	defer ex.releaseConnection()
+	if ex.policy.Closing().Begun() && !op.endsSomething() {
+		return backpressure.ErrDisconnected
+	}
+	defer ex.end()
 	for {
 		last, err := ex.command(ctx)
 		ex.reportDecision(ctx)
@@ -43,6 +47,7 @@ func (op Operation) Execute(ctx context.Context) error {
 			}
 			err = ex.batchErrors()
 		}
+		op.tellExecuted(last.mayHaveAdvanced())
 		return ex.finish(ctx, err)
 	}
 }
@@ -119,6 +124,14 @@ func (ex *operationRun) nextBatch(last attempt) bool {
 	batches.AdvanceBatches(ex.cmd.documents)
 	ex.startCommand()
 	return true
+}
+
+// end gives up what the operation holds.
+func (ex *operationRun) end() {
+	ex.releaseConnection()
+	if ex.waited {
+		ex.policy.Closing().Leave()
+	}
 }
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next

@@ -137,7 +137,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	if err != nil {
 		return startedInformation{}, err
 	}
-	if a.desc.IsCryptd {
+	if a.desc.IsCryptd || ex.purpose.OwnTime {
 		// The encrypted command may have its own maxTimeMS; there must not be two.
 		maxTimeMS = 0
 	}

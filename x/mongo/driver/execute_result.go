@@ -32,13 +32,17 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 			ex.releaseConnection()
 		}
 	}
-	return ex.op.ProcessResponseFn(ctx, a.reply, ResponseInfo{
+	info := ResponseInfo{
 		Server:                a.server,
 		Connection:            a.conn,
 		ConnectionDescription: a.desc.Server,
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
-	})
+	}
+	if (err != nil || ex.purpose.FirstBatch) && !ex.op.ReadsResults {
+		info.discard = func(opened CursorResponse) { ex.discard(ctx, opened) }
+	}
+	return ex.op.ProcessResponseFn(ctx, a.reply, info)
 }
 
 // giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
@@ -46,6 +50,11 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) error {
 	err := ex.cmd.errs.toReturn(a)
 	switch {
+	case d.Reason == retry.Disconnected:
+		if ex.cmd.errs.first == nil {
+			return err // which says so
+		}
+		return ex.interrupted(ctx, a, d.ended, noAttempt)
 	case d.ended != nil:
 		if a.interrupted() && d.cause != retry.Late {
 			return err // which says so
@@ -68,6 +77,7 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) erro
 const (
 	duringBackoff = "interrupted during the backoff before a retry"
 	noTime        = "no time for a retry"
+	noAttempt     = "no further attempt"
 )
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed

@@ -48,6 +48,9 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) deci
 	failure := ex.describe(ctx, a, c)
 	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause}
 	switch {
+	case isDisconnected(a.err):
+		d = decision{Verdict: retry.Verdict{Reason: retry.Disconnected}, ended: backpressure.ErrDisconnected}
+		return d
 	case !d.TimeUp:
 		return d
 	case a.late || a.interrupted():
@@ -126,11 +129,18 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
+	if !ex.waited {
+		ex.waited = true
+		ex.policy.Closing().Enter()
+	}
 	start := ex.policy.Clock.Now()
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
 		d = ex.policy.Clock.Now().Sub(start)
 		ex.record.reason = retry.ContextDone
+		if isDisconnected(err) {
+			ex.record.reason = retry.Disconnected
+		}
 	}
 	ex.backedOff += d
 	return err

@@ -24,6 +24,7 @@ type operationRun struct {
 
 	cmd       command
 	backedOff time.Duration // before retries, in all
+	waited    bool          // it has backed off: who disconnects the client may wait for it
 	record    record
 	currIndex int // of the batch's first document
 	failed    WriteCommandError

@@ -26,10 +26,15 @@ type ConnectionError struct {
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
-	err := c.upstreamConnect(ctx)
 	if c.pool == nil {
-		return err
+		return c.upstreamConnect(ctx)
 	}
+	ctx, cancel := c.pool.whileOpen(ctx)
+	defer cancel()
+	if c.config != nil && c.config.handshaker != nil {
+		c.config.handshaker = knownServer{c.config.handshaker}
+	}
+	err := c.upstreamConnect(ctx)
 	switch e := err.(type) {
 	case ConnectionError:
 		err = c.ofPool(e)

@@ -1,0 +1,154 @@
+package backpressure
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// ErrDisconnected is what those get who wait for something when their client is disconnected.
+var ErrDisconnected = errors.New("client is disconnected")
+
+// Closing is the end of a client, as those see it who wait for a server, a connection or the end of a backoff. It begins when the
+// application disconnects the client. An operation that has backed off goes on until the end, like one that holds a connection; who
+// waits for a server or a connection does not. The zero value is a client that is open, and so is nil. It is safe for concurrent use.
+type Closing struct {
+	begun atomic.Bool
+
+	mu      sync.Mutex
+	over    bool
+	begin   chan struct{} // closed when it begins; made when it is first asked for
+	end     chan struct{} // closed when it is over
+	running int           // operations that have backed off and have not ended
+	idle    chan struct{} // closed when there are none
+}
+
+// Begin begins the end of the client. Operations that begin later are refused.
+func (c *Closing) Begin() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.begun.Load() {
+		c.begun.Store(true)
+		closeMade(c.begin)
+	}
+}
+
+// End wakes all who still wait.
+func (c *Closing) End() {
+	if c == nil {
+		return
+	}
+	c.Begin()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.over = true
+		closeMade(c.end)
+	}
+}
+
+func closeMade(ch chan struct{}) {
+	if ch != nil {
+		close(ch)
+	}
+}
+
+// Begun reports whether the client is being disconnected.
+func (c *Closing) Begun() bool { return c != nil && c.begun.Load() }
+
+// Woken returns what is closed when somebody who begins to wait now has to stop: when the closing begins, or at its end if it has begun.
+func (c *Closing) Woken() <-chan struct{} {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun.Load() {
+		return made(&c.end, c.over)
+	}
+	return made(&c.begin, false)
+}
+
+// ended returns what is closed at the end.
+func (c *Closing) ended() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return made(&c.end, c.over)
+}
+
+// made returns a channel that is made when it is first asked for, closed if what it tells has happened.
+func made(ch *chan struct{}, happened bool) <-chan struct{} {
+	if *ch == nil {
+		*ch = make(chan struct{})
+		if happened {
+			close(*ch)
+		}
+	}
+	return *ch
+}
+
+// Enter counts an operation that backs off, until Leave.
+func (c *Closing) Enter() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running++
+}
+
+// Leave is the end of such an operation.
+func (c *Closing) Leave() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running--; c.running == 0 {
+		closeMade(c.idle)
+		c.idle = nil
+	}
+}
+
+// Drain waits until no operation that has backed off is left, or the context ends.
+func (c *Closing) Drain(ctx context.Context) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	if c.running == 0 {
+		c.mu.Unlock()
+		return
+	}
+	idle := made(&c.idle, false)
+	c.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+// endedBy returns a context that also ends when the channel is closed, and a function that gives it up and reports whether that ended it.
+func endedBy(ctx context.Context, closed <-chan struct{}) (context.Context, func() bool) {
+	waiting, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-closed:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	return waiting, func() bool {
+		cancel()
+		select {
+		case <-closed:
+			return ctx.Err() == nil
+		default:
+			return false
+		}
+	}
+}

@@ -1,0 +1,384 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driverevent "go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/bsondoc"
+)
+
+// out counts connections that are checked out.
+func out(opts *options.ClientOptions) *atomic.Int32 {
+	var n atomic.Int32
+	opts.SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
+		switch e.Type {
+		case driverevent.ConnectionCheckedOut:
+			n.Add(1)
+		case driverevent.ConnectionCheckedIn:
+			n.Add(-1)
+		}
+	}})
+	return &n
+}
+
+// TestQuietStreams is about streams whose Next times out, or is cancelled, before any event: each goes on with an aggregate and no
+// getMore before it, gets every event once, and leaves no cursor.
+func TestQuietStreams(t *testing.T) {
+	needsFork(t)
+	for _, end := range []string{byDeadline, byTimeout, byCancel} {
+		t.Run(end, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{})
+				opts := cluster.Client()
+				if end == byTimeout {
+					opts.SetTimeout(time.Second)
+				}
+				coll := connect(t, opts).Database("db").Collection("c")
+				for range 20 {
+					stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(900*time.Millisecond))
+					require.NoError(t, err)
+					ctx, cancel := context.WithCancel(context.Background())
+					switch end {
+					case byDeadline:
+						ctx, cancel = context.WithTimeout(ctx, 1100*time.Millisecond)
+					case byCancel:
+						time.AfterFunc(1100*time.Millisecond, cancel)
+					}
+					require.False(t, stream.Next(ctx))
+					cancel()
+					assert.Equal(t, end != byCancel, mongo.IsTimeout(stream.Err()), stream.Err())
+					assert.NotZero(t, stream.ID())
+					_, err = coll.InsertOne(context.Background(), bson.D{})
+					require.NoError(t, err)
+					aggregates, getMores := cluster.Count("aggregate"), cluster.Count("getMore")
+					require.True(t, stream.Next(context.Background()), stream.Err())
+					assert.Equal(t, aggregates+1, cluster.Count("aggregate"))
+					assert.Equal(t, getMores, cluster.Count("getMore"))
+					require.NoError(t, stream.Close(context.Background()))
+				}
+				assert.Zero(t, cluster.Cursors())
+			})
+		})
+	}
+}
+
+// TestCloseWithoutTime is about cursors that are closed with a context that has ended.
+func TestCloseWithoutTime(t *testing.T) {
+	needsFork(t)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, open := range map[string]func(*mongo.Collection) (func(context.Context) error, error){
+		"Cursor": func(c *mongo.Collection) (func(context.Context) error, error) {
+			cursor, err := c.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
+			return cursor.Close, err
+		},
+		"ChangeStream": func(c *mongo.Collection) (func(context.Context) error, error) {
+			stream, err := c.Watch(context.Background(), mongo.Pipeline{})
+			return stream.Close, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{})
+				for i := range 10 {
+					cluster.Put("db.c", id(i))
+				}
+				client := connect(t, cluster.Client())
+				shut, err := open(client.Database("db").Collection("c"))
+				require.NoError(t, err)
+				assert.NoError(t, shut(ended))
+				assert.Zero(t, cluster.Cursors())
+
+				shut, err = open(client.Database("db").Collection("c"))
+				require.NoError(t, err)
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if c.Name == "killCursors" {
+						time.Sleep(5 * time.Minute)
+					}
+					return run()
+				})
+				start := time.Now()
+				assert.Error(t, shut(ended))
+				assert.Equal(t, 2*time.Second, time.Since(start).Round(time.Millisecond))
+				shut, err = open(client.Database("db").Collection("c"))
+				require.NoError(t, err)
+				start = time.Now()
+				assert.Error(t, shut(context.Background()))
+				assert.Equal(t, 10*time.Second, time.Since(start).Round(time.Millisecond))
+				cluster.Intercept(nil)
+				time.Sleep(10 * time.Minute)
+			})
+		})
+	}
+}
+
+// TestAllWithoutAnswers is about the commands of All and of the list helpers that get no answer: the call ends with its deadline, and the
+// time for closing the cursor.
+func TestAllWithoutAnswers(t *testing.T) {
+	needsFork(t)
+	const deadline = 10 * time.Second
+	for name, timeout := range map[string]bool{"context": false, "Timeout": true} {
+		for _, unanswered := range [][]string{{"killCursors", "getMore"}, {"getMore"}} {
+			t.Run(fmt.Sprint(name, unanswered), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster := New(t, Options{})
+					for i := range 10 {
+						cluster.Put("db.c", id(i))
+					}
+					opts, ctx := cluster.Client(), context.Background()
+					if timeout {
+						opts.SetTimeout(deadline)
+					} else {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, deadline)
+						defer cancel()
+					}
+					n := 0
+					cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+						if c.Name == "getMore" {
+							n++
+						}
+						if slices.Contains(unanswered, c.Name) && (c.Name != "getMore" || n > 1) {
+							time.Sleep(5 * time.Minute)
+						}
+						return run()
+					})
+					coll := connect(t, opts).Database("db").Collection("c")
+					cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+					require.NoError(t, err)
+					start := time.Now()
+					var docs []bson.Raw
+					err = cursor.All(ctx, &docs)
+					assert.True(t, mongo.IsTimeout(err), err)
+					assert.Len(t, docs, 4, "what was read before")
+					assert.LessOrEqual(t, time.Since(start), deadline+cleanUp+time.Millisecond)
+					time.Sleep(10 * time.Minute)
+				})
+			})
+		}
+	}
+}
+
+// TestOutage is about a stream and a cursor whose servers are away for longer than a server is searched, and then reject everything for a
+// while: they go on.
+func TestOutage(t *testing.T) {
+	needsFork(t)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		client := connect(t, cluster.Client("serverSelectionTimeoutMS=2000"))
+		coll := client.Database("db").Collection("c")
+		stream, err := coll.Watch(context.Background(), mongo.Pipeline{})
+		require.NoError(t, err)
+		cluster.SetLink(Refusing)
+		cluster.Reset()
+		for range 5 {
+			assert.False(t, stream.Next(context.Background()))
+			assert.ErrorContains(t, stream.Err(), "server selection")
+			require.NotZero(t, stream.ID())
+		}
+		cluster.SetLink(Up)
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			if application(c.Name) {
+				return RequestRate.Reply()
+			}
+			return run()
+		})
+		for range 5 {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			assert.False(t, stream.Next(ctx))
+			cancel()
+			require.NotZero(t, stream.ID(), stream.Err())
+		}
+		cluster.Intercept(nil)
+		_, err = coll.InsertOne(context.Background(), id(1))
+		require.NoError(t, err)
+		assert.True(t, stream.Next(context.Background()), stream.Err())
+		require.NoError(t, stream.Close(context.Background()))
+	})
+}
+
+// TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline.
+func TestDisconnectFromNoServer(t *testing.T) {
+	needsFork(t)
+	for link, limit := range map[Link]time.Duration{Refusing: 100 * time.Millisecond, Silent: 10*time.Second + 100*time.Millisecond} {
+		for _, uri := range []string{"", "timeoutMS=2000", "connectTimeoutMS=0"} {
+			t.Run(fmt.Sprint(link, uri), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster := New(t, Options{})
+					client, err := mongo.Connect(cluster.Client(uri))
+					require.NoError(t, err)
+					require.NoError(t, client.Ping(context.Background(), nil))
+					cluster.SetLink(link)
+					if link == Refusing {
+						cluster.Reset()
+					}
+					time.Sleep(time.Second)
+					if uri == "timeoutMS=2000" && link == Silent {
+						limit = 2100 * time.Millisecond
+					}
+					go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
+					synctest.Wait()
+					start := time.Now()
+					_ = client.Disconnect(context.Background())
+					assert.LessOrEqual(t, time.Since(start), limit)
+					cluster.SetLink(Up)
+				})
+			})
+		}
+	}
+}
+
+// TestUnknownCursors is about replies that open a cursor of which nobody learns: it is closed, and its connection given back.
+func TestUnknownCursors(t *testing.T) {
+	needsFork(t)
+	concern := func(c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }
+	lacking := func(_ Command, reply bson.Raw) bson.Raw { return bsondoc.Rebuild(reply, []string{"ok"}, nil) }
+	same := func(_ Command, reply bson.Raw) bson.Raw { return reply }
+	calls := map[string]func(context.Context, *mongo.Collection) error{
+		"find": func(ctx context.Context, c *mongo.Collection) error {
+			_, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+			return err
+		},
+		"aggregate": func(ctx context.Context, c *mongo.Collection) error {
+			_, err := c.Aggregate(ctx, mongo.Pipeline{}, options.Aggregate().SetBatchSize(2))
+			return err
+		},
+		"watch": func(ctx context.Context, c *mongo.Collection) error {
+			_, err := c.Watch(ctx, mongo.Pipeline{})
+			return err
+		},
+		"runCommand": func(ctx context.Context, c *mongo.Collection) error {
+			_, err := c.Database().RunCommandCursor(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 2}})
+			return err
+		},
+		"count": func(ctx context.Context, c *mongo.Collection) error {
+			_, err := c.CountDocuments(ctx, bson.D{})
+			return err
+		},
+	}
+	for call, run := range calls {
+		for how, change := range map[string]func(Command, bson.Raw) bson.Raw{"concern": concern, "no ok": lacking, "count": same} {
+			if (call == "count") != (how == "count") {
+				continue
+			}
+			for _, topology := range []string{"loadbalanced:2", "replicaset:1"} {
+				t.Run(fmt.Sprint(call, how, topology), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						cluster := New(t, Options{Topology: topology})
+						for i := range 10 {
+							cluster.Put("db.c", id(i))
+						}
+						opts := cluster.Client("maxPoolSize=1")
+						n := out(opts)
+						coll := connect(t, opts).Database("db").Collection("c")
+						cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+							switch {
+							case c.Name == "find" || c.Name == "aggregate":
+								if call == "count" {
+									cluster.mu.Lock()
+									cluster.lastCursor++
+									left := &cursor{id: cluster.lastCursor, stays: true}
+									cluster.cursors[left.id] = left
+									cluster.mu.Unlock()
+									return bsondoc.With(run(), bsondoc.D("cursor", bsondoc.D("id", left.id, "ns", "db.c", "firstBatch",
+										bson.A{bsondoc.D("n", 10)}))...)
+								}
+								return change(c, run())
+							default:
+								return run()
+							}
+						})
+						err := run(context.Background(), coll)
+						assert.Equal(t, call == "count", err == nil, err)
+						assert.Zero(t, cluster.Cursors())
+						assert.Zero(t, n.Load())
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestMalformedHello is about a pool's connection whose hello has a field of another type, after which nothing is known of its server.
+func TestMalformedHello(t *testing.T) {
+	needsFork(t)
+	for _, field := range []string{"maxWireVersion", "logicalSessionTimeoutMinutes", "lastWrite"} {
+		t.Run(field, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				for i := range 10 {
+					cluster.Put("db.c", id(i))
+				}
+				client := connect(t, cluster.Client("serverSelectionTimeoutMS=3000"))
+				time.Sleep(time.Second)
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					reply := run()
+					if _, err := c.Body.LookupErr("topologyVersion"); !application(c.Name) && c.Name != "killCursors" && err != nil {
+						return bsondoc.With(reply, bson.E{Key: field, Value: "wrong"})
+					}
+					return reply
+				})
+				coll := client.Database("db").Collection("c")
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				defer cancel()
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2).SetComment("c"))
+				if err == nil {
+					err = cursor.All(ctx, &[]bson.Raw{})
+				}
+				assert.Error(t, err)
+			})
+		})
+	}
+}
+
+// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected: a Disconnect with a deadline waits for it.
+func TestGracefulDisconnect(t *testing.T) {
+	needsFork(t)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		client, err := mongo.Connect(cluster.Client())
+		require.NoError(t, err)
+		coll := client.Database("db").Collection("c")
+		require.NoError(t, client.Ping(context.Background(), nil))
+		rejected := 0
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			if c.Name == "insert" && rejected < 2 {
+				rejected++
+				return RequestRate.Reply()
+			}
+			return run()
+		})
+		result := make(chan error, 1)
+		go func() {
+			_, err := coll.InsertOne(context.Background(), id(1))
+			result <- err
+		}()
+		time.Sleep(2 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		go func() {
+			time.Sleep(time.Microsecond)
+			_, err := coll.InsertOne(context.Background(), id(2))
+			assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
+		}()
+		require.NoError(t, client.Disconnect(ctx))
+		assert.NoError(t, <-result, "Disconnect waits for a backoff")
+		assert.NotNil(t, cluster.Document("db.c", 1))
+		assert.Nil(t, cluster.Document("db.c", 2))
+		_, err = coll.InsertOne(context.Background(), id(3))
+		assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
+	})
+}

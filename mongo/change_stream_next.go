@@ -1,0 +1,244 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/mongoutil"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// ChangeStream knows what the error of its last Next left of it, and counts what an overloaded server does to it.
+//
+//fork:extend an error after which events can follow ended the stream; one that is interrupted again and again was resumed at once
+type ChangeStream struct {
+	interrupted int  // getMores in a row that failed with an overload error, each of which was followed by a resume
+	opened      bool // the cursor has just been opened: its first batch is that of the aggregate
+
+	goesOn bool  // the error has not ended the stream
+	lost   bool  // events of the cursor may have been lost, so that the next call has to resume
+	id     int64 // of the last cursor
+
+	left   changeStreamCursor // one that could not be closed when the stream was resumed
+	closed bool
+}
+
+// ID returns the ID of the stream's cursor. It is 0 once no event can follow those that the stream already has: it is closed, or an error
+// has ended it.
+//
+//fork:replace whoever iterates has to know whether an error ended the stream
+func (cs *ChangeStream) ID() int64 {
+	switch {
+	case cs.cursor == nil || cs.err != nil && !cs.goesOn:
+		return 0
+	case cs.lost:
+		return cs.id
+	default:
+		return cs.cursor.ID()
+	}
+}
+
+// Next waits for the next event, and makes it the current one. If it returns false, Err tells why.
+//
+// An error ends the stream only if nothing can follow, such as one of a server that cannot resume it. After a timeout, a cancellation, a
+// rejection by an overloaded server, or if no server was found in time, the next call goes on behind the last event: no event is left
+// out, and none comes twice. ID is 0 if the stream has ended.
+//
+// If calls time out before the first event, the server may need longer than that to read its oplog: call Next again with more time, or
+// close the stream and open another.
+//
+// Without a deadline of the context, a call takes at most the client's Timeout. If MaxAwaitTime is set, it has to be less than either.
+//
+//fork:replace a timeout must not end the stream (client-side-operations-timeout.md, "Change Streams")
+func (cs *ChangeStream) Next(ctx context.Context) bool { return cs.next(ctx, false) }
+
+// TryNext makes the next event the current one if there is one: it does not wait for events longer than the server does for one command.
+// Errors are as those of Next. After an error that did not end the stream, or without one unless ID is 0, it can be called again.
+//
+// This method requires driver version >= 1.2.0, that is, any v2.
+//
+//fork:replace a timeout must not end the stream (client-side-operations-timeout.md, "Change Streams")
+func (cs *ChangeStream) TryNext(ctx context.Context) bool { return cs.next(ctx, true) }
+
+// next makes the next event the current one.
+//
+//fork:wrap an error after which events can follow ended the stream
+func (cs *ChangeStream) next(ctx context.Context, nonBlocking bool) bool {
+	if cs.closed {
+		return false
+	}
+	if cs.goesOn {
+		cs.err, cs.goesOn = nil, false
+	}
+	return cs.upstreamNext(ctx, nonBlocking)
+}
+
+var errAwaitsTooLong = errors.New("MaxAwaitTime must be less than the operation timeout: the server waits that long for events")
+
+// loopNext gets the next events. It resumes the stream where that is necessary.
+//
+//fork:replace what resumed had no time left, and no error was followed by an event
+func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
+	if await := cs.cursorOptions.MaxAwaitTime; await != nil && !nonBlocking && !mongoutil.TimeoutWithinContext(ctx, *await) {
+		cs.err, cs.goesOn = errAwaitsTooLong, true
+		return
+	}
+	ctx, cancel := withTimeout(ctx, cs.client.timeout)
+	defer cancel()
+	unreadable := 0
+	for cs.cursor != nil {
+		if cs.lost && !cs.resume(ctx) {
+			return
+		}
+		if cs.cursor.Next(ctx) {
+			cs.interrupted = 0
+			cs.batch, cs.err = cs.cursor.Batch().Documents()
+			return
+		}
+		switch cs.err = wrapErrors(cs.cursor.Err()); {
+		case cs.err != nil:
+			if isUnreadable(cs.err) {
+				unreadable++
+			}
+			if !cs.resumesAtOnce(ctx) || unreadable > 1 {
+				return
+			}
+		case cs.cursor.ID() == 0:
+			return
+		default:
+			cs.updatePbrtFromCommand()
+			if nonBlocking {
+				return
+			}
+		}
+	}
+}
+
+// isUnreadable reports whether an error is about a reply that came, but that the driver cannot read.
+func isUnreadable(err error) bool {
+	var failed CommandError
+	return !errors.As(err, &failed) && !isContextError(err)
+}
+
+func isContextError(err error) bool { return errors.Is(err, context.Canceled) || IsTimeout(err) }
+
+// resumesAtOnce decides what follows the error of a getMore, and reports whether the stream is to be resumed in the same call.
+func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
+	moved := !unmoved(cs.cursor)
+	late := ctx.Err() != nil || errors.Is(cs.err, driver.ErrDeadlineWouldBeExceeded)
+	switch {
+	case errors.Is(cs.err, ErrClientDisconnected):
+		return false
+	case errorHasLabel(cs.err, driver.ErrSystemOverloadedError) && !errorHasLabel(cs.err, resumableErrorLabel) && !moved:
+		cs.goesOn = true // with the same getMore
+		return false
+	case !cs.isResumableError():
+		return false
+	case late:
+		if IsTimeout(cs.err) && moved {
+			cs.err = withoutEvent(cs.err)
+		}
+		cs.goesOn, cs.lost = true, moved || IsTimeout(cs.err)
+		return false
+	default:
+		cs.goesOn, cs.lost = true, true
+		return true
+	}
+}
+
+// resume opens a new cursor behind the last event.
+func (cs *ChangeStream) resume(ctx context.Context) bool {
+	cs.lost = true
+	if err := ctx.Err(); err != nil {
+		cs.err, cs.goesOn = err, true
+		return false
+	}
+	cs.leaveCursor(ctx)
+	if cs.err = cs.executeOperation(ctx, true); cs.err != nil {
+		cs.goesOn = cs.mayResumeAfter(cs.err)
+		return false
+	}
+	cs.lost, cs.goesOn = false, false
+	return true
+}
+
+// leaveCursor closes the cursor before the stream is resumed. It leaves half of the time for that.
+func (cs *ChangeStream) leaveCursor(ctx context.Context) {
+	old := cs.cursor
+	patience := backpressure.CleanUpTime
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)/2 < patience {
+		patience = time.Until(deadline) / 2
+	}
+	ctx, cancel := backpressure.InOwnTime(ctx, patience)
+	defer cancel()
+	if cursor, ok := old.(unseen); ok {
+		_ = cursor.Leave(ctx)
+	}
+	if old.ID() != 0 && cs.left == nil {
+		cs.left = old
+	}
+}
+
+// mayResumeAfter reports whether the stream can be resumed later though this attempt has failed: it met no server, or one that can do
+// so at another time.
+func (cs *ChangeStream) mayResumeAfter(err error) bool {
+	if errors.Is(err, ErrClientDisconnected) {
+		return false
+	}
+	var failed driver.Error
+	return !errors.As(err, &failed) || !ofServer(failed.Code, failed.Raw) || failed.RetryableRead() || cs.isResumableError() ||
+		errorHasLabel(err, driver.ErrSystemOverloadedError)
+}
+
+// ofServer reports whether an error is what a server has replied.
+func ofServer(code int32, reply []byte) bool { return code != 0 || len(reply) > 0 }
+
+// isResumableError reports whether the stream is resumed after the error: any but those of servers that cannot do so
+// (change-streams.md, "Resumable Error").
+//
+//fork:wrap a pool that was cleared is no server that has replied
+func (cs *ChangeStream) isResumableError() bool {
+	var failed CommandError
+	if errors.As(cs.err, &failed) && !ofServer(failed.Code, failed.Raw) {
+		return true
+	}
+	return cs.upstreamIsResumableError()
+}
+
+// noEvent says of a timeout what the stream waited for.
+type noEvent struct{ error }
+
+func (e noEvent) Error() string { return "no event came in time: " + e.error.Error() }
+
+func (e noEvent) Unwrap() error { return e.error }
+
+// withoutEvent returns the error of a getMore that timed out, with a text that says so.
+func withoutEvent(err error) error {
+	failed, ok := err.(CommandError)
+	if !ok {
+		return noEvent{err}
+	}
+	failed.Wrapped = noEvent{failed.Wrapped}
+	return failed
+}
+
+// replaceOptions lets the stream resume behind the last event, or else at the time at which it was opened.
+//
+//fork:replace the session's latest time, by which events may have passed, stood for that at which the stream was opened
+func (cs *ChangeStream) replaceOptions(wireVersion *description.VersionRange) {
+	startAt := cs.options.StartAtOperationTime
+	if startAt == nil {
+		startAt = cs.operationTime
+	}
+	cs.options.ResumeAfter, cs.options.StartAfter, cs.options.StartAtOperationTime = nil, nil, nil
+	const startAtOperationTimeWireVersion = 7 // which servers have since 4.0
+	switch {
+	case cs.resumeToken != nil:
+		cs.options.ResumeAfter = cs.resumeToken
+	case wireVersion != nil && wireVersion.Max >= startAtOperationTimeWireVersion:
+		cs.options.StartAtOperationTime = startAt
+	}
+}

@@ -1,0 +1,251 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+// ErrTopologyClosed is returned when a user attempts to call a method on a closed Topology, and to who waits when it is closed.
+//
+//fork:replace a retry has to know that the client was disconnected, and keep the error of the attempt before
+var ErrTopologyClosed error = topologyClosedError{}
+
+type topologyClosedError struct{}
+
+func (topologyClosedError) Error() string { return "topology is closed" }
+
+// Is lets the driver's packages find that the client was disconnected.
+func (topologyClosedError) Is(target error) bool { return target == backpressure.ErrDisconnected }
+
+// disconnectedError is the error of who needed a connection when the client was disconnected.
+type disconnectedError struct{ Wrapped error }
+
+func (e disconnectedError) Error() string {
+	return backpressure.ErrDisconnected.Error() + ": " + e.Wrapped.Error()
+}
+
+func (e disconnectedError) Unwrap() error { return e.Wrapped }
+
+func (e disconnectedError) Is(target error) bool {
+	return target == ErrTopologyClosed || target == backpressure.ErrDisconnected
+}
+
+// closing returns the end of the topology's client.
+func (t *Topology) closing() *backpressure.Closing { return t.cfg.overload.Closing() }
+
+// Drain prepares for Disconnect. It wakes who waits for a server or a connection, and lets no operation begin but those that end cursors,
+// transactions and sessions. If the context has a deadline, it then waits until the operations have ended that are in a backoff, but not
+// longer than the context; without one it wakes them as well.
+func (t *Topology) Drain(ctx context.Context) {
+	t.closing().Begin()
+	t.serversLock.Lock()
+	for _, server := range t.servers {
+		server.pool.wake(ErrPoolClosed)
+	}
+	t.serversLock.Unlock()
+	if _, graceful := ctx.Deadline(); graceful {
+		t.closing().Drain(ctx)
+	}
+	t.closing().End()
+}
+
+// Who waits for a server, a connection or the end of a backoff fails with ErrTopologyClosed.
+//
+//fork:wrap backoffs went on, and who waited was woken only at the end
+func (t *Topology) Disconnect(ctx context.Context) error {
+	if atomic.LoadInt64(&t.state) == topologyConnected {
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		t.Drain(ctx)
+	}
+	return t.upstreamDisconnect(ctx)
+}
+
+// SelectServer selects a server, or fails with ErrTopologyClosed once the topology is disconnected.
+//
+//fork:wrap who began to wait at that moment got an error without a type
+func (t *Topology) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	selected, retErr := t.upstreamSelectServer(ctx, selector)
+	if retErr != nil && ctx.Err() == nil && atomic.LoadInt64(&t.state) != topologyConnected {
+		retErr = ErrTopologyClosed
+	}
+	return selected, retErr
+}
+
+// selectServerFromSubscription waits until a server is suitable, the context ends, or the topology is closed.
+//
+//fork:replace a subscription that was closed looked like new descriptions without end
+func (t *Topology) selectServerFromSubscription(
+	ctx context.Context,
+	updates <-chan description.Topology,
+	selector description.ServerSelector,
+) ([]description.Server, error) {
+	woken := t.closing().Woken()
+	latest := t.Description()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ServerSelectionError{Desc: latest, Wrapped: ctx.Err()}
+		case <-woken:
+			return nil, ErrTopologyClosed
+		case update, open := <-updates:
+			if !open {
+				return nil, ErrTopologyClosed
+			}
+			latest = update
+		}
+		if found, err := t.selectServerFromDescription(latest, selector); err != nil || len(found) > 0 {
+			return found, err
+		}
+		t.RequestImmediateCheck()
+	}
+}
+
+// Connection gets a connection, or fails with an error that ErrTopologyClosed is one of once the client is being disconnected.
+//
+//fork:wrap who waits for a connection has to learn that the client was disconnected
+func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
+	conn, retErr := s.upstreamConnection(ctx)
+	if retErr != nil && s.cfg.overload.Closing().Begun() && (errors.Is(retErr, ErrPoolClosed) || errors.Is(retErr, ErrServerClosed)) {
+		retErr = disconnectedError{retErr}
+	}
+	return conn, retErr
+}
+
+// pool knows when it is closed.
+//
+//fork:extend without a connectTimeout, nothing else ends the dialling of a connection
+type pool struct {
+	done chan struct{}
+}
+
+// newPool makes what tells that the pool is closed.
+//
+//fork:extend without a connectTimeout, nothing else ends the dialling of a connection
+func newPool(poolConfig, ...ConnectionOption) *pool {
+	return &pool{done: make(chan struct{})}
+}
+
+// whileOpen returns a context for establishing a connection, which also ends when the pool is closed. Upstream's does so, unless there is
+// no connectTimeout.
+func (p *pool) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p == nil || p.done == nil || ctx.Done() != nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// wake gives an error to all who wait for a connection.
+func (p *pool) wake(err error) {
+	p.idleMu.Lock()
+	giveAll(&p.idleConnWait, err)
+	p.idleMu.Unlock()
+
+	p.createConnectionsCond.L.Lock()
+	giveAll(&p.newConnWait, err)
+	p.createConnectionsCond.L.Unlock()
+}
+
+func giveAll(waiting *wantConnQueue, err error) {
+	for w := waiting.popFront(); w != nil; w = waiting.popFront() {
+		w.tryDeliver(nil, err)
+	}
+}
+
+// checkInInterval is how often a pool that is being closed looks whether its connections are back.
+const checkInInterval = 10 * time.Millisecond
+
+// close closes the pool and its connections, and gives ErrPoolClosed to who waits for one. If the context has a deadline, it first waits
+// until the connections are back, or the context ends.
+//
+//fork:replace it asked without a pause whether they are back, and woke who waits only then
+func (p *pool) close(ctx context.Context) {
+	p.stateMu.Lock()
+	closed := p.state == poolClosed
+	p.state = poolClosed
+	p.stateMu.Unlock()
+	if closed {
+		return
+	}
+
+	p.wake(ErrPoolClosed) // before dialling ends, with an error that says nothing
+	p.createConnectionsCond.L.Lock()
+	p.cancelBackgroundCtx()
+	close(p.done)
+	p.createConnectionsCond.Broadcast()
+	p.createConnectionsCond.L.Unlock()
+	p.backgroundDone.Wait()
+	p.generation.disconnect()
+
+	if ctx != nil {
+		if _, graceful := ctx.Deadline(); graceful {
+			p.awaitCheckIns(ctx)
+		}
+	}
+
+	p.idleMu.Lock()
+	idle := p.idleConns
+	p.idleConns = nil
+	p.idleMu.Unlock()
+	p.closeAll(idle)
+	p.wake(ErrPoolClosed)
+
+	p.createConnectionsCond.L.Lock()
+	inUse := make([]*connection, 0, len(p.conns))
+	for _, conn := range p.conns {
+		inUse = append(inUse, conn)
+	}
+	p.createConnectionsCond.L.Unlock()
+	p.tellClosed()
+	p.closeAll(inUse)
+}
+
+// awaitCheckIns waits until all connections are idle, or the context ends.
+func (p *pool) awaitCheckIns(ctx context.Context) {
+	ticker := time.NewTicker(checkInInterval)
+	defer ticker.Stop()
+	for p.totalConnectionCount() != p.availableConnectionCount() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tellClosed logs and publishes that the pool is closed.
+func (p *pool) tellClosed() {
+	if mustLogPoolMessage(p) {
+		logPoolMessage(p, logger.ConnectionPoolClosed)
+	}
+	if p.monitor != nil {
+		p.monitor.Event(&event.PoolEvent{Type: event.ConnectionPoolClosed, Address: p.address.String()})
+	}
+}
+
+// closeAll removes connections from the pool that is closed, and closes them.
+func (p *pool) closeAll(conns []*connection) {
+	why := reason{loggerConn: logger.ReasonConnClosedPoolClosed, event: event.ReasonPoolClosed}
+	for _, conn := range conns {
+		_ = p.removeConnection(conn, why, nil)
+		_ = p.closeConnection(conn)
+	}
+}
