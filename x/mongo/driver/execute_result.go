@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
@@ -46,6 +47,8 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) error {
 	err := ex.cmd.errs.toReturn(a)
 	switch {
+	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
+		return ex.interrupted(ctx, a, errors.Unwrap(a.err), noRetry)
 	case d.ended != nil:
 		if a.interrupted() && d.cause != retry.Late {
 			return err // which says so
@@ -68,6 +71,7 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) erro
 const (
 	duringBackoff = "interrupted during the backoff before a retry"
 	noTime        = "no time for a retry"
+	noRetry       = "no retry"
 )
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
