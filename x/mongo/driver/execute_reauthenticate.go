@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -35,7 +34,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 		ServerAPI:    ex.op.ServerAPI,
 	})
 	if err != nil {
-		err = fmt.Errorf("error reauthenticating: %w", err)
+		err = reauthenticationError{err}
 		a.err, a.stage = Error{Message: err.Error(), Labels: labelsOf(err), Wrapped: err, repeats: true}, unauthenticated
 		return false
 	}
@@ -55,3 +54,9 @@ func withoutClose(conn *mnet.Connection) *mnet.Connection {
 type unclosed struct{ mnet.ReadWriteCloser }
 
 func (unclosed) Close() error { return nil }
+
+// reauthenticationError is why a connection could not be reauthenticated.
+type reauthenticationError struct{ cause error }
+
+func (e reauthenticationError) Error() string { return "error reauthenticating: " + e.cause.Error() }
+func (e reauthenticationError) Unwrap() error { return e.cause }
