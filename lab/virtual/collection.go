@@ -64,8 +64,13 @@ func (c *collection) put(id bson.RawValue, doc bson.Raw) {
 func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
-	for _, field := range wanted {
+	for i, field := range wanted {
 		doc, _ := field.Value().DocumentOK()
+		if bsondoc.FirstKey(doc) == "$eq" {
+			wanted[i] = bson.RawElement(bsondoc.Marshal(bsondoc.D(field.Key(), doc.Index(0).Value())))
+			wanted[i] = wanted[i][4 : len(wanted[i])-1]
+			continue
+		}
 		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") {
 			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
 		}
