@@ -220,7 +220,7 @@ func (c chance) compressed(data []byte) []byte {
 
 // deliveries are the ways in which a message does not arrive as one.
 func (c chance) deliveries(data []byte) (parts []virtual.Delivery) {
-	late := time.Duration(c.IntN(20_000)) * time.Millisecond
+	late := time.Duration(c.Int64N(int64(silence)))
 	whole := virtual.Delivery{Data: data}
 	switch c.IntN(6) {
 	case 0: // twice

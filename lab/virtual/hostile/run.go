@@ -28,17 +28,20 @@ import (
 
 // What a driver may use up, whatever a server does.
 const (
-	maxMemory   = 192 << 20       // bytes that a run allocates in all
+	maxMemory   = 64 << 20        // bytes that a run allocates in all,
+	perLie      = 48_000_000      // and for a message that is not what it says: the longest that a server may send
 	maxWork     = 4 * time.Second // of the processor
 	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
 	// maxLate is by how much a call outlives its deadline: messages to others at that instant have to be handled, too.
 	maxLate = 10 * time.Millisecond
-	// maxGrace is that of the end of a transaction, which does not end with the context.
-	maxGrace    = 30 * time.Second
-	leaving     = 30 * time.Second // how long Disconnect takes at most
-	perCall     = 60               // commands of one call, with those that establish its connections
-	perSecond   = 30               // commands of monitors and pools
-	perCommand  = 12               // log lines
+	// maxGrace is that of the commands that end transactions and cursors, which do not end with the context. A server that is silent ends
+	// the connection after silence.
+	maxGrace    = 4 * silence
+	silence     = 20 * time.Second
+	leaving     = 4 * silence // how long Disconnect takes at most
+	perCall     = 60          // commands of one call, with those that establish its connections
+	perSecond   = 30          // commands of monitors and pools
+	perCommand  = 12          // log lines
 	linesAtBest = 100
 )
 
@@ -52,7 +55,7 @@ type run struct {
 	mu       sync.Mutex
 	chance   chance
 	names    map[asked]string
-	tampered int
+	lies     int
 	closed   bool            // at the offset
 	accepted map[string]bool // commands of the present call to which the server said that they succeeded
 	commands int
@@ -90,7 +93,7 @@ func Run(t *testing.T, plan Plan) []string {
 	r.use()
 
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > maxMemory {
+	if n := after.TotalAlloc - before.TotalAlloc; n > maxMemory+perLie*uint64(r.lies) {
 		r.find("memory: %d bytes", n)
 	}
 	if d := worked() - work; d > maxWork {
@@ -174,7 +177,7 @@ func (r *run) call(client *mongo.Client, call Call) {
 	if call.Deadline > 0 {
 		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
 		most = call.Deadline + maxLate
-		if call.Kind == "transaction" {
+		if slices.Contains([]string{"transaction", "find", "watch", "download"}, call.Kind) {
 			most += maxGrace
 		}
 	}
@@ -243,19 +246,19 @@ func (r *run) tamper(server net.Conn, message []byte) []virtual.Delivery {
 // worsened returns what the client gets instead of a message. What cannot be read has no body.
 func (r *run) worsened(m *wire.Message, message []byte) []virtual.Delivery {
 	c := r.chance
-	r.tampered++
 	switch c.IntN(4) {
 	case 0:
 		return c.deliveries(message)
 	case 1:
 		message = c.message(m)
+		r.lies++
 		if again, err := wire.Read(strings.NewReader(string(message))); err == nil {
 			m.Body = again.Body
 		}
-		return []virtual.Delivery{{Data: message}}
+		return []virtual.Delivery{{Data: message}, {After: silence}}
 	}
 	m.Body = c.document(m.Body)
-	if message = nil; c.percent(10) {
+	if c.percent(10) {
 		return c.deliveries(encode(m))
 	}
 	return []virtual.Delivery{{Data: encode(m)}}
@@ -269,14 +272,16 @@ func encode(m *wire.Message) []byte {
 	return []byte(encoded.String())
 }
 
-// succeeded reports whether a reply says that all went well.
+// succeeded reports whether a reply says somewhere that all went well.
 func succeeded(reply bson.Raw) bool {
-	ok, _ := reply.Lookup("ok").AsInt64OK()
-	yes, _ := reply.Lookup("ok").BooleanOK()
-	f, _ := reply.Lookup("ok").DoubleOK()
+	fields, _ := reply.Elements()
+	ok := slices.ContainsFunc(fields, func(field bson.RawElement) bool {
+		f, _ := field.Value().DoubleOK()
+		return field.Key() == "ok" && (bsondoc.IsTrue(field.Value()) || f == 1)
+	})
 	_, errs := reply.Lookup("writeErrors").ArrayOK()
 	_, concern := reply.Lookup("writeConcernError").DocumentOK()
-	return (ok == 1 || yes || f == 1) && !errs && !concern
+	return ok && !errs && !concern
 }
 
 // reader makes what a driver draws a matter of the seed.
