@@ -28,7 +28,7 @@ import (
 
 // What a driver may use up, whatever a server does.
 const (
-	maxMemory   = 64 << 20        // bytes that a run allocates in all,
+	maxMemory   = 96 << 20        // bytes that a run allocates in all,
 	perLie      = 48_000_000      // and for a message that is not what it says: the longest that a server may send
 	maxWork     = 4 * time.Second // of the processor
 	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
@@ -237,7 +237,7 @@ func (r *run) tamper(server net.Conn, message []byte) []virtual.Delivery {
 	default:
 		parts = r.worsened(m, message)
 	}
-	if m.Body != nil && succeeded(m.Body) {
+	if m.Body != nil && succeeded(name, m.Body) {
 		r.accepted[name] = true
 	}
 	return parts
@@ -272,8 +272,8 @@ func encode(m *wire.Message) []byte {
 	return []byte(encoded.String())
 }
 
-// succeeded reports whether a reply says somewhere that all went well.
-func succeeded(reply bson.Raw) bool {
+// succeeded reports whether the reply to a command says somewhere that all went well.
+func succeeded(name string, reply bson.Raw) bool {
 	fields, _ := reply.Elements()
 	ok := slices.ContainsFunc(fields, func(field bson.RawElement) bool {
 		f, _ := field.Value().DoubleOK()
@@ -281,7 +281,8 @@ func succeeded(reply bson.Raw) bool {
 	})
 	_, errs := reply.Lookup("writeErrors").ArrayOK()
 	_, concern := reply.Lookup("writeConcernError").DocumentOK()
-	return ok && !errs && !concern
+	writes := slices.Contains([]string{"insert", "update", "delete"}, name)
+	return ok && !(writes && (errs || concern))
 }
 
 // reader makes what a driver draws a matter of the seed.
