@@ -137,6 +137,7 @@ modules: fork
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | $(OTHERS)) || exit; done
 	@$(call WITH,$(BASE)) lab test ./virtual/...
+	@$(MAKE) --no-print-directory hostile SEEDS=300
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
@@ -222,6 +223,13 @@ compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, wit
 	@$(if $(BUILT),,$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE))))
 	@$(if $(BUILT),,$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE)))
 	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first)
+
+.PHONY: hostile
+hostile: SEEDS = 1000
+hostile: SEED = 1
+hostile: fork ## Run the driver on servers that send whatever may harm it, in virtual time: make hostile SEEDS=10000 SEED=1
+	@$(call WITH,$(BASE)) lab build -buildvcs=false $(call PROGRAM,$(BASE)) ./cmd/hostile
+	build/with/$(BASE)/hostile --seeds $(SEEDS) --seed $(SEED)
 
 # The comparison, unless these two programs have passed it.
 .PHONY: compared

@@ -92,6 +92,11 @@ func (c *conn) take(p []byte) (n int, err error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
+	parts, tampered := c.tampered(p)
+	if tampered {
+		c.deliver(parts)
+		return len(p), nil
+	}
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	switch {
@@ -106,9 +111,13 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 // send sends data, or the end. The network is locked.
-func (c *conn) send(data []byte) {
-	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(c.host.latency), data})
-	time.AfterFunc(c.host.latency, c.peer.changed.Broadcast)
+func (c *conn) send(data []byte) { c.sendAfter(0, data) }
+
+// sendAfter sends data after a time, as long as nothing that was sent before takes longer.
+func (c *conn) sendAfter(after time.Duration, data []byte) {
+	after += c.host.latency
+	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(after), data})
+	time.AfterFunc(after, c.peer.changed.Broadcast)
 }
 
 func (c *conn) Close() error {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,7 +49,8 @@ const (
 
 // network connects clients with hosts, in memory. All waiting is durable in the sense of testing/synctest.
 type network struct {
-	hosts []*host // read only
+	hosts  []*host // read only
+	tamper atomic.Pointer[Tamper]
 
 	mu     sync.Mutex // of the hosts and the connections, too
 	opened int        // connections

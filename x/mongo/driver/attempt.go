@@ -23,6 +23,8 @@ const (
 	tooLate
 	// sent: the server may have received it.
 	sent
+	// unauthenticated: the server wanted the connection to be reauthenticated, which failed.
+	unauthenticated
 )
 
 // attempt is the result of an attempt to send a command.

@@ -53,11 +53,18 @@ func (errs *attemptErrors) unsent(last *attempt) bool {
 // relevant returns the error for toReturn, without what the last attempt adds.
 func (errs *attemptErrors) relevant(last *attempt) error {
 	switch {
-	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil:
+	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil,
+		last.stage == unauthenticated && !errs.countsWithoutReauthentication(): // auth.md, "Reauthentication": its error is returned
 		return last.err
 	case errs.attempted != nil:
 		return errs.attempted
 	default:
 		return errs.first
 	}
+}
+
+// countsWithoutReauthentication reports whether the error of an earlier attempt is returned although the last one failed because its
+// connection could not be reauthenticated: the server may have executed that write.
+func (errs *attemptErrors) countsWithoutReauthentication() bool {
+	return errs.attempted != nil && errs.kind != retry.Read
 }

@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 //fork:remove labeledError only the former Execute asked errors for it
@@ -83,12 +82,7 @@ func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 		if a.err == nil {
 			return a, ex.succeed(ctx, &a)
 		}
-		again, err := ex.reauthenticate(ctx, &a)
-		if err != nil {
-			ex.record.reason = retry.NotRetryable
-			return a, err
-		}
-		if again || ex.cmd.errs.meetOwnClearing(&a) {
+		if ex.reauthenticate(ctx, &a) || ex.cmd.errs.meetOwnClearing(&a) {
 			ex.reset()
 			continue
 		}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
@@ -55,6 +56,8 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) erro
 			return err // which says so
 		}
 		return ex.interrupted(ctx, a, d.ended, noAttempt)
+	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
+		return ex.interrupted(ctx, a, errors.Unwrap(a.err), noRetry)
 	case d.ended != nil:
 		if a.interrupted() && d.cause != retry.Late {
 			return err // which says so
@@ -78,6 +81,7 @@ const (
 	duringBackoff = "interrupted during the backoff before a retry"
 	noTime        = "no time for a retry"
 	noAttempt     = "no further attempt"
+	noRetry       = "no retry"
 )
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -154,29 +153,6 @@ func (ex *operationRun) reset() {
 	if client := ex.op.Client; ex.cmd.startsTxn && client.TransactionState == session.InProgress {
 		client.TransactionState = session.Starting
 	}
-}
-
-// reauthenticate reauthenticates the connection if the server asks for it. Sending the command again then counts as a retry under
-// no policy, and the error is forgotten, because the server has not executed the command. If it fails, nothing was attempted.
-func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) (bool, error) {
-	const reauthenticationRequired = 391
-
-	serverErr, ok := a.err.(Error)
-	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil || !isHeld(a.conn) {
-		return false, nil
-	}
-	err := ex.op.Authenticator.Reauth(ctx, &AuthConfig{
-		Description:  a.conn.Description(),
-		Connection:   a.conn,
-		ClusterClock: ex.op.Clock,
-		ServerAPI:    ex.op.ServerAPI,
-	})
-	if err != nil {
-		a.err, a.stage = fmt.Errorf("error reauthenticating: %w", err), preparing
-		return false, ex.cmd.errs.toReturn(a)
-	}
-	ex.strengthenCommit() // an earlier attempt may have been executed
-	return true, nil
 }
 
 // isHeld returns false for a connection that was given back, and must not be used any more: a monitor may end the transaction, or close

@@ -37,6 +37,8 @@ type command struct {
 	errs          attemptErrors
 	startsTxn     bool // it is the first of a transaction
 	documents     int  // of op.Batches in it, once it has been built
+
+	reauthentications int
 }
 
 // link is a connection and its server.

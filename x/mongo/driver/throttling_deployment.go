@@ -12,7 +12,7 @@ import (
 )
 
 // heldBack is the stage of an attempt that the client did not send, because the server would most likely have rejected it.
-const heldBack = sent + 1
+const heldBack = unauthenticated + 1
 
 // throttlingDeployment is the deployment of one attempt, which it may hold back.
 type throttlingDeployment struct {

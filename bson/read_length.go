@@ -1,0 +1,27 @@
+package bson
+
+// readBytes reads bytes whose number a document states. Of a stream, memory is allocated as bytes arrive, beyond the first mebibyte.
+//
+//fork:wrap the length of a string or of binary data in a stream, such as a file's document in GridFS, allocated up to two gigabytes
+func readBytes(src byteSrc, n int) ([]byte, error) {
+	const trusted = 1 << 20
+	if n <= trusted || !src.streamable() {
+		return upstreamReadBytes(src, n)
+	}
+	data := make([]byte, 0, trusted)
+	for len(data) < n {
+		size := 2 * len(data)
+		if size < trusted {
+			size = trusted
+		}
+		if size > n {
+			size = n
+		}
+		grown := make([]byte, size)
+		if _, err := src.readExact(grown[copy(grown, data):]); err != nil {
+			return nil, err
+		}
+		data = grown
+	}
+	return data, nil
+}

@@ -1,0 +1,246 @@
+package hostile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/wire"
+	"mongofork/lab/virtual"
+)
+
+// chance draws what a hostile server does.
+type chance struct{ *rand.Rand }
+
+func (c chance) percent(n int) bool { return c.IntN(100) < n }
+
+func pick[T any](c chance, from []T) T { return from[c.IntN(len(from))] }
+
+// fields are those that the driver reads of a reply.
+var fields = []string{
+	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors", "writeConcernError",
+	"cursor", "value", "values", "lastErrorObject", "nErrors", "nInserted", "nUpserted", "nMatched", "nDeleted", "operationTime",
+	"$clusterTime", "recoveryToken", "topologyVersion", "compression", "maxWireVersion", "minWireVersion", "maxBsonObjectSize",
+	"maxMessageSizeBytes", "maxWriteBatchSize", "logicalSessionTimeoutMinutes", "setName", "setVersion", "electionId", "hosts", "passives",
+	"arbiters", "me", "primary", "tags", "secondary", "isWritablePrimary", "ismaster", "msg", "helloOk", "hidden", "arbiterOnly",
+	"connectionId", "serviceId", "saslSupportedMechs", "speculativeAuthenticate", "lastWrite", "conversationId", "done", "payload", "id", "ns",
+	"firstBatch", "nextBatch", "postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
+}
+
+// value returns a value that the driver may not expect.
+func (c chance) value(depth int) any {
+	labels := []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError", "TransientTransactionError",
+		"UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
+	switch c.IntN(14) {
+	case 0:
+		return pick(c, []int32{0, 1, -1, 2, 391, 462, 18, 43, 91, 10107, math.MaxInt32, math.MinInt32})
+	case 1:
+		return pick(c, []int64{0, 1, -1, math.MaxInt32 + 1, math.MaxInt64, math.MinInt64, 1 << 40, math.MaxInt64 / 1_000_000})
+	case 2:
+		return pick(c, []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300})
+	case 3:
+		return pick(c, []string{"", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff"})
+	case 4:
+		return c.percent(50)
+	case 5:
+		return nil
+	case 6:
+		return pick(c, []any{bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}})
+	case 7:
+		return pick(c, []bson.Timestamp{{}, {T: math.MaxUint32, I: math.MaxUint32}, {T: 1}})
+	case 8:
+		return time.UnixMilli(pick(c, []int64{0, math.MaxInt64 / 2, math.MinInt64 / 2, -1}))
+	case 9:
+		return bson.Binary{Subtype: byte(c.IntN(256)), Data: make([]byte, c.IntN(20))}
+	case 10:
+		return bson.NewObjectIDFromTimestamp(time.UnixMilli(0))
+	case 11:
+		var chosen bson.A
+		for range c.IntN(5) {
+			chosen = append(chosen, pick(c, labels))
+		}
+		return chosen
+	case 12:
+		nested := any(bson.D{})
+		for range pick(c, []int{1, 10, 150, 2000}) {
+			nested = bson.D{{Key: "a", Value: nested}}
+		}
+		return nested
+	}
+	var doc bson.D
+	for range c.IntN(4) {
+		var value any = int32(c.IntN(3) - 1)
+		if depth < 3 {
+			value = c.value(depth + 1)
+		}
+		doc = append(doc, bson.E{Key: pick(c, fields), Value: value})
+	}
+	if c.percent(30) {
+		return bson.A{doc, doc}
+	}
+	return doc
+}
+
+// altered returns a document with another value somewhere.
+func (c chance) altered(doc bson.D) bson.D {
+	i := c.IntN(len(doc) + 1)
+	if i == len(doc) {
+		return append(doc, bson.E{Key: pick(c, fields), Value: c.value(0)})
+	}
+	element := &doc[i]
+	switch nested := element.Value.(type) {
+	case bson.D:
+		if c.percent(80) {
+			element.Value = c.altered(nested)
+			return doc
+		}
+	case bson.A:
+		if len(nested) > 0 && c.percent(80) {
+			j := c.IntN(len(nested))
+			if inner, ok := nested[j].(bson.D); ok && c.percent(80) {
+				nested[j] = c.altered(inner)
+			} else {
+				nested[j] = c.value(0)
+			}
+			return doc
+		}
+	case bson.Binary:
+		if c.percent(80) {
+			element.Value = bson.Binary{Data: c.payload(nested.Data)}
+			return doc
+		}
+	}
+	switch c.IntN(10) {
+	case 0:
+		return slices.Delete(doc, i, i+1)
+	case 1:
+		return append(doc, *element)
+	case 2:
+		element.Key = pick(c, fields)
+	default:
+		element.Value = c.value(0)
+	}
+	return doc
+}
+
+// payload alters one of SASL.
+func (c chance) payload(data []byte) []byte {
+	before, rest, scram := bytes.Cut(data, []byte("i="))
+	switch {
+	case scram && c.percent(60):
+		return append(before, "i="+pick(c, []string{"0", "-1", "30000000", "99999999999999999999", "x", "4096,i=30000000", ""})...)
+	case scram:
+		return append(before, rest...)
+	case len(data) > 0 && c.percent(50):
+		data = slices.Clone(data)
+		data[c.IntN(len(data))] ^= 1 << c.IntN(8)
+		return data
+	}
+	return make([]byte, pick(c, []int{0, 1, 1000, 100_000}))
+}
+
+// failure is an error that a server may return.
+func (c chance) failure() bson.Raw {
+	code := pick(c, []int32{1, 18, 43, 91, 112, 189, 251, 262, 391, 391, 462, 462, 10107, 11600, 13435})
+	doc := bsondoc.D("ok", 0, "code", code, "codeName", "Hostile", "errmsg", "hostile", "errorLabels", c.value(3))
+	if c.percent(50) {
+		doc[4].Value = bson.A{"SystemOverloadedError", "RetryableError"}
+		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: pick(c, []any{int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100)})})
+	}
+	return bsondoc.Marshal(doc)
+}
+
+// document returns a reply in which something is altered.
+func (c chance) document(reply bson.Raw) bson.Raw {
+	if c.percent(25) {
+		return c.failure()
+	}
+	var doc bson.D
+	if bson.Unmarshal(reply, &doc) != nil {
+		return reply
+	}
+	for range 1 + c.IntN(3) {
+		doc = c.altered(doc)
+	}
+	raw, err := bson.Marshal(doc)
+	if err != nil {
+		return reply
+	}
+	return raw
+}
+
+// message encodes a reply, which may say of itself what is not so.
+func (c chance) message(m *wire.Message) []byte {
+	var encoded bytes.Buffer
+	if wire.Write(&encoded, m) != nil {
+		return nil
+	}
+	data := encoded.Bytes()
+	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32}
+	switch c.IntN(12) {
+	case 0:
+		binary.LittleEndian.PutUint32(data, pick(c, lengths)) // of the message
+	case 1:
+		binary.LittleEndian.PutUint32(data[8:], c.Uint32()) // responseTo
+	case 2:
+		binary.LittleEndian.PutUint32(data[12:], pick(c, []uint32{0, 1, 2004, 2010, 2011, 2012, 2013, c.Uint32()})) // opcode
+	case 3:
+		binary.LittleEndian.PutUint32(data[16:], pick(c, []uint32{1, 2, 1 << 16, 3, c.Uint32()})) // flags
+	case 4, 5:
+		if at := 21; len(data) > at+4 {
+			binary.LittleEndian.PutUint32(data[at:], pick(c, lengths)) // of the document
+		}
+	case 6, 7:
+		data = c.compressed(data)
+	default:
+		for range 1 + c.IntN(4) {
+			data[16+c.IntN(len(data)-16)] ^= 1 << c.IntN(8)
+		}
+	}
+	return data
+}
+
+// compressed returns a message as one that is compressed, with sizes and compressors that are not so.
+func (c chance) compressed(data []byte) []byte {
+	content := wiremessage.AppendCompressedOriginalOpCode(nil, wiremessage.OpCode(pick(c, []int32{1, 2012, 2013, 2013, 2013, 0})))
+	sizes := []int32{0, 1, -1, int32(len(data) - 16), int32(len(data)), 48_000_000, math.MaxInt32, math.MinInt32, 1 << 24}
+	content = wiremessage.AppendCompressedUncompressedSize(content, pick(c, sizes))
+	content = wiremessage.AppendCompressedCompressorID(content, wiremessage.CompressorID(pick(c, []int{0, 0, 1, 1, 2, 255})))
+	content = append(content, data[16:]...)
+	_, id, responseTo, _, _, _ := wiremessage.ReadHeader(data)
+	return append(wiremessage.AppendHeader(nil, int32(16+len(content)), id, responseTo, wiremessage.OpCompressed), content...)
+}
+
+// deliveries are the ways in which a message does not arrive as one.
+func (c chance) deliveries(data []byte) (parts []virtual.Delivery) {
+	late := time.Duration(c.Int64N(int64(silence)))
+	whole := virtual.Delivery{Data: data}
+	switch c.IntN(6) {
+	case 0: // twice
+		return []virtual.Delivery{whole, whole}
+	case 1: // late
+		return []virtual.Delivery{{After: late, Data: data}}
+	case 2: // a byte at a time
+		for i := range data {
+			parts = append(parts, virtual.Delivery{After: late * time.Duration(i) / time.Duration(len(data)), Data: data[i : i+1]})
+		}
+		return parts
+	case 3: // with something behind it
+		return []virtual.Delivery{whole, {Data: make([]byte, 1+c.IntN(40))}}
+	case 4: // and late again
+		return []virtual.Delivery{whole, {After: late, Data: data}}
+	}
+	return closedAt(data, c.IntN(len(data)+1))
+}
+
+// closedAt is a message of which some bytes arrive before the connection is closed.
+func closedAt(data []byte, offset int) []virtual.Delivery {
+	return []virtual.Delivery{{Data: data[:offset:offset]}, {}}
+}

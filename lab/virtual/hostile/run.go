@@ -1,0 +1,306 @@
+package hostile
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/wire"
+	"mongofork/lab/virtual"
+)
+
+// What a driver may use up, whatever a server does.
+const (
+	maxMemory   = 96 << 20        // bytes that a run allocates in all,
+	perLie      = 48_000_000      // and for a message that is not what it says: the longest that a server may send
+	maxWork     = 4 * time.Second // of the processor
+	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
+	// maxLate is by how much a call outlives its deadline: messages to others at that instant have to be handled, too.
+	maxLate = 10 * time.Millisecond
+	// maxGrace is that of the commands that end transactions and cursors, which do not end with the context. A server that is silent ends
+	// the connection after silence.
+	maxGrace    = 4 * silence
+	silence     = 20 * time.Second
+	leaving     = 4 * silence // how long Disconnect takes at most
+	perCall     = 60          // commands of one call, with those that establish its connections
+	perSecond   = 30          // commands of monitors and pools
+	perCommand  = 12          // log lines
+	linesAtBest = 100
+)
+
+// run is one run of a plan.
+type run struct {
+	plan    Plan
+	cluster *virtual.Cluster
+	lines   atomic.Int64
+	held    atomic.Int64 // connections that are checked out
+
+	mu       sync.Mutex
+	chance   chance
+	names    map[asked]string
+	lies     int
+	closed   bool            // at the offset
+	accepted map[string]bool // commands of the present call to which the server said that they succeeded
+	commands int
+	findings []string
+}
+
+// asked is a request of a connection.
+type asked struct {
+	server  net.Conn
+	request uint32
+}
+
+// Run runs a plan in the bubble of the test, and returns which rules were broken.
+func Run(t *testing.T, plan Plan) []string {
+	r := &run{plan: plan, chance: chance{mathrand.New(mathrand.NewPCG(plan.Seed, 1))}, names: map[asked]string{}}
+	rand.Reader = reader{mathrand.NewChaCha8([32]byte{byte(plan.Seed), byte(plan.Seed >> 8), byte(plan.Seed >> 16)})}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work := worked()
+
+	opts := virtual.Options{Topology: plan.Topology, Batch: 2}
+	if plan.Mechanism != "" {
+		opts.Auth = &virtual.Auth{Speculative: plan.Seed%2 == 0, Exchange: plan.Seed%3 == 0}
+	}
+	r.cluster = virtual.New(t, opts)
+	for id := range 7 {
+		r.cluster.Put("db.c", doc(id))
+	}
+	r.cluster.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
+	for n, data := range []string{"ab", "c"} {
+		r.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", bson.Binary{Data: []byte(data)}))
+	}
+	r.cluster.Intercept(r.intercept)
+	r.cluster.Tamper(r.tamper)
+	r.use()
+
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > maxMemory+perLie*uint64(r.lies) {
+		r.find("memory: %d bytes", n)
+	}
+	if d := worked() - work; d > maxWork {
+		r.find("processor: %v", d)
+	}
+	return r.findings
+}
+
+// use is the application.
+func (r *run) use() {
+	client, err := mongo.Connect(r.client())
+	if err != nil {
+		r.find("Connect: %v", err)
+		return
+	}
+	begin := time.Now()
+	for _, call := range r.plan.Calls {
+		r.call(client, call)
+	}
+	if n := client.NumberSessionsInProgress(); n > 0 {
+		r.find("%d sessions are in use", n)
+	}
+	if n := r.held.Load(); n > 0 {
+		r.find("%d connections are checked out", n)
+	}
+	start := time.Now()
+	_ = client.Disconnect(context.Background()) // with a deadline it would wait for those
+	if d := time.Since(start); d > leaving {
+		r.find("Disconnect took %v", d)
+	}
+	most := 100 + perCall*len(r.plan.Calls) + int(perSecond*time.Since(begin).Seconds())
+	if r.commands > most {
+		r.find("%d commands, and %d would be many", r.commands, most)
+	}
+	if lines := r.lines.Load(); lines > int64(linesAtBest+perCommand*(r.commands+r.cluster.Connections())) {
+		r.find("%d log lines of %d commands on %d connections", lines, r.commands, r.cluster.Connections())
+	}
+	time.Sleep(time.Minute) // what was under way ends
+	if n := r.cluster.Open(); n > 0 {
+		r.find("%d connections are open", n)
+	}
+}
+
+// Info and Error count log lines.
+func (r *run) Info(int, string, ...any)    { r.lines.Add(1) }
+func (r *run) Error(error, string, ...any) { r.lines.Add(1) }
+func (r *run) find(format string, arguments ...any) {
+	r.findings = append(r.findings, fmt.Sprintf(format, arguments...))
+}
+
+func (r *run) client() *options.ClientOptions {
+	opts := r.cluster.Client(r.plan.Options...).SetServerSelectionTimeout(10 * time.Second).SetLoggerOptions(
+		options.Logger().SetSink(r).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		switch e.Type {
+		case event.ConnectionCheckedOut:
+			r.held.Add(1)
+		case event.ConnectionCheckedIn:
+			r.held.Add(-1)
+		}
+	}})
+	switch r.plan.Mechanism {
+	case "":
+		return opts
+	case "MONGODB-OIDC":
+		return opts.SetAuth(options.Credential{AuthMechanism: r.plan.Mechanism,
+			OIDCMachineCallback: func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
+				return &options.OIDCCredential{AccessToken: virtual.Token}, nil
+			}})
+	}
+	return opts.SetAuth(options.Credential{AuthMechanism: r.plan.Mechanism, Username: virtual.User, Password: virtual.Password})
+}
+
+// call makes a call, and judges when and how it ends.
+func (r *run) call(client *mongo.Client, call Call) {
+	r.mu.Lock()
+	r.accepted = map[string]bool{}
+	r.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	most := maxPatience
+	if call.Deadline > 0 {
+		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
+		most = call.Deadline + maxLate
+		if slices.Contains([]string{"transaction", "find", "watch", "download"}, call.Kind) {
+			most += maxGrace
+		}
+	}
+	defer cancel()
+	endless := time.AfterFunc(maxPatience, func() { panic(fmt.Sprintf("%s does not end within %v", call.Kind, maxPatience)) })
+	defer endless.Stop()
+	start := time.Now()
+	err, panicked := caught(func() error { return calls[call.Kind](ctx, client) })
+	if panicked != "" {
+		r.find("%s: %s", call.Kind, panicked)
+	}
+	if d := time.Since(start); d > most {
+		r.find("%s took %v, its deadline is %v", call.Kind, d, call.Deadline)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && panicked == "" && len(r.accepted) == 0 {
+		r.find("%s is a success, although no server said so", call.Kind)
+	}
+}
+
+func caught(do func() error) (err error, panicked string) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			stack := make([]byte, 1<<14)
+			panicked = fmt.Sprintf("panic: %v\n%s", reason, stack[:runtime.Stack(stack, false)])
+		}
+	}()
+	return do(), ""
+}
+
+// intercept notes which command a message will answer.
+func (r *run) intercept(c virtual.Command, run func() bson.Raw) bson.Raw {
+	r.mu.Lock()
+	r.commands++
+	r.names[asked{c.Conn, uint32(c.Request)}] = c.Name
+	r.mu.Unlock()
+	return run()
+}
+
+// tamper decides what becomes of a message.
+func (r *run) tamper(server net.Conn, message []byte) []virtual.Delivery {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := r.names[asked{server, binary.LittleEndian.Uint32(message[8:])}]
+	message = slices.Clone(message)
+	m, err := wire.Read(strings.NewReader(string(message)))
+	if err != nil {
+		return []virtual.Delivery{{Data: message}}
+	}
+	parts := []virtual.Delivery{{Data: message}}
+	switch {
+	case r.plan.On != "" && r.plan.On != name && (r.plan.On != "hello" || !strings.EqualFold(name, "isMaster")):
+	case r.plan.Offset >= 0 && !r.closed && r.plan.Offset < len(message):
+		r.closed, m.Body, parts = true, nil, closedAt(message, r.plan.Offset)
+	case r.plan.Offset >= 0 || !r.chance.percent(r.plan.Percent):
+	default:
+		parts = r.worsened(m, message)
+	}
+	if m.Body != nil && succeeded(name, m.Body) {
+		r.accepted[name] = true
+	}
+	return parts
+}
+
+// worsened returns what the client gets instead of a message. What cannot be read has no body.
+func (r *run) worsened(m *wire.Message, message []byte) []virtual.Delivery {
+	c := r.chance
+	switch c.IntN(4) {
+	case 0:
+		return c.deliveries(message)
+	case 1:
+		message = c.message(m)
+		r.lies++
+		if again, err := wire.Read(strings.NewReader(string(message))); err == nil {
+			m.Body = again.Body
+		}
+		return []virtual.Delivery{{Data: message}, {After: silence}}
+	}
+	m.Body = c.document(m.Body)
+	if c.percent(10) {
+		return c.deliveries(encode(m))
+	}
+	return []virtual.Delivery{{Data: encode(m)}}
+}
+
+func encode(m *wire.Message) []byte {
+	var encoded strings.Builder
+	if err := wire.Write(&encoded, m); err != nil {
+		panic(err)
+	}
+	return []byte(encoded.String())
+}
+
+// succeeded reports whether the reply to a command says somewhere that all went well.
+func succeeded(name string, reply bson.Raw) bool {
+	fields, _ := reply.Elements()
+	ok := slices.ContainsFunc(fields, func(field bson.RawElement) bool {
+		f, _ := field.Value().DoubleOK()
+		return field.Key() == "ok" && (bsondoc.IsTrue(field.Value()) || f == 1)
+	})
+	_, errs := reply.Lookup("writeErrors").ArrayOK()
+	_, concern := reply.Lookup("writeConcernError").DocumentOK()
+	writes := slices.Contains([]string{"insert", "update", "delete"}, name)
+	return ok && !(writes && (errs || concern))
+}
+
+// reader makes what a driver draws a matter of the seed.
+type reader struct{ source *mathrand.ChaCha8 }
+
+var reading sync.Mutex
+
+func (r reader) Read(p []byte) (int, error) {
+	reading.Lock()
+	defer reading.Unlock()
+	return r.source.Read(p)
+}
+
+// worked returns how long the process has used the processor.
+func worked() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,62 @@
+package driver
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+)
+
+const (
+	reauthenticationRequired = 391
+
+	// maxReauthentications is how often connections are reauthenticated for one command, not counting failures. auth.md,
+	// "Reauthentication", wants the error of the command that follows to be returned. But that may get another connection, whose
+	// credential has expired, too.
+	maxReauthentications = 5
+)
+
+// reauthenticate reauthenticates the connection if the server asks for it, and reports whether to send the command again at once. That
+// counts as a retry under no policy, and the error is forgotten, because the server has not executed the command.
+//
+// If it fails, that is why the attempt has failed. An overloaded server that rejects it has rejected the command, which may then be
+// retried.
+func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
+	serverErr, ok := a.err.(Error)
+	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil || !isHeld(a.conn) ||
+		ex.cmd.reauthentications == maxReauthentications {
+		return false
+	}
+	err := ex.op.Authenticator.Reauth(ctx, &AuthConfig{
+		Description:  a.conn.Description(),
+		Connection:   withoutClose(a.conn),
+		ClusterClock: ex.op.Clock,
+		ServerAPI:    ex.op.ServerAPI,
+	})
+	if err != nil {
+		err = reauthenticationError{err}
+		a.err, a.stage = Error{Message: err.Error(), Labels: labelsOf(err), Wrapped: err, repeats: true}, unauthenticated
+		return false
+	}
+	ex.cmd.reauthentications++
+	ex.strengthenCommit() // an earlier attempt may have been executed
+	// One with the labels of an overload has a limit, and a backoff.
+	return !backpressure.IsRetryableOverload(a.err)
+}
+
+// withoutClose returns the connection for commands that do not end it: each would give it back, though it takes several to authenticate.
+func withoutClose(conn *mnet.Connection) *mnet.Connection {
+	kept := *conn
+	kept.ReadWriteCloser = unclosed{conn.ReadWriteCloser}
+	return &kept
+}
+
+type unclosed struct{ mnet.ReadWriteCloser }
+
+func (unclosed) Close() error { return nil }
+
+// reauthenticationError is why a connection could not be reauthenticated.
+type reauthenticationError struct{ cause error }
+
+func (e reauthenticationError) Error() string { return "error reauthenticating: " + e.cause.Error() }
+func (e reauthenticationError) Unwrap() error { return e.cause }
