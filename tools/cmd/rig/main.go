@@ -21,7 +21,7 @@ import (
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/planted"
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"

@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 )
 
 const (
