@@ -96,7 +96,7 @@ func same(plan trial.Plan, without trial.Trace, fork traces) finding {
 			differing = append(differing, f)
 		}
 	}
-	if len(differing) <= len(fork)/3 {
+	if len(differing) == 0 {
 		return finding{}
 	}
 	return finding{impasse, fmt.Sprintf("%d and %d connections\n%s", without.Opened, differing[0].Opened,

@@ -74,8 +74,8 @@ func is(scenarios ...string) func(trial.Plan) bool {
 	return func(p trial.Plan) bool { return slices.Contains(scenarios, p.Only) }
 }
 
-// unsent is the error of a command that got no connection.
-var unsent = regexp.MustCompile(`(during connection handshake|was cleared because).*network`)
+// network is in an error of which mongo.IsNetworkError says that it is one.
+var network = regexp.MustCompile(`" (timeout, )?network`)
 
 // rules are those that the fork has to keep under any plan that they are for.
 var rules = []rule{
@@ -90,6 +90,7 @@ var rules = []rule{
 	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Early > 0 })},
 	{text: "a command is of a transaction that has not been started there",
+		of:     func(p trial.Plan) bool { return p.Passes() && p.OnlyRejects() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Unstarted > 0 })},
 	{text: "an acknowledged write is lost", broken: ofRun(func(t trial.Trace) bool { return len(t.Lost) > 0 })},
 	{text: "a write took place twice", broken: ofRun(func(t trial.Trace) bool { return len(t.Twice) > 0 })},
@@ -113,10 +114,10 @@ var rules = []rule{
 	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, broken: once(func(c call) bool {
 		return c.Single() && c.Attempts > c.limit+1
 	})},
-	// An application does not abort once its time is up, or after a commit of unknown result.
+	// An application does not abort once its time is up, after a commit of unknown result, or after one that was rejected.
 	{text: "a transaction is left open", of: trial.Plan.Rejects, broken: func(plan trial.Plan, fork traces) bool {
 		return fork.often(func(t trial.Trace) bool { return t.Unfinished > 0 }) && !once(func(c call) bool {
-			return c.plan.Hurries(c.Call) || strings.Contains(c.Error, "UnknownTransactionCommitResult")
+			return c.plan.Hurries(c.Call) || c.Refused || strings.Contains(c.Error, "UnknownTransactionCommitResult")
 		})(plan, fork)
 	}},
 	{text: "tokens are minted", broken: func(plan trial.Plan, fork traces) bool {
@@ -130,8 +131,9 @@ var rules = []rule{
 	})},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
-	{text: "a write that was not sent does not say that it may be retried", broken: often(func(c call) bool {
-		return c.Retryable() && !c.plan.Off(c.Call) && unsent.MatchString(c.Error) && !strings.Contains(c.Error, "RetryableWriteError")
+	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {
+		return c.Retryable() && !c.plan.Off(c.Call) && c.plan.Topology != "standalone" && network.MatchString(c.Error) &&
+			!strings.Contains(c.Error, "RetryableWriteError")
 	})},
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline

@@ -236,6 +236,9 @@ func (s source) fault(p *Plan, d disorder) Fault {
 	if f.What == Slow || !f.onCommands() {
 		f.For = s.between(d.lasts)
 	}
+	if p.Proxied() && f.is(Concern, Lack) && strings.HasPrefix(fields[f.On], "cursor") {
+		f.What, f.Code = Close, 0 // else upstream never returns the connection of the cursor
+	}
 	if f.What == Lack {
 		f.Field = cmp.Or(d.field, s.word(fields[f.On]+" ok $clusterTime operationTime"))
 	}

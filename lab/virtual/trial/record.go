@@ -57,6 +57,7 @@ type tally struct {
 	retries     int            // commands that were sent again before any of the call succeeded
 	refused     bool           // the last command was rejected
 	labels      []string       // of the last reply
+	common      []string       // labels that all replies have that failed
 	written     []int          // documents
 	ended       time.Duration  // when it returned, but for its session's end
 }
@@ -266,8 +267,8 @@ func (r *recorder) trace() Trace {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
 		o.Refused, o.Overloaded, o.Failed, o.Retries, o.written = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries, c.written
-		if c.overloads+c.others == 1 && (o.Single() || strings.HasPrefix(c.last, "commitTransaction")) {
-			o.Labels = c.labels
+		if o.Single() || strings.HasPrefix(c.last, "commitTransaction") {
+			o.Labels = c.common
 		}
 		for _, n := range c.sent {
 			o.Attempts = max(o.Attempts, n)
@@ -304,6 +305,11 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	r.pending[e.RequestID]--
 	c.refused = hasLabel(failure, "SystemOverloadedError")
 	delete(r.rejected, e.ConnectionID)
+	if failure != nil && c.overloads+c.others == 0 {
+		c.common = c.labels
+	} else if failure != nil && !slices.Equal(c.common, c.labels) {
+		c.common = nil
+	}
 	switch {
 	case failure == nil:
 		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)

@@ -55,8 +55,8 @@ var scenarios = []scenario{
 		faults: []disorder{{what: "reject:462", on: "abortTransaction", times: "1 2"}}},
 	// Commits end with something that does not tell whether they took place.
 	{kind: "writes/transaction writes/within", calls: "1 2", n: "1", ends: "deadline - -", within: [2]int{12, 40}, faults: []disorder{
-		{what: "slow slow lose reject:462 error:50 error:50 concern:50 concern:64,91", on: "commitTransaction",
-			times: "1 1 2", lasts: [2]int{20, 60}}}},
+		{what: "slow slow lose reject:462 error:50 error:50 error:91,11600 concern:50 concern:64,91", on: "commitTransaction",
+			times: "1 2", lasts: [2]int{20, 60}}}},
 	{only: Conflicts, topology: "replicaset:1 sharded:1", kind: "writes/within", calls: "1",
 		faults: []disorder{{what: "error:112", on: "insert", times: "4 5 6 7 8 9"}}},
 	// Bulk writes are interrupted in which a statement fails.

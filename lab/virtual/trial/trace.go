@@ -37,7 +37,7 @@ type Outcome struct {
 	Call
 	Start, End time.Duration
 	Error      string   `json:",omitempty"`
-	Labels     []string `json:",omitempty"` // of the reply that failed, if one did, and was the last
+	Labels     []string `json:",omitempty"` // that all replies have that failed
 	Attempts   int      // the most of one command
 	Retries    int      // of the first command, before any succeeded
 	Failed     int      // commands that failed without an overload
