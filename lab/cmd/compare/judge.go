@@ -44,6 +44,9 @@ func (p *pair) compared(plan trial.Plan, times int) finding {
 		if t.Crash != "" {
 			return finding{"the fork crashes, or does not end", t.Crash}
 		}
+		if len(t.Flaws) > 0 {
+			return finding{t.Flaws[0], fmt.Sprintf("%+v", brief(t))}
+		}
 	}
 	if r := brokenOf(rules, plan, fork); r != nil {
 		return finding{r.text, fmt.Sprintf("%+v", brief(fork[len(fork)-1]))}

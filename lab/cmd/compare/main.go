@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -58,11 +57,7 @@ func (c *cli) compare(ctx context.Context, out io.Writer) error {
 	findings, judged := 0, 0
 	for n := range c.Seeds {
 		plan := trial.New(c.Seed + n)
-		start := time.Now()
 		f := p.judge(plan)
-		if d := time.Since(start); d > 400*time.Millisecond {
-			fmt.Fprintln(os.Stderr, "TIME", d, plan)
-		}
 		if ctx.Err() != nil {
 			break
 		}

@@ -79,7 +79,6 @@ var network = regexp.MustCompile(`" (timeout, )?network`)
 
 // rules are those that the fork has to keep under any plan that they are for.
 var rules = []rule{
-	{text: "a call panics", broken: often(func(c call) bool { return c.Panicked })},
 	{text: "a call outlives its deadline", broken: often(outlives)},
 	// Until a deadline a driver tries again and again; WithTransaction commits for two minutes, and minPoolSize connects without end.
 	{text: "a storm of connections", of: func(p trial.Plan) bool {
@@ -87,22 +86,9 @@ var rules = []rule{
 	}, broken: func(_ trial.Plan, fork traces) bool {
 		return !fork.any(func(t trial.Trace) bool { return t.Opened <= 100 })
 	}},
-	{text: "a pool is ready before its server is known", of: func(p trial.Plan) bool { return !p.Proxied() },
-		broken: ofRun(func(t trial.Trace) bool { return t.Early > 0 })},
 	{text: "a command is of a transaction that has not been started there",
 		of:     func(p trial.Plan) bool { return p.Passes() && p.OnlyRejects() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Unstarted > 0 })},
-	{text: "an acknowledged write is lost", broken: ofRun(func(t trial.Trace) bool { return len(t.Lost) > 0 })},
-	{text: "a write took place twice", broken: ofRun(func(t trial.Trace) bool { return len(t.Twice) > 0 })},
-	{text: "a command's event has not exactly one counterpart", broken: ofRun(func(t trial.Trace) bool { return t.Unpaired > 0 })},
-	{text: "a connection is not returned", broken: ofRun(func(t trial.Trace) bool { return t.Held > 0 })},
-	{text: "a handshake does not announce backpressure", broken: ofRun(func(t trial.Trace) bool { return t.Unannounced > 0 })},
-	{text: "a retry is another command", broken: ofRun(func(t trial.Trace) bool { return t.Changed > 0 })},
-	{text: "a transaction is aborted that may have been committed", broken: ofRun(func(t trial.Trace) bool { return t.Undone > 0 })},
-	{text: "a commit that is sent again is not for the majority", broken: ofRun(func(t trial.Trace) bool { return t.Minor > 0 })},
-	{text: "a commit is sent again after MaxTimeMSExpired", broken: ofRun(func(t trial.Trace) bool { return t.Expired > 0 })},
-	{text: "a connection is kept during a backoff", of: func(p trial.Plan) bool { return !p.Proxied() },
-		broken: ofRun(func(t trial.Trace) bool { return t.Kept > 0 })},
 	{text: "an error lacks a label that the server gave it", broken: often(func(c call) bool {
 		return !c.OK() && c.Unhurried() && slices.ContainsFunc(c.Labels, func(label string) bool { return !strings.Contains(c.Error, label) })
 	})},
@@ -125,10 +111,6 @@ var rules = []rule{
 		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
 	}},
 	{text: "a pool is cleared for an overload", of: trial.Plan.Rejects, broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
-	{text: "a command that was rejected is not sent again", of: trial.Plan.KeepsRetrying, broken: often(func(c call) bool {
-		permitted := !c.plan.Has("retry") || c.Single() && !c.plan.Off(c.Call)
-		return permitted && c.Refused && c.Unhurried() && c.Attempts <= c.limit
-	})},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
 	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {
@@ -150,11 +132,6 @@ var rules = []rule{
 		}},
 	{text: "a write took place of which the error says that it did not", of: func(p trial.Plan) bool { return p.Batch == 0 },
 		broken: once(func(c call) bool { return c.Single() && c.Done && strings.Contains(c.Error, "NoWritesPerformed") })},
-	{text: "the error does not say that the server is overloaded",
-		of: func(p trial.Plan) bool { return p.Answers() && !p.Has("timeoutMS") }, broken: often(func(c call) bool {
-			return c.Single() && c.Overloaded && c.Refused && !c.OK() && !strings.Contains(c.Error, "SystemOverloadedError") &&
-				!strings.Contains(c.Error, "the write concern fails")
-		})},
 	{text: "a call succeeds whose last attempt was rejected",
 		broken: once(func(c call) bool { return c.Single() && c.OK() && c.Refused })},
 	{text: "a call that was given up does not say so", of: trial.Plan.Rejects, broken: often(func(c call) bool {

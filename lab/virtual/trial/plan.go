@@ -139,15 +139,10 @@ func (p Plan) NoOverloads() bool { return p.Batch == 0 && !p.faulty(Fault.overlo
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
-// Rejects reports whether nothing goes wrong but that commands are rejected, and nothing forbids retries.
+// Rejects reports whether nothing goes wrong but that commands are rejected, and nothing but the limit ends their retries.
 func (p Plan) Rejects() bool {
-	return p.KeepsRetrying() && !p.Has("retry") && !p.faulty(func(f Fault) bool { return f.What != Reject })
-}
-
-// KeepsRetrying reports whether nothing but the limit, and options that permit retries, ends those of a command that is rejected.
-func (p Plan) KeepsRetrying() bool {
-	return !p.Has("adaptive") && !p.Has("timeoutMS") && !p.faulty(func(f Fault) bool {
-		return f.Code == interrupted || f.On == "killCursors" || !f.onCommands() || establishes(f.On)
+	return p.OnlyRejects() && !p.Has("adaptive") && !p.Has("timeoutMS") && !p.Has("retry") && !p.faulty(func(f Fault) bool {
+		return f.Code == interrupted || f.On == "killCursors" || establishes(f.On)
 	})
 }
 
@@ -161,11 +156,6 @@ func (p Plan) Off(c Call) bool {
 	default:
 		return p.Has("retryWrites=false")
 	}
-}
-
-// Answers reports whether servers that exist can be reached at any time, and reply what they must.
-func (p Plan) Answers() bool {
-	return !p.faulty(func(f Fault) bool { return f.What == Lack || f.overloads() && !f.is(Reject, Reset) })
 }
 
 // Proxied reports whether clients connect to a load balancer.

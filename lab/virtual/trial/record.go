@@ -19,9 +19,10 @@ import (
 
 // recorder records what happens, without what differs from run to run, and counts.
 type recorder struct {
-	start  time.Time
-	keeps  bool // whether it records lines, beside what it counts
-	strict bool // whether nothing but rejections goes wrong
+	start   time.Time
+	keeps   bool // whether it records lines, beside what it counts
+	strict  bool // whether nothing but rejections goes wrong
+	proxied bool // whether there is a load balancer, whose clients keep connections
 
 	mu         sync.Mutex
 	result     Trace // but for what follows
@@ -38,6 +39,8 @@ type recorder struct {
 	pools      map[string]int            // their events, by type
 	rejected   map[string]time.Duration  // when the last command on a connection was rejected, by the connection
 }
+
+const unpaired = "a command's event has not exactly one counterpart"
 
 // line is what happened at a time, in a call, or in none.
 type line struct {
@@ -75,6 +78,13 @@ func (r *recorder) note(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	change()
+}
+
+// flaw notes what must never happen. The recorder is locked.
+func (r *recorder) flaw(is bool, what string) {
+	if is && !slices.Contains(r.result.Flaws, what) {
+		r.result.Flaws = append(r.result.Flaws, what)
+	}
 }
 
 // of returns what a call comes to. The recorder is locked.
@@ -166,9 +176,7 @@ func (r *recorder) command(c virtual.Command, f *Fault) {
 			if r.keeps {
 				r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
 			}
-			if bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure") {
-				r.result.Unannounced++
-			}
+			r.flaw(bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure"), "a handshake does not announce backpressure")
 		})
 		return
 	}
@@ -197,34 +205,25 @@ var changing = regexp.MustCompile(maxTime.String() +
 // sentAgain counts a command that has to be the rejected one, and is not, and one that is sent again. The recorder is locked.
 func (r *recorder) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
-	if strings.HasPrefix(c.again, name+":") && c.again != text {
-		r.result.Changed++
-	}
+	r.flaw(strings.HasPrefix(c.again, name+":") && c.again != text, "a retry is another command")
 	if c.last == text && c.others+c.overloads > 0 && len(c.sent) == 1 {
 		c.retries++
 	}
 	c.last, c.again = text, ""
 }
 
-// endOfTransaction counts ends of transactions that must not follow a commit. The recorder is locked.
+// endOfTransaction looks for ends of transactions that must not follow a commit. The recorder is locked.
 func (r *recorder) endOfTransaction(c virtual.Command, f *Fault) {
 	transaction := c.Body.Lookup("lsid").String() + c.Body.Lookup("txnNumber").String()
 	expired, committed := r.commits[transaction]
-	switch {
-	case committed && c.Name == "abortTransaction":
-		r.result.Undone++
-	case c.Name != "commitTransaction":
-	case committed && expired:
-		r.result.Expired++
-	case committed && !strings.Contains(c.Body.String(), `"majority"`):
-		r.result.Minor++
-	}
+	commits := committed && c.Name == "commitTransaction"
+	r.flaw(committed && c.Name == "abortTransaction", "a transaction is aborted that may have been committed")
+	r.flaw(commits && expired, "a commit is sent again after MaxTimeMSExpired")
+	r.flaw(commits && !strings.Contains(c.Body.String(), `"majority"`), "a commit that is sent again is not for the majority")
 	if c.Name == "commitTransaction" && (f == nil || f.What != Reject) {
 		r.commits[transaction] = f != nil && f.Code == 50
 	}
 }
-
-func abs(n int) int { return max(n, -n) }
 
 // number returns the number of one that was seen among others, from 1.
 func (r *recorder) number(others, one string) int {
@@ -244,7 +243,13 @@ func (r *recorder) number(others, one string) int {
 func (r *recorder) trace() Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	had, asked := r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckOutStarted]-r.pools[event.ConnectionCheckOutFailed]
+	r.flaw(had != r.pools[event.ConnectionCheckedIn] || asked != had, "a connection is not returned")
+	for _, n := range r.pending {
+		r.flaw(n != 0, unpaired)
+	}
 	t := r.result
+	t.Cleared = r.pools[event.ConnectionPoolCleared]
 	for _, l := range r.lines {
 		if !l.passing && (r.strict || strings.HasPrefix(l.text, "returns ")) {
 			t.Calls = append(t.Calls, fmt.Sprintf("call %d: %s", l.call, inCalls.ReplaceAllString(l.text, "")))
@@ -257,16 +262,11 @@ func (r *recorder) trace() Trace {
 	for _, l := range r.lines {
 		t.Lines = append(t.Lines, fmt.Sprintf("%v, call %d: %s", l.at, l.call, l.text))
 	}
-	had, asked := r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckOutStarted]-r.pools[event.ConnectionCheckOutFailed]
-	t.Held, t.Cleared = abs(had-r.pools[event.ConnectionCheckedIn])+abs(asked-had), r.pools[event.ConnectionPoolCleared]
-	for _, n := range r.pending {
-		t.Unpaired += abs(n)
-	}
 	slices.SortFunc(t.Outcomes, func(x, y Outcome) int { return x.ID - y.ID })
 	for i := range t.Outcomes {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
-		o.Refused, o.Overloaded, o.Failed, o.Retries, o.written = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries, c.written
+		o.Refused, o.Overloaded, o.Failed, o.Retries = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries
 		if o.Single() || strings.HasPrefix(c.last, "commitTransaction") {
 			o.Labels = c.common
 		}
@@ -289,9 +289,8 @@ func (r *recorder) started(ctx context.Context, e *event.CommandStartedEvent) {
 	r.note(func() {
 		r.of(call).sent[e.CommandName]++
 		r.pending[e.RequestID]++
-		if _, known := r.requests[e.RequestID]; known {
-			r.result.Unpaired++
-		}
+		_, known := r.requests[e.RequestID]
+		r.flaw(known, unpaired)
 		r.requests[e.RequestID] = call
 	})
 	r.line(call, true, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
@@ -332,11 +331,9 @@ func (r *recorder) pool(e *event.PoolEvent) {
 		r.pools[e.Type]++
 		connection := fmt.Sprintf("%s[-%d]", e.Address, e.ConnectionID)
 		since, isRejected := r.rejected[connection]
-		switch {
-		case e.Type == event.ConnectionPoolReady && r.now() == 0:
-			r.result.Early++
-		case e.Type == event.ConnectionCheckedIn && isRejected:
-			r.result.Kept = max(r.result.Kept, r.now()-since)
+		r.flaw(e.Type == event.ConnectionPoolReady && r.now() == 0 && !r.proxied, "a pool is ready before its server is known")
+		if e.Type == event.ConnectionCheckedIn && isRejected {
+			r.flaw(r.now() > since && !r.proxied, "a connection is kept during a backoff")
 			delete(r.rejected, connection)
 		}
 	})

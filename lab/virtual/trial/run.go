@@ -52,7 +52,7 @@ func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
-	a.keeps, a.strict = keeps, strict
+	a.keeps, a.strict, a.proxied = keeps, strict, plan.Proxied()
 	rand.Reader = &Chance{seed: plan.Seed + salt<<32}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.options())
@@ -69,9 +69,10 @@ func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 	a.work()
 	endless.Stop()
 	a.leave()
-	trace := a.trace()
-	trace.account(a.done, func(id int) bool { return cluster.Document("db.c", id) != nil })
-	return trace
+	for i, o := range a.result.Outcomes {
+		a.result.Outcomes[i].Done = a.account(o, a.done(o.Call), func(id int) bool { return cluster.Document("db.c", id) != nil })
+	}
+	return a.trace()
 }
 
 // servers returns the options of the plan's servers.
@@ -190,11 +191,12 @@ func (a *application) call(c Call) {
 	o := Outcome{Call: c, Start: a.now()}
 	result, err := caught(calling{a, c, ctx})
 	if err != nil {
-		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
+		o.Error = masked(describe(err))
 	}
 	a.finish(c.ID, result, err)
 	a.returned(c.ID)
 	a.note(func() {
+		a.flaw(errors.Is(err, errPanic), "a call panics")
 		o.End = a.of(c.ID).ended
 		a.result.Outcomes = append(a.result.Outcomes, o)
 	})
@@ -319,22 +321,15 @@ func lacking(field string, reply bson.Raw) bson.Raw {
 	return bsondoc.With(reply, bson.E{Key: outer, Value: bsondoc.Rebuild(nested, []string{inner}, nil)})
 }
 
-// account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for,
-// isThere whether they have a document.
-func (t *Trace) account(done func(Call) int64, isThere func(id int) bool) {
-	for i, o := range t.Outcomes {
-		if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
-			continue
-		}
-		n := done(o.Call)
-		t.Outcomes[i].Done = n > 0
-		switch {
-		case n > 1:
-			t.Twice = append(t.Twice, o.ID)
-		case o.OK() && (n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })):
-			t.Lost = append(t.Lost, o.ID)
-		}
+// account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
+func (r *recorder) account(o Outcome, n int64, isThere func(id int) bool) bool {
+	if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
+		return false
 	}
+	lost := n == 0 || slices.ContainsFunc(r.of(o.ID).written, func(id int) bool { return !isThere(id) })
+	r.flaw(n > 1, "a write took place twice")
+	r.flaw(o.OK() && lost, "an acknowledged write is lost")
+	return n > 0
 }
 
 // done returns how often the call's document was increased, or inserted.

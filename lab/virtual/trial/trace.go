@@ -8,25 +8,17 @@ import (
 
 // Trace is what happened in a trial.
 type Trace struct {
-	Lines       []string      `json:",omitempty"` // all that happened, with times
-	Calls       []string      `json:",omitempty"` // what happened in the calls, or how they ended: see Run
-	Outcomes    []Outcome     // of the calls
-	Opened      int           // connections
-	Unfinished  int           // transactions that are left when all calls have returned
-	Unstarted   int           // commands of transactions that have not been started there
-	Undone      int           // aborts of transactions whose commit was executed, or may have been
-	Minor       int           // commits that are sent again, though not for the majority
-	Expired     int           // commits that are sent again after code 50
-	Early       int           // pools that are ready before their server can be known
-	Cleared     int           // pools
-	Unannounced int           // handshakes that do not say backpressure
-	Changed     int           // commands that were sent again after a rejection, and are not the same
-	Unpaired    int           // events of commands whose counterpart is not there, or there twice
-	Held        int           // connections that were checked out, or asked for, and no more
-	Kept        time.Duration // how long one was kept, at most, whose command was rejected
-	Minted      float64       // tokens that the log tells of, beyond those that are due
-	Lost, Twice []int         `json:",omitempty"`
-	Crash       string        `json:",omitempty"` // why there is no trace
+	Lines    []string  `json:",omitempty"` // all that happened, with times
+	Calls    []string  `json:",omitempty"` // what happened in the calls, or how they ended: see Run
+	Outcomes []Outcome // of the calls
+	// Flaws are what must never happen, whatever the plan.
+	Flaws      []string `json:",omitempty"`
+	Opened     int      // connections
+	Unfinished int      // transactions that are left when all calls have returned
+	Unstarted  int      // commands of transactions that have not been started there
+	Cleared    int      // pools
+	Minted     float64  // tokens that the log tells of, beyond those that are due
+	Crash      string   `json:",omitempty"` // why there is no trace
 }
 
 // inCalls hides what a call need not have in common with one that has got over rejections: servers, and times.
@@ -41,13 +33,10 @@ type Outcome struct {
 	Attempts   int      // the most of one command
 	Retries    int      // of the first command, before any succeeded
 	Failed     int      // commands that failed without an overload
-	Panicked   bool
-	Refused    bool // its last command was rejected
-	Done       bool // the servers did what it asked for
+	Refused    bool     // its last command was rejected
+	Done       bool     // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
-
-	written []int // documents that are there if it succeeded
 }
 
 // OK reports whether the call succeeded.
