@@ -33,9 +33,16 @@ HELD = exec env END_WITH=$$PPID
 
 .DEFAULT_GOAL := help
 
+# List the targets.
 .PHONY: help
-help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+help:
+	@echo "If you are new here:"
+	@$(call LISTED,##!)
+	@echo "All others:"
+	@$(call LISTED,##)
+
+# LISTED prints the targets whose help follows a mark: "##!" is for newcomers.
+LISTED = awk -F ':.*$(1) ' '/^[a-z-]+:.*$(1) / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 # LINK makes build/fork lead to the base. On Windows only a junction needs no rights.
 ifeq ($(OS),Windows_NT)
@@ -45,7 +52,7 @@ LINK = @ln -sfn $(BASE) build/fork
 endif
 
 .PHONY: fork
-fork: ## Build the fork in build/$(BASE)
+fork: ##! Build the fork in build/$(BASE)
 	$(MONGOFORK) build
 	$(LINK)
 
@@ -79,7 +86,7 @@ timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
 .PHONY: test
-test: timed-trees ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+test: timed-trees ##! Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
@@ -103,9 +110,6 @@ COMPARED += $(addprefix pristine/,$(COMPARED))
 .PHONY: proof
 proof: rig
 	$(HELD) $(RIG) soak --fork $(BASE) -- --seed 1 --duration 45s
-
-.PHONY: unit
-unit: builder modules ## Run the tests of this repository's modules, and those in virtual time with the fork, too
 
 # The builder does one thing after the other, on the whole driver: with the race detector that takes minutes. The overlay's packages that
 # compile where they lie are tested in the fork.
@@ -134,7 +138,7 @@ limits: fork rig ## Let an application meet the limit on requests of a server th
 	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
-quick: check trees rig ## Check, and run the overlay's tests without a server and without the race detector
+quick: check trees rig ##! Check, and run the overlay's tests without a server and without the race detector
 	$(HELD) $(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
@@ -151,8 +155,9 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
 
+# Print the newest base: export BASE=$(make -s newest).
 .PHONY: newest
-newest: ## Print the newest base: export BASE=$(make -s newest)
+newest:
 	@echo $(lastword $(BASES))
 
 .PHONY: check-bases
@@ -168,7 +173,7 @@ FRONTED = $(if $(filter-out replicaset:%,$(TOPOLOGY)),$(RIG) server --topology r
 	--mongod "$$($(RIG) mongod)" --dir build/server)
 
 .PHONY: lab
-lab: rig lab-program ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
+lab: rig lab-program ##! Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
 	@mkdir -p build/server
 	$(HELD) $(FRONTED) --topology $(or $(TOPOLOGY),replicaset:3)
 
@@ -208,7 +213,7 @@ planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one b
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: trees rig ## Show the fork and upstream's driver on a replica set that sheds load: a short soak
+demo: trees rig ##! Show the fork and upstream's driver on a replica set that sheds load: a short soak
 	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
 
 .PHONY: series
@@ -217,8 +222,9 @@ series: ## Write the fork as a series of patches against upstream's repository, 
 
 VERIFY = APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
 
+# Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after.
 .PHONY: verify-fixes
-verify-fixes: trees ## Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after
+verify-fixes: trees
 	$(VERIFY)fixes.sh
 
 .PHONY: verify-series
@@ -280,12 +286,13 @@ SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' 'docs/*
 
 PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md
 
+# Count what a team has to carry, beside the driver.
 .PHONY: size
-size: ## Count what a team has to carry, beside the driver
+size:
 	@echo "lines of Go: $$($(call SIZED,-v -e)), and of tests, with $(TESTING): $$($(call SIZED,-e))"
 	@echo "lines of the overlay, without tests and internal/scripted: $$(git ls-files $$(grep -v '^#' etc/overlay) | \
 		grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"
-	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
+	@echo "targets of make with help: $$($(MAKE) -s help | grep -c '^  ')"
 	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
 	@echo "patches: $$(ls etc/series/[0-9]* | wc -l)"
 
