@@ -148,10 +148,10 @@ func (p Plan) Rejects() bool {
 
 // Off reports whether the option is off that permits retries of the call's first command.
 func (p Plan) Off(c Call) bool {
-	switch kinds[c.Kind].effect {
-	case isRead:
+	switch effect := kinds[c.Kind].effect; {
+	case effect == isRead, c.Kind == "watch":
 		return p.Has("retryReads=false")
-	case isCommand:
+	case effect == isCommand:
 		return p.Has("retryReads=false") || p.Has("retryWrites=false")
 	default:
 		return p.Has("retryWrites=false")

@@ -79,6 +79,9 @@ var scenarios = []scenario{
 	// A network error, or an error that is retryable without an overload, lasts.
 	{bare: true, topology: "replicaset:1 sharded:1 loadbalanced:1", kind: "findOne insertOne updateOne countDocuments", calls: "1 2 3",
 		faults: []disorder{{what: "close error:91,6,11600", on: "first", times: "2 3 1000"}}},
+	// The options forbid retries.
+	{bare: true, topology: "replicaset:1", options: "retryReads=false retryReads=false&retryWrites=false", kind: "watch findOne insertOne",
+		calls: "1", faults: []disorder{{what: "close error:91,6 reject:462", on: "first"}}},
 	// One of two routers, or members, is overloaded, or fails.
 	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne writes/aborts writes/aborts", calls: "2 3 4",
 		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},
@@ -92,7 +95,7 @@ var scenarios = []scenario{
 	{only: Closings, kind: "find aggregate", calls: "1 2", faults: []disorder{{what: "error:13", on: "getMore"},
 		{what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
-	{bare: true, topology: "replicaset:1", options: "- - retryReads=false", kind: "watch", calls: "1",
+	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1",
 		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore getMore", times: "1 1 2"},
 			{maybe: true, what: Lack, field: "cursor.postBatchResumeToken", on: "aggregate"}}},
 	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1", faults: []disorder{
