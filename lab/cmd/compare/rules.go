@@ -63,7 +63,7 @@ func brokenOf(some []rule, plan trial.Plan, fork traces) *rule {
 
 const (
 	roundTrip = 2 * time.Millisecond
-	// transactionEnd is how long the end of a transaction may take with its backoffs and connections, and what goes wrong with the network.
+	// transactionEnd is how long the end of a transaction may take with its backoffs, and with what goes wrong with the network.
 	transactionEnd = 10 * time.Second
 	// transactionTime is what a transaction takes, and conflictTime one that conflicts.
 	transactionTime, conflictTime = 8 * time.Millisecond, 860 * time.Microsecond
@@ -90,7 +90,8 @@ var rules = []rule{
 		of:     func(p trial.Plan) bool { return p.Passes() && p.OnlyRejects() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Unstarted > 0 })},
 	{text: "an error lacks a label that the server gave it", broken: often(func(c call) bool {
-		return !c.OK() && c.Unhurried() && slices.ContainsFunc(c.Labels, func(label string) bool { return !strings.Contains(c.Error, label) })
+		lacks := func(label string) bool { return !strings.Contains(c.Error, label) }
+		return !c.OK() && c.Unhurried() && slices.ContainsFunc(c.Labels, lacks)
 	})},
 	{text: "a retry goes to the router again that failed", of: is(trial.OneRouter),
 		broken: once(func(c call) bool { return c.Attempts > 1+len(c.plan.Faults) || c.Single() && !c.OK() })},
@@ -110,7 +111,8 @@ var rules = []rule{
 		const underWay = 5 // at most, by that many workers
 		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
 	}},
-	{text: "a pool is cleared for an overload", of: trial.Plan.Rejects, broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
+	{text: "a pool is cleared for an overload", of: func(p trial.Plan) bool { return p.Rejects() || p.Refuses() },
+		broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
 	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {

@@ -108,7 +108,9 @@ var kinds = map[string]kind{
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
-	"distinct":               {"distinct", isRead, func(c calling) (any, error) { return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw() }},
+	"distinct": {"distinct", isRead, func(c calling) (any, error) {
+		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
+	}},
 	"aggregate": {"aggregate getMore", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
 	}},
@@ -145,8 +147,10 @@ var kinds = map[string]kind{
 	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}},
-	"dropIndex":        {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
-	"createCollection": {"create", isWrite, func(c calling) (any, error) { return nil, c.coll.Database().CreateCollection(c.ctx, "new") }},
+	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
+	"createCollection": {"create", isWrite, func(c calling) (any, error) {
+		return nil, c.coll.Database().CreateCollection(c.ctx, "new")
+	}},
 	"runCommand": {"ping", isCommand, func(c calling) (any, error) {
 		return nil, c.coll.Database().RunCommand(c.ctx, d("ping", 1)).Err()
 	}},

@@ -71,7 +71,8 @@ func New(seed uint64) Plan {
 	}
 	switch {
 	case class < 5:
-		p.Batch, p.Auth = s.number("0 0 1 2"), Auth{s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC"), s.chance(2), s.chance(2)}
+		p.Batch = s.number("0 0 1 2")
+		p.Auth = Auth{s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC"), s.chance(2), s.chance(2)}
 		if p.sane(); class >= 2 {
 			s.pass(&p)
 		}
@@ -149,8 +150,8 @@ func (s source) pass(p *Plan) {
 		if s.chance(4) {
 			continue
 		}
-		f := Fault{What: Reject, Code: pick(s, int32(461), 462, 463), On: pick(s, c.commands()...), Call: c.ID, Nth: pick(s, 1, 1, 2, 3),
-			Times: 1 + s.IntN(p.Limit()), Passing: true}
+		f := Fault{What: Reject, Code: pick(s, int32(461), 462, 463), On: pick(s, c.commands()...), Call: c.ID,
+			Nth: pick(s, 1, 1, 2, 3), Times: 1 + s.IntN(p.Limit()), Passing: true}
 		first, effect := c.commands()[0], kinds[c.Kind].effect
 		rereads := effect == isRead && f.On == first && c.Alone()
 		rewrites := effect >= isRetryable && c.Alone() && p.Topology != "standalone" && f.On != "getMore" && f.On != "aggregate"
@@ -184,7 +185,8 @@ func (s source) stage(p *Plan, c scenario) {
 		p.Calls = nil
 		workers := max(1, s.number(c.workers))
 		for id := range workers * s.number(c.calls) {
-			p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between(pauses), Kind: kind, Way: way, N: 1})
+			c := Call{ID: id + 1, Worker: id % workers, Pause: s.between(pauses), Kind: kind, Way: way, N: 1}
+			p.Calls = append(p.Calls, c)
 		}
 	} else if kind != "" {
 		p.Calls[0].Kind, p.Calls[0].Way = kind, way
@@ -268,7 +270,8 @@ func (s source) options(steady bool) (options []string) {
 		{12, "minPoolSize=1 minPoolSize=2"}, {12, "compressors=zlib compressors=snappy,zlib"}, {20, "w=0"},
 		{5, "heartbeatFrequencyMS=500 heartbeatFrequencyMS=1000 heartbeatFrequencyMS=5000"},
 		{8, "connectTimeoutMS=100 connectTimeoutMS=1000"}, {8, "w=majority w=1"}, {12, "appName=app"},
-		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred readPreference=secondaryPreferred&maxStalenessSeconds=100"},
+		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred " +
+			"readPreference=secondaryPreferred&maxStalenessSeconds=100"},
 		{8, "serverMonitoringMode=poll serverMonitoringMode=stream"}, {12, "readConcernLevel=majority"},
 		{8, "adaptiveRetries=true"}, {6, "maxAdaptiveRetries=0 maxAdaptiveRetries=1 maxAdaptiveRetries=9"},
 		{12, "enableOverloadRetargeting=true"}, {12, "timeoutMS=900000"},

@@ -130,7 +130,9 @@ func (p Plan) OnlyRejects() bool { return !p.faulty(func(f Fault) bool { return 
 // OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, and no command is followed by one of
 // the same name for another batch.
 func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !p.faulty(func(f Fault) bool { return f.is(Stop, Away, Reset, Silent, Drop) || !f.overloads() && f.What != Slow })
+	return p.Batch == 0 && !p.faulty(func(f Fault) bool {
+		return f.is(Stop, Away, Reset, Silent, Drop) || !f.overloads() && f.What != Slow
+	})
 }
 
 // NoOverloads reports whether nothing goes wrong that a driver may take for an overload.
@@ -144,6 +146,11 @@ func (p Plan) Rejects() bool {
 	return p.OnlyRejects() && !p.Has("adaptive") && !p.Has("timeoutMS") && !p.Has("retry") && !p.faulty(func(f Fault) bool {
 		return f.Code == interrupted || f.On == "killCursors" || establishes(f.On)
 	})
+}
+
+// Refuses reports whether nothing goes wrong but that connections are closed when clients say hello, which retries get over.
+func (p Plan) Refuses() bool {
+	return p.Passes() && !p.faulty(func(f Fault) bool { return f.On != "hello" && f.On != "isMaster" })
 }
 
 // Off reports whether the option is off that permits retries of the call's first command.

@@ -43,9 +43,9 @@ func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*ti
 // patience is the virtual time after which a call that still waits is taken to wait for ever.
 const patience = 12 * time.Hour
 
-// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. If it keeps lines, the trace has them; if it is strict,
-// all that happened in the calls but what faults added that retries get over; else only how they ended. What the process draws from crypto/rand,
-// from then on, is the plan's: one trial runs at a time.
+// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. If it keeps lines, the trace has them. If it
+// is strict, the trace also has all that happened in the calls, except what faults added that retries get over; else only how the calls
+// ended. What the process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
 func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 	cluster := virtual.New(t, plan.servers())
 	for i := range 7 {

@@ -50,7 +50,8 @@ const (
 var scenarios = []scenario{
 	// The end of transactions fails, often after the caller's deadline or cancellation.
 	{kind: "writes/within writes/within " + transacts, calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -", within: [2]int{1, 15},
-		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction commitTransaction", times: "1 2 3"}}},
+		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction commitTransaction",
+			times: "1 2 3"}}},
 	{bare: true, topology: "replicaset:1", kind: "writes/within writes/aborts", calls: "1 2", n: "3",
 		faults: []disorder{{what: "reject:462", on: "abortTransaction", times: "1 2"}}},
 	// Commits end with something that does not tell whether they took place.
@@ -71,8 +72,9 @@ var scenarios = []scenario{
 			{what: "reject:462", on: "first", times: "100"},
 			{what: "reject:462", on: "first", nth: "101", times: "1000000", every: "2 3"}}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
-	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000", kind: "findOne insertOne updateOne countDocuments writes/transaction",
-		calls: "2 3 4", faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
+	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
+		kind: "findOne insertOne updateOne countDocuments writes/transaction", calls: "2 3 4",
+		faults: []disorder{{what: "error:91 lose lose", on: "first"},
 			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are canceled during a backoff, or have a deadline then.
 	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
@@ -80,8 +82,8 @@ var scenarios = []scenario{
 	{bare: true, topology: "replicaset:1 sharded:1 loadbalanced:1", kind: "findOne insertOne updateOne countDocuments", calls: "1 2 3",
 		faults: []disorder{{what: "close error:91,6,11600", on: "first", times: "2 3 1000"}}},
 	// The options forbid retries.
-	{bare: true, topology: "replicaset:1", options: "retryReads=false retryReads=false&retryWrites=false", kind: "watch findOne insertOne",
-		calls: "1", faults: []disorder{{what: "close error:91,6 reject:462", on: "first"}}},
+	{bare: true, topology: "replicaset:1", options: "retryReads=false retryReads=false&retryWrites=false",
+		kind: "watch findOne insertOne", calls: "1", faults: []disorder{{what: "close error:91,6 reject:462", on: "first"}}},
 	// One of two routers, or members, is overloaded, or fails.
 	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne writes/aborts writes/aborts", calls: "2 3 4",
 		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},

@@ -111,8 +111,8 @@ func TestRun(t *testing.T) {
 		{"hidden", "p", `">"`, "4", "why"},
 	}
 	var broken error
-	build := func(context.Context, string) error { return broken }
-	j := Judges{Root: newTree(t), By: []string{"compare", "tests"}, Build: build, Compare: func(_ context.Context, _, d string) ([]byte, error) {
+	build, by := func(context.Context, string) error { return broken }, []string{"compare", "tests"}
+	j := Judges{Root: newTree(t), By: by, Build: build, Compare: func(_ context.Context, _, d string) ([]byte, error) {
 		if strings.Contains(d, "compared") {
 			return []byte("seed 7: a call panics\n"), errors.New("failed")
 		}

@@ -115,8 +115,9 @@ func (c Comparison) Build(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		drawn := filepath.Join(folder, "internal", "randutil", "randutil.go")
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			filepath.Join(folder, "internal", "randutil", "randutil.go"): filepath.Join(c.Root, "lab", "cmd", "compare", "overlay", "randutil.go.txt"),
+			drawn: filepath.Join(c.Root, "lab", "cmd", "compare", "overlay", "randutil.go.txt"),
 		}})
 		if err != nil {
 			return err
@@ -125,7 +126,8 @@ func (c Comparison) Build(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := c.Program(ctx, driver, "lab", "compare", "build", "-buildvcs=false", "-overlay", file, "./cmd/compare"); err != nil {
+		args := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/compare"}
+		if _, err := c.Program(ctx, driver, "lab", "compare", args...); err != nil {
 			return err
 		}
 	}
