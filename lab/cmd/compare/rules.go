@@ -80,9 +80,10 @@ var network = regexp.MustCompile(`" (timeout, )?network`)
 // rules are those that the fork has to keep under any plan that they are for.
 var rules = []rule{
 	{text: "a call outlives its deadline", broken: often(outlives)},
-	// Until a deadline a driver tries again and again; WithTransaction commits for two minutes, and minPoolSize connects without end.
+	// Until a deadline a driver sends commands again and again; WithTransaction commits for two minutes, and minPoolSize connects
+	// without end.
 	{text: "a storm of connections", of: func(p trial.Plan) bool {
-		return !p.Has("within") && !p.Has("minPoolSize") && !slices.ContainsFunc(p.Calls, p.Hurries)
+		return !p.Has("within") && !p.Has("minPoolSize") && (p.OnlyHandshakes() || !slices.ContainsFunc(p.Calls, p.Hurries))
 	}, broken: func(_ trial.Plan, fork traces) bool {
 		return !fork.any(func(t trial.Trace) bool { return t.Opened <= 100 })
 	}},

@@ -153,6 +153,11 @@ func (p Plan) Refuses() bool {
 	return p.Passes() && !p.faulty(func(f Fault) bool { return f.On != "hello" && f.On != "isMaster" })
 }
 
+// OnlyHandshakes reports whether nothing goes wrong once a connection is established.
+func (p Plan) OnlyHandshakes() bool {
+	return !p.faulty(func(f Fault) bool { return !establishes(f.On) })
+}
+
 // Off reports whether the option is off that permits retries of the call's first command.
 func (p Plan) Off(c Call) bool {
 	switch effect := kinds[c.Kind].effect; {
