@@ -37,9 +37,16 @@ HELD = exec env END_WITH=$$PPID
 
 .DEFAULT_GOAL := help
 
+# List the targets.
 .PHONY: help
-help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+help:
+	@echo "If you are new here:"
+	@$(call LISTED,##!)
+	@echo "All others:"
+	@$(call LISTED,##)
+
+# LISTED prints the targets whose help follows a mark: "##!" is for newcomers.
+LISTED = awk -F ':.*$(1) ' '/^[a-z-]+:.*$(1) / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 # LINK makes build/fork lead to the base. On Windows only a junction needs no rights.
 ifeq ($(OS),Windows_NT)
@@ -49,7 +56,7 @@ LINK = @ln -sfn $(BASE) build/fork
 endif
 
 .PHONY: fork
-fork: ## Build the fork in build/$(BASE)
+fork: ##! Build the fork in build/$(BASE)
 	$(MONGOFORK) build
 	$(LINK)
 
@@ -70,17 +77,20 @@ MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata
 rig:
 	@go build -o $(RIG) ./tools/cmd/rig
 
-# The fork and the untouched module, which the suites and the soak compare.
-.PHONY: trees
+# The fork and the untouched module, which the suites and the soak compare; and those of all bases.
+.PHONY: trees all-trees
 trees: fork
 	@$(MONGOFORK) build --pristine >/dev/null
+all-trees:
+	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
+		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
 
 # A part of "make test", and how long it took.
 timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
 .PHONY: test
-test: timed-trees ## Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+test: timed-trees ##! Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
@@ -97,31 +107,14 @@ lab-program:
 suites: rig lab-program
 	$(HELD) $(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
-# WITH begins a go command in a module, with the driver in a folder below build, or in another one if that is given; programs go to the
-# same folder below build/with.
-# The file is put in its place whole, because other targets may use it at the same time.
-WITH = mkdir -p build/with/$(1) && \
-	printf 'go 1.25.0\nuse %s\nuse %s\nreplace $(UPSTREAM) => %s\n' $(CURDIR)/lab $(CURDIR)/bench $(or $(2),$(CURDIR)/build/$(1)) >build/with/$(1)/go.work.$$$$ && \
-	mv build/with/$(1)/go.work.$$$$ build/with/$(1)/go.work && GOWORK=$(CURDIR)/build/with/$(1)/go.work go -C
-PROGRAM = -o $(CURDIR)/build/with/$(1)/
-
 # The fork and upstream's driver of the oldest and the newest base, which "make bench" compares.
 COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
 COMPARED += $(addprefix pristine/,$(COMPARED))
 
-# SOAK runs the soak with the forks of some bases, and the untouched drivers of some.
-SOAK = @mkdir -p build/server && mongod=$$($(RIG) mongod) && \
-	END_WITH=$$$$ build/with/$(BASE)/lab soak --dir build/server --mongod "$$mongod" \
-	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
-
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
 proof: rig
-	@$(call WITH,$(BASE)) lab build $(call PROGRAM,$(BASE)) ./cmd/lab
-	$(call SOAK,$(BASE),) --seed 1 --duration 45s
-
-.PHONY: unit
-unit: builder modules ## Run the tests of this repository's modules, and those in virtual time with the fork, too
+	$(HELD) $(RIG) soak --fork $(BASE) -- --seed 1 --duration 45s
 
 # The builder does one thing after the other, on the whole driver: with the race detector that takes minutes. The overlay's packages that
 # compile where they lie are tested in the fork.
@@ -133,10 +126,10 @@ builder:
 	go test $(BUILDER)
 
 .PHONY: modules
-modules: fork
+modules: fork rig
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | $(OTHERS)) || exit; done
-	@$(call WITH,$(BASE)) lab test ./virtual/...
+	$(RIG) with $(BASE) lab -- test ./virtual/...
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
@@ -151,7 +144,7 @@ limits: fork rig ## Let an application meet the limit on requests of a server th
 	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
-quick: check trees rig ## Check, and run the overlay's tests without a server and without the race detector
+quick: check trees rig ##! Check, and run the overlay's tests without a server and without the race detector
 	$(HELD) $(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
@@ -168,8 +161,9 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	@# What vet finds in the package driverutil is in upstream's tests.
 	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
 
+# Print the newest base: export BASE=$(make -s newest).
 .PHONY: newest
-newest: ## Print the newest base: export BASE=$(make -s newest)
+newest:
 	@echo $(lastword $(BASES))
 
 .PHONY: check-bases
@@ -181,7 +175,7 @@ server: rig ## Start a MongoDB server for tests; it runs until it is interrupted
 	$(HELD) $(RIG) server
 
 .PHONY: lab
-lab: rig lab-program ## Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
+lab: rig lab-program ##! Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
 	@mkdir -p build/server
 ifneq ($(filter-out replicaset:%,$(TOPOLOGY)),)
 	$(HELD) $(RIG) server --topology replicaset:1 -- $(LAB) serve --topology $(TOPOLOGY)
@@ -195,51 +189,30 @@ SEEDS ?= 1
 SEED ?= 0
 
 .PHONY: soak
-soak: rig ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
-	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
-		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
-	@$(foreach driver,$(BASES) $(addprefix pristine/,$(BASES)),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
-	$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
+soak: all-trees rig ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
+	$(HELD) $(RIG) soak $(addprefix --fork ,$(BASES)) $(addprefix --other ,$(BASES)) -- \
+		--duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
-# A module that "make compare" takes for the fork, instead of the one that it builds.
+# A module that "make compare" judges, instead of the fork that it builds.
 FORK ?=
-
-# If it is given, "make compare" takes the programs that it has built before.
-BUILT ?=
-FORKED = $(if $(FORK),forks$(abspath $(FORK)),$(BASE))
-
-# COMPARE builds the comparison's program with a driver, which draws random numbers as the plan says.
-COMPARE = mkdir -p build/with/$(1) && \
-	printf '{"Replace": {"%s/internal/randutil/randutil.go": "%s"}}' $(2) $(CURDIR)/lab/cmd/compare/overlay/randutil.go.txt \
-	>build/with/$(1)/overlay.json && $(call WITH,$(1),$(2)) lab build -buildvcs=false -overlay $(CURDIR)/build/with/$(1)/overlay.json \
-	$(call PROGRAM,$(1)) ./cmd/compare
 
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
-compare: $(if $(FORK),,fork) ## Compare the fork, or the module in FORK=DIR, with upstream in virtual time: make compare SEEDS=100000 SEED=1
-	$(if $(FORK),@grep -qx 'module $(UPSTREAM)' '$(FORK)/go.mod' || { echo "FORK=$(FORK): that folder has no module of the driver"; exit 1; })
-	@$(if $(BUILT),,$(MONGOFORK) build --pristine >/dev/null)
-	@$(if $(BUILT),,$(call COMPARE,$(FORKED),$(or $(abspath $(FORK)),$(CURDIR)/build/$(BASE))))
-	@$(if $(BUILT),,$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE)))
-	build/with/$(FORKED)/compare --upstream build/with/pristine/$(BASE)/compare --seeds $(SEEDS) --seed $(SEED) $(if $(FIRST),--first)
+compare: trees rig ## Judge the fork, or the module in FORK=DIR, by random plans in virtual time: make compare SEEDS=100000 SEED=1
+	$(HELD) $(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
 
 .PHONY: hostile
 hostile: SEEDS = 1000
 hostile: SEED = 1
-hostile: fork ## Run the driver on servers that send whatever may harm it, in virtual time: make hostile SEEDS=10000 SEED=1
-	@$(call WITH,$(BASE)) lab build -buildvcs=false $(call PROGRAM,$(BASE)) ./cmd/hostile
+hostile: fork rig ## Run the driver on servers that send whatever may harm it, in virtual time: make hostile SEEDS=10000 SEED=1
+	@$(RIG) with $(BASE) lab -- build -buildvcs=false -o $(CURDIR)/build/with/$(BASE)/hostile ./cmd/hostile
 	build/with/$(BASE)/hostile --seeds $(SEEDS) --seed $(SEED)
 
-# The comparison, unless these two programs have passed it.
+# The comparison, unless the same programs have passed it.
 .PHONY: compared
-compared: fork
-	@$(MONGOFORK) build --pristine >/dev/null
-	@$(call COMPARE,$(BASE),$(CURDIR)/build/$(BASE))
-	@$(call COMPARE,pristine/$(BASE),$(CURDIR)/build/pristine/$(BASE))
-	@sum=$$(cat build/with/$(BASE)/compare build/with/pristine/$(BASE)/compare | cksum); \
-	if [ "$$sum" = "$$(cat build/with/$(BASE)/compared 2>/dev/null)" ]; then echo "these programs have been compared"; \
-	else $(MAKE) compare BUILT=1 && echo "$$sum" >build/with/$(BASE)/compared; fi
+compared: trees rig
+	$(HELD) $(RIG) compare --once
 
 # Names of defects in etc/planted.yaml; all by default.
 DEFECTS ?=
@@ -253,10 +226,8 @@ planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one b
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: rig ## Show the fork and upstream's driver on a replica set that sheds load: a short soak
-	@$(MONGOFORK) build >/dev/null && $(MONGOFORK) build --pristine >/dev/null
-	@$(foreach driver,$(BASE) pristine/$(BASE),$(call WITH,$(driver)) lab build $(call PROGRAM,$(driver)) ./cmd/lab &&) true
-	$(call SOAK,$(BASE),$(BASE)) --seed 1 --duration 12s --only overload
+demo: trees rig ##! Show the fork and upstream's driver on a replica set that sheds load: a short soak
+	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
 
 .PHONY: series
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
@@ -264,8 +235,9 @@ series: ## Write the fork as a series of patches against upstream's repository, 
 
 VERIFY = APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
 
+# Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after.
 .PHONY: verify-fixes
-verify-fixes: trees ## Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after
+verify-fixes: trees
 	$(VERIFY)fixes.sh
 
 .PHONY: verify-series
@@ -333,12 +305,13 @@ SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' 'docs/*
 
 PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md
 
+# Count what a team has to carry, beside the driver.
 .PHONY: size
-size: ## Count what a team has to carry, beside the driver
+size:
 	@echo "lines of Go: $$($(call SIZED,-v -e)), and of tests, with $(TESTING): $$($(call SIZED,-e))"
 	@echo "lines of the overlay, without tests and internal/scripted: $$(git ls-files $$(grep -v '^#' etc/overlay) | \
 		grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"
-	@echo "targets of make: $$($(MAKE) -s help | wc -l)"
+	@echo "targets of make with help: $$($(MAKE) -s help | grep -c '^  ')"
 	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
 	@echo "patches: $$(ls etc/series/[0-9]* | wc -l)"
 
@@ -357,15 +330,13 @@ TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/i
 WHAT ?= overload
 
 .PHONY: bench
-bench: ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well
-	@for base in $(firstword $(BASES)) $(lastword $(BASES)); do $(MONGOFORK) --base $$base build >/dev/null || exit; \
-		$(MONGOFORK) --base $$base build --pristine >/dev/null || exit; done
+bench: all-trees rig ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well
 ifeq ($(filter overload cost,$(WHAT)),)
 	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
 else ifeq ($(WHAT),cost)
-	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call PROGRAM,$(driver)) ./cost &&) true
+	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c ./cost &&) true
 	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
-	@$(foreach driver,$(COMPARED),$(call WITH,$(driver)) bench test -c $(call TAGS,$(driver)) $(call PROGRAM,$(driver)) ./overload &&) true
+	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c $(call TAGS,$(driver)) ./overload &&) true
 	go -C bench run ./cmd/bench --older $(firstword $(BASES)) --newer $(lastword $(BASES))
 endif

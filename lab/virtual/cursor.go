@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"sort"
 	"strings"
 	"time"
 
@@ -125,6 +126,13 @@ func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 		if next, ok := stage.Lookup(key, "next").AsInt64OK(); ok {
 			c.next = int(next)
 		}
+	}
+	if t, i, ok := stage.Lookup("startAtOperationTime").TimestampOK(); ok {
+		at := bson.Timestamp{T: t, I: i}
+		c.next = sort.Search(len(s.events), func(n int) bool {
+			t, i := s.events[n].doc.Lookup("clusterTime").Timestamp()
+			return !bson.Timestamp{T: t, I: i}.Before(at)
+		})
 	}
 	return s.open(q, c), nil
 }

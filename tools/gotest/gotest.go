@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 )
 
 // Outcome is how a test ended.

@@ -26,9 +26,10 @@ const (
 
 // order asks a child for a trial.
 type order struct {
-	Plan  trial.Plan
-	Salt  uint64 // makes drivers draw other numbers
-	Lines bool
+	Plan trial.Plan
+	Salt uint64 // makes drivers draw other numbers
+	// Keeps is whether it keeps lines, and Strict whether nothing but rejections goes wrong.
+	Keeps, Strict bool
 }
 
 // child runs the plans that it reads, and writes a trace for each. Bubbles need a test, so it is one.
@@ -42,7 +43,7 @@ func child() {
 				return
 			}
 			var trace trial.Trace
-			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Salt, o.Lines) })
+			synctest.Test(t, func(t *testing.T) { trace = trial.Run(t, o.Plan, o.Salt, o.Keeps, o.Strict) })
 			if out.Encode(trace) != nil {
 				return
 			}

@@ -8,128 +8,114 @@ import (
 	"mongofork/lab/virtual/trial"
 )
 
-// runs is how often a plan runs with each driver if one run shows a difference: what a driver does may be by chance, as backoffs are.
+// runs is how often a plan runs if one run shows a finding: what a driver does may be by chance, as backoffs are.
 const runs = 15
 
 // pair runs plans with both drivers.
-type pair struct{ drivers [2]*driver }
+type pair struct{ upstream, fork *driver }
 
 func (p *pair) close() {
-	for _, d := range p.drivers {
-		d.close()
-	}
+	p.upstream.close()
+	p.fork.close()
 }
 
-// verdict is what a plan shows: nothing, a difference with reasons, or a finding.
-type verdict struct {
-	reasons         []string
-	finding, detail string
-}
+// finding is what a plan shows, if that is wrong.
+type finding struct{ what, detail string }
 
 const (
-	different = "the traces differ"
-	seldom    = "the traces differ in some runs"
-	inexact   = "(the plan is not exact: rates agree)"
-	crashes   = "the fork crashes, or does not end"
+	different = "nothing goes wrong, and the fork does not do what upstream does"
+	impasse   = "a call is not the same as without the errors that retries get over"
 )
 
-// judge compares the drivers by a plan. What one run shows counts if more do.
-func (p *pair) judge(plan trial.Plan) verdict {
-	forks := 1
-	if len(plan.Faults) > 0 && !plan.Varies() && !plan.Free() {
-		forks = 2 // it may do something else now and then
+// judge runs a plan. What one run shows counts if more do.
+func (p *pair) judge(plan trial.Plan) finding {
+	if f := p.compared(plan, 1); f.what == "" {
+		return f
 	}
-	o := order{Plan: plan}
-	if v := compared(plan, p.runs(0, 1, o), p.runs(1, forks, o)); v.finding == "" || v.finding == crashes {
-		return v
-	}
-	o.Lines = true
-	v := compared(plan, p.runs(0, runs, o), p.runs(1, runs, o))
-	if v.finding == seldom { // by chance, of many plans
-		v = compared(plan, p.runs(0, 3*runs, o), p.runs(1, 3*runs, o))
-	}
-	return v
+	return p.compared(plan, runs)
 }
 
-// runs runs a plan with a driver. Where the drivers draw what they do, they draw something else in each run.
-func (p *pair) runs(driver, times int, o order) (t traces) {
-	for n := range uint64(times) {
-		if o.Plan.Varies() {
-			o.Salt, o.Lines = n, false
+// compared runs a plan so often, and judges what it shows: by the trace of upstream if nothing goes wrong, by the calls without the
+// errors that retries get over if there are such errors, and always by the rules.
+func (p *pair) compared(plan trial.Plan, times int) finding {
+	keeps, strict := plan.Peaceful() || plan.Passes(), plan.OnlyRejects()
+	fork := p.fork.times(plan, times, keeps, strict)
+	for _, t := range fork {
+		if t.Crash != "" {
+			return finding{"the fork crashes, or does not end", t.Crash}
 		}
-		t = append(t, p.drivers[driver].run(o))
+		if len(t.Flaws) > 0 {
+			return finding{t.Flaws[0], fmt.Sprintf("%+v", brief(t))}
+		}
+	}
+	if r := brokenOf(rules, plan, fork); r != nil {
+		return finding{r.text, fmt.Sprintf("%+v", brief(fork[len(fork)-1]))}
+	}
+	switch {
+	case plan.Peaceful():
+		return equal(p.upstream.times(plan, times, keeps, strict), fork)
+	case plan.Passes():
+		return same(plan, p.fork.times(plan.Without(), 1, true, strict)[0], fork)
+	}
+	return finding{}
+}
+
+// times runs a plan so often. Drivers draw other numbers in each run if something goes wrong.
+func (d *driver) times(plan trial.Plan, times int, keeps, strict bool) (t traces) {
+	for n := range uint64(times) {
+		if plan.Peaceful() {
+			n = 0
+		}
+		if t = append(t, d.run(order{Plan: plan, Salt: n, Keeps: keeps, Strict: strict})); t[len(t)-1].Crash != "" {
+			break
+		}
 	}
 	return t
 }
 
-// compared compares runs of a plan: by the rules if the drivers need not do the same, and else by the traces.
-func compared(plan trial.Plan, up, fork traces) verdict {
-	if v, crashed := crash(up, fork); crashed {
-		return v
-	}
-	if rule, detail := broken(plan, up, fork); rule != "" {
-		return verdict{finding: rule, detail: detail}
-	}
-	exact := up.exact() && fork.exact()
-	switch {
-	case plan.Varies(), plan.Free(), exact && up[0].Digest == fork[0].Digest:
-		return verdict{}
-	case len(up) < runs: // without lines, which tell why
-		return verdict{finding: different}
-	case exact:
-		return explain(plan, up[0], fork[0])
-	}
-	return rates(plan, up, fork)
+// brief returns a trace without what is long.
+func brief(t trial.Trace) trial.Trace {
+	t.Lines, t.Calls, t.Outcomes = nil, nil, t.Outcomes[:min(len(t.Outcomes), 10)]
+	return t
 }
 
-// rates compares how often which trace occurs where not all runs have the same: a trace of the fork's must not occur more often than those
-// of upstream that it agrees with, but for reasons. So what one driver does half of the time, and the other always, is a difference.
-func rates(plan trial.Plan, up, fork traces) verdict {
-	var alone traces
-	for _, f := range fork.byDigest() {
-		partners := 0
-		for _, u := range up.byDigest() {
-			if explain(plan, u[0], f[0]).finding == "" {
-				partners += len(u)
-			}
-		}
-		alone = append(alone, f[min(partners, len(f)):]...)
+// equal compares the traces of a plan in which nothing goes wrong: each of the fork's has to be one of upstream's, but for a third of
+// them, as the order in which goroutines run within an instant is by chance.
+func equal(up, fork traces) finding {
+	alone := slices.DeleteFunc(slices.Clone(fork), func(f trial.Trace) bool {
+		return slices.ContainsFunc(up, func(u trial.Trace) bool { return slices.Equal(u.Lines, f.Lines) || u.Crash != "" })
+	})
+	if len(alone) <= len(fork)/3 {
+		return finding{}
 	}
-	allowed := 0
-	if !up.exact() {
-		allowed = len(fork) / 3 // by chance; between two drivers that vary in the same way there are seldom so many
-	}
-	if len(alone) <= allowed {
-		return verdict{reasons: []string{inexact}}
-	}
-	return verdict{finding: seldom, detail: fmt.Sprintf("%d of %d runs of the fork have no counterpart, such as\n%s",
-		len(alone), len(fork), explain(plan, up[0], alone[0]).detail)}
+	return finding{different, firstDifference("upstream", up[0].Lines, "the fork", alone[0].Lines)}
 }
 
-// byDigest groups the traces that are the same.
-func (t traces) byDigest() map[string]traces {
-	groups := map[string]traces{}
-	for _, one := range t {
-		groups[one.Digest] = append(groups[one.Digest], one)
-	}
-	return groups
-}
-
-// exact reports whether all runs have the same trace.
-func (t traces) exact() bool { return len(t.byDigest()) == 1 }
-
-// crash reports whether a run has no trace.
-func crash(up, fork traces) (v verdict, crashed bool) {
-	stays := func(t trial.Trace) bool { return strings.HasPrefix(t.Crash, stuck) }
-	for _, t := range fork {
-		if t.Crash != "" && !(stays(t) && up.any(stays)) {
-			return verdict{finding: crashes, detail: t.Crash}, true
+// same compares calls that get over errors with those of a trial without the errors.
+func same(plan trial.Plan, without trial.Trace, fork traces) finding {
+	var differing traces
+	for _, f := range fork {
+		if !slices.Equal(without.Calls, f.Calls) || plan.OnlyRejects() && plan.Steady() && f.Opened > without.Opened {
+			differing = append(differing, f)
 		}
 	}
-	if up.any(func(t trial.Trace) bool { return t.Crash != "" }) {
-		return verdict{reasons: []string{"(upstream crashes, or does not end)"}}, true
+	if len(differing) == 0 {
+		return finding{}
 	}
-	return v, false
+	return finding{impasse, fmt.Sprintf("%d and %d connections\n%s", without.Opened, differing[0].Opened,
+		firstDifference("without", without.Calls, "with the errors", differing[0].Calls))}
+}
+
+// firstDifference shows two lists of lines from where they differ.
+func firstDifference(a string, as []string, b string, bs []string) string {
+	n := 0
+	for n < len(as) && n < len(bs) && as[n] == bs[n] {
+		n++
+	}
+	show := func(lines []string) string {
+		return strings.Join(lines[min(n, len(lines)):min(n+6, len(lines))], "\n\t")
+	}
+	return fmt.Sprintf("%s:\n\t%s\n%s:\n\t%s", a, show(as), b, show(bs))
 }
 
 // traces are those of a plan's runs with one driver.
@@ -137,22 +123,13 @@ type traces []trial.Trace
 
 func (t traces) any(is func(trial.Trace) bool) bool { return slices.ContainsFunc(t, is) }
 
-func (t traces) all(is func(trial.Trace) bool) bool {
-	return !slices.ContainsFunc(t, func(t trial.Trace) bool { return !is(t) })
-}
-
-// reached returns what is reached by all runs but so many.
-func (t traces) reached(of func(trial.Trace) int, but int) int {
-	var numbers []int
+// often reports whether more than a third of the runs are so.
+func (t traces) often(is func(trial.Trace) bool) bool {
+	n := 0
 	for _, one := range t {
-		numbers = append(numbers, of(one))
+		if is(one) {
+			n++
+		}
 	}
-	slices.Sort(numbers)
-	return numbers[but]
+	return n > len(t)/3
 }
-
-func (t traces) least(of func(trial.Trace) int) int { return t.reached(of, 0) }
-func (t traces) most(of func(trial.Trace) int) int  { return t.reached(of, len(t)-1) }
-
-// often is what more than a third of the runs reach.
-func (t traces) often(of func(trial.Trace) int) int { return t.reached(of, len(t)-1-len(t)/3) }

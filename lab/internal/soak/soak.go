@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/fronts"
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 )
 
 const (

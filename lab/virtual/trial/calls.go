@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
-	"mongofork/lab/internal/clock"
 )
 
 // kind is a kind of call.
@@ -44,14 +41,14 @@ const (
 	increases          // and this one of n of the document c.ID*10, by one
 )
 
-func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
+func names[T any](of map[string]T) []string { return slices.Sorted(maps.Keys(of)) }
 
 func d(key string, value any) bson.D { return bson.D{{Key: key, Value: value}} }
 
 // id is a document's _id that no other call uses.
 func (c Call) id(i int) int { return c.ID*10 + i }
 
-// document is one that is there if the call succeeds, unless it is taken back.
+// document is one that is there if the call succeeds, unless a transaction aborts.
 func (c calling) document(i int) bson.D {
 	c.note(func() {
 		call := c.of(c.ID)
@@ -69,12 +66,9 @@ func (c calling) documents() []any {
 	return docs
 }
 
-// increase is an update that shows how often it took place.
-func increase() bson.D { return d("$inc", d("n", 1)) }
-
-const inTransactions = "insert update commitTransaction"
-
-var causally = options.Session().SetCausalConsistency(true)
+// one selects the call's own document, and increase is an update that shows how often it took place.
+func (c Call) one() bson.D { return d("_id", c.id(0)) }
+func increase() bson.D     { return d("$inc", d("n", 1)) }
 
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
@@ -84,7 +78,7 @@ var kinds = map[string]kind{
 	}},
 	"insertMany": {"insert", inserts, func(c calling) (any, error) { return c.coll.InsertMany(c.ctx, c.documents()) }},
 	"updateOne": {"update", increases, func(c calling) (any, error) {
-		return c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
+		return c.coll.UpdateOne(c.ctx, c.one(), increase(), options.UpdateOne().SetUpsert(true))
 	}},
 	"updateMany": {"update", isWrite, func(c calling) (any, error) {
 		return c.coll.UpdateMany(c.ctx, d("call", 0), d("$set", d("x", 1)))
@@ -106,7 +100,7 @@ var kinds = map[string]kind{
 		return cursor.Next(c.ctx), errors.Join(cursor.Err(), cursor.Close(c.ctx))
 	}},
 	"findOneAndUpdate": {"findAndModify", increases, func(c calling) (any, error) {
-		return c.coll.FindOneAndUpdate(c.ctx, d("_id", c.id(0)), increase(),
+		return c.coll.FindOneAndUpdate(c.ctx, c.one(), increase(),
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
 	}},
 	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
@@ -127,7 +121,7 @@ var kinds = map[string]kind{
 		return c.coll.BulkWrite(c.ctx, []mongo.WriteModel{
 			mongo.NewInsertOneModel().SetDocument(c.document(1)),
 			mongo.NewInsertOneModel().SetDocument(c.document(max(2, c.N)%4 + 1)), // the same if N is 4
-			mongo.NewUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true),
+			mongo.NewUpdateOneModel().SetFilter(c.one()).SetUpdate(increase()).SetUpsert(true),
 			mongo.NewDeleteOneModel().SetFilter(d("_id", c.id(9))),
 		}, options.BulkWrite().SetOrdered(c.N%2 == 0))
 	}},
@@ -145,14 +139,23 @@ var kinds = map[string]kind{
 	"listCollections": {"listCollections", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
 	}},
+	"listCollectionNames": {"listCollections", isRead, func(c calling) (any, error) {
+		return c.coll.Database().ListCollectionNames(c.ctx, bson.D{})
+	}},
 	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) { return c.client.ListDatabaseNames(c.ctx, bson.D{}) }},
 	"listIndexes":   {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
 	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}},
 	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
+	"createCollection": {"create", isWrite, func(c calling) (any, error) {
+		return nil, c.coll.Database().CreateCollection(c.ctx, "new")
+	}},
 	"runCommand": {"ping", isCommand, func(c calling) (any, error) {
 		return nil, c.coll.Database().RunCommand(c.ctx, d("ping", 1)).Err()
+	}},
+	"runCommandCursor": {"find getMore", isCommand, func(c calling) (any, error) {
+		return all(c.ctx)(c.coll.Database().RunCommandCursor(c.ctx, append(d("find", "c"), d("batchSize", 3)...)))
 	}},
 	"ping": {"ping", isCommand, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }},
 	"watch": {"aggregate getMore", inserts, func(c calling) (any, error) {
@@ -165,22 +168,6 @@ var kinds = map[string]kind{
 		}
 		return polled(c.ctx, stream, 20)
 	}},
-	"causal": {"insert update find", inserts, inSession(causally, func(c calling) (any, error) {
-		if _, err := c.coll.InsertOne(c.ctx, c.document(0)); err != nil {
-			return nil, err
-		}
-		_ = clock.Wait(c.ctx, time.Second) // or the time would be the same
-		if _, err := c.coll.UpdateOne(c.ctx, d("_id", c.id(0)), d("$set", d("x", 1))); err != nil {
-			return nil, err
-		}
-		return c.coll.FindOne(c.ctx, d("_id", c.id(0))).Raw()
-	})},
-	"snapshot": {"find distinct", isRead, inSession(options.Session().SetSnapshot(true), func(c calling) (any, error) {
-		if _, err := c.coll.FindOne(c.ctx, d("_id", 3)).Raw(); err != nil {
-			return nil, err
-		}
-		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
-	})},
 	"tailable": {"find getMore killCursors", isRead, func(c calling) (any, error) {
 		cursor, err := c.coll.Find(c.ctx, d("call", 0),
 			options.Find().SetBatchSize(2).SetCursorType(options.TailableAwait).SetMaxAwaitTime(50*time.Millisecond))
@@ -189,36 +176,95 @@ var kinds = map[string]kind{
 		}
 		return polled(c.ctx, cursor, 10)
 	}},
-	"transaction": {inTransactions, increases, inSession(nil, func(c calling) (any, error) { return nil, c.transaction(c.ctx, true) })},
-	"abortedTransaction": {"insert update abortTransaction", isWrite, inSession(nil, func(c calling) (any, error) {
-		return nil, c.transaction(c.ctx, false)
+	// Writes is what transactions mostly consist of.
+	"writes": {"insert update", increases, func(c calling) (any, error) {
+		if _, err := c.coll.InsertMany(c.ctx, []any{c.document(1), c.document(2)}); err != nil {
+			return nil, err
+		}
+		time.Sleep(3 * time.Millisecond)
+		result, err := c.coll.UpdateOne(c.ctx, c.one(), increase(), options.UpdateOne().SetUpsert(true))
+		if err == nil && c.N == 3 {
+			return nil, errGivenUp
+		}
+		time.Sleep(3 * time.Millisecond)
+		return result, err
+	}},
+}
+
+// ofSets are kinds and ways that a standalone does not support, rare the kinds that plans seldom have.
+var ofSets, rare = []string{"watch", "causal", "snapshot", "transaction", "aborts", "within"},
+	[]string{"writes", "clientBulkWriteMany", "tailable"}
+
+// way is how a call is made.
+type way struct {
+	command string // that it sends in the end
+	run     func(calling, runner) (any, error)
+}
+
+// ways are all of them, by name. The table is read only.
+var ways = map[string]way{
+	"": {"", func(c calling, run runner) (any, error) { return run(c) }},
+	"deadline": {"", func(c calling, run runner) (any, error) {
+		ctx, cancel := context.WithTimeout(c.ctx, 10*time.Minute)
+		defer cancel()
+		c.ctx = ctx
+		return run(c)
+	}},
+	"session":  {"", inSession(nil, func(c calling, run runner, _ *mongo.Session) (any, error) { return run(c) })},
+	"causal":   {"", inSession(options.Session().SetCausalConsistency(true), twice)},
+	"snapshot": {"", inSession(options.Session().SetSnapshot(true), twice)},
+	"transaction": {"commitTransaction", inSession(nil, func(c calling, run runner, s *mongo.Session) (any, error) {
+		if err := s.StartTransaction(); err != nil {
+			return nil, err
+		}
+		result, err := run(c)
+		if err != nil {
+			return nil, errors.Join(err, s.AbortTransaction(c.ctx))
+		}
+		return result, s.CommitTransaction(c.ctx)
 	})},
-	"withTransaction": {inTransactions + " abortTransaction", increases, inSession(nil, func(c calling) (any, error) {
-		times, session := 0, mongo.SessionFromContext(c.ctx)
-		result, err := session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
+	"aborts": {"abortTransaction", inSession(nil, func(c calling, run runner, s *mongo.Session) (any, error) {
+		if err := s.StartTransaction(); err != nil {
+			return nil, err
+		}
+		_, err := run(c)
+		return nil, errors.Join(err, s.AbortTransaction(c.ctx))
+	})},
+	"within": {"commitTransaction", inSession(nil, func(c calling, run runner, s *mongo.Session) (any, error) {
+		times := 0
+		return s.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
 			if times++; times > 10 { // how often within two minutes would be by chance
 				return nil, errGivenUp
 			}
-			return nil, c.writes(ctx)
+			c.ctx = ctx
+			return run(c)
 		})
-		return result, c.again(c.ctx, session, err)
 	})},
 }
 
-// featured are the kinds that only scenarios have; sets, or routers, have those that a standalone does not.
-var featured, ofSets = []string{"causal", "clientBulkWriteMany", "snapshot", "tailable"},
-	[]string{"watch", "causal", "snapshot", "transaction", "abortedTransaction", "withTransaction"}
+// twice makes a call, and then another one in the same session, which shows what the session knows of the first.
+func twice(c calling, run runner, _ *mongo.Session) (any, error) {
+	result, err := run(c)
+	if err == nil {
+		_, err = c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
+	}
+	return result, err
+}
 
 // inSession makes a call in a session of its own.
-func inSession(opts options.Lister[options.SessionOptions], run runner) runner {
-	return func(c calling) (any, error) {
+func inSession(opts options.Lister[options.SessionOptions], run func(calling, runner, *mongo.Session) (any, error),
+) func(calling, runner) (any, error) {
+	return func(c calling, call runner) (any, error) {
 		session, err := c.client.StartSession(opts)
 		if err != nil {
 			return nil, err
 		}
-		defer c.end(session)
+		defer func() { // it takes the time that it takes, and the call has none of it: applications give EndSession no deadline
+			c.returned(c.ID)
+			session.EndSession(context.WithValue(context.Background(), callKey{}, c.ID))
+		}()
 		c.ctx = mongo.NewSessionContext(c.ctx, session)
-		return run(c)
+		return run(c, call, session)
 	}
 }
 
@@ -260,66 +306,10 @@ func (c calling) insertion(i int) mongo.ClientBulkWrite {
 
 func (c calling) increase() mongo.ClientBulkWrite {
 	return mongo.ClientBulkWrite{Database: "db", Collection: "c",
-		Model: mongo.NewClientUpdateOneModel().SetFilter(d("_id", c.id(0))).SetUpdate(increase()).SetUpsert(true)}
-}
-
-// writes are what a transaction does.
-func (c calling) writes(ctx context.Context) error {
-	if _, err := c.coll.InsertMany(ctx, []any{c.document(1), c.document(2)}); err != nil {
-		return err
-	}
-	time.Sleep(3 * time.Millisecond)
-	_, err := c.coll.UpdateOne(ctx, d("_id", c.id(0)), increase(), options.UpdateOne().SetUpsert(true))
-	if err == nil && c.N == 3 {
-		return fmt.Errorf("the application gives up: %w", errGivenUp)
-	}
-	time.Sleep(3 * time.Millisecond)
-	return err
-}
-
-// end ends a session. It takes the time that it takes, and the call has none of it: applications give EndSession no deadline.
-func (c calling) end(session *mongo.Session) {
-	c.returns()
-	c.Kind = endSession
-	session.EndSession(context.WithValue(context.Background(), callKey{}, c.Call))
-}
-
-// returns notes that the call is over, but for what ends its session.
-func (c calling) returns() {
-	c.note(func() { c.of(c.ID).returned = cmp.Or(c.of(c.ID).returned, c.now()) })
-}
-
-// again ends a transaction once more after a failed commit, as the application may whose context is over. It returns the commit's error.
-func (c calling) again(ctx context.Context, session *mongo.Session, err error) error {
-	if err == nil || c.Again == "" {
-		return err
-	}
-	c.returns()
-	again := c.Call
-	again.ID, again.Kind = c.ID+second, c.Again+"Again"
-	ctx, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), callKey{}, again), 2*time.Second)
-	defer cancel()
-	time.Sleep(100 * time.Millisecond)
-	end := session.CommitTransaction
-	if c.Again == "abort" {
-		end = session.AbortTransaction
-	}
-	c.ended(again.ID, nil, end(ctx))
-	return err
+		Model: mongo.NewClientUpdateOneModel().SetFilter(c.one()).SetUpdate(increase()).SetUpsert(true)}
 }
 
 var (
-	errGivenUp = errors.New("given up")
+	errGivenUp = errors.New("the application gives up")
 	errPanic   = errors.New("panic")
 )
-
-func (c calling) transaction(ctx context.Context, commit bool) error {
-	session := mongo.SessionFromContext(ctx)
-	if err := session.StartTransaction(); err != nil {
-		return err
-	}
-	if err := c.writes(ctx); err != nil || !commit {
-		return errors.Join(err, session.AbortTransaction(ctx))
-	}
-	return c.again(ctx, session, session.CommitTransaction(ctx))
-}

@@ -45,72 +45,95 @@ func (s source) between(within [2]int) time.Duration {
 
 var pauses = [2]int{0, 60} // before calls
 
-// New returns the plan of a seed.
+// New returns the plan of a seed. Of ten, two are without faults, three have faults that retries get over, and five any.
 func New(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 1))}
 	p := Plan{Seed: seed}
 	p.Topology = s.word("standalone replicaset:1 replicaset:1 replicaset:2 replicaset:3 sharded:1 loadbalanced:1 loadbalanced:1")
-	p.Options = s.options()
-	workers := pick(s, 1, 1, 1, 2, 3)
-	names := slices.DeleteFunc(kindNames(), func(name string) bool { return slices.Contains(featured, name) })
-	favourite := pick(s, names...)
+	class, kindOf := s.IntN(10), names(kinds)
+	p.Options = s.options(class < 5)
+	if class >= 5 {
+		kindOf = slices.DeleteFunc(kindOf, func(name string) bool { return slices.Contains(rare, name) })
+	}
+	if class >= 2 {
+		p.without("w=0")
+	}
+	favourite := pick(s, kindOf...)
 	for id := range 1 + s.IntN(6) {
-		c := Call{ID: id + 1, Worker: s.IntN(workers), Pause: s.between(pauses), Kind: pick(s, pick(s, names...), favourite),
-			N: 1 + s.IntN(3)}
-		if s.chance(4) {
+		c := Call{ID: id + 1, Pause: s.between(pauses), Kind: pick(s, pick(s, kindOf...), favourite),
+			N: 1 + s.IntN(4), Way: pick(s, "", pick(s, names(ways)...))}
+		if class >= 5 && s.chance(4) {
 			c.Deadline = s.between([2]int{1, 3000})
-		} else if s.chance(10) {
+		} else if class >= 5 && s.chance(10) {
 			c.Cancel = s.between([2]int{1, 1000})
 		}
 		p.Calls = append(p.Calls, c)
 	}
-	overloaded := s.chance(3)
-	for range pick(s, 0, 1, 1, 1, 2, 2, 3) {
-		var f Fault
-		for f.What == "" || f.overloads() != overloaded && !s.chance(20) {
-			f = s.fault(&p, pick(s, byChance...))
+	switch {
+	case class < 5:
+		p.Batch = s.number("0 0 1 2")
+		p.Auth = Auth{s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC"), s.chance(2), s.chance(2)}
+		if p.sane(); class >= 2 {
+			s.pass(&p)
 		}
-		p.Faults = append(p.Faults, f)
+	default:
+		overloaded := s.chance(3)
+		for range pick(s, 1, 1, 2, 2, 3) {
+			var f Fault
+			for f.What == "" || f.overloads() != overloaded && !s.chance(20) {
+				f = s.fault(&p, pick(s, byChance...))
+			}
+			p.Faults = append(p.Faults, f)
+		}
+		for range pick(s, 0, 1, 1, 1) {
+			s.stage(&p, pick(s, scenarios...))
+		}
+		p.sane()
 	}
-	for range pick(s, 0, 1, 1, 2) {
-		s.stage(&p, pick(s, scenarios...))
+	if p.Peaceful() {
+		p.comparable()
 	}
-	// Upstream keeps the connection that the monitor's command waits for, and reauthenticates one that it has given back.
-	manyReplies := p.Has("clientBulkWriteMany") || p.Batch > 0 && p.Has("clientBulkWrite")
-	if manyReplies || p.Proxied() && p.Auth.Mechanism == OIDC {
-		p.Monitor.Asks = 0
-	}
+	return p
+}
+
+// sane changes what cannot be, and that of which nothing can be told because upstream panics or waits for ever.
+func (p *Plan) sane() {
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if p.Monitor.Asks > 0 || manyReplies { // for whose connections the others would wait
-			c.Worker = 0
+		switch {
+		case p.Has("w=0") && c.Kind == "aggregateOut", p.Auth.Mechanism == oidc && c.Kind == "watch":
+			c.Kind = "aggregate"
+		case c.Kind == "clientBulkWriteMany" && p.Proxied(), c.Way == "snapshot" && kinds[c.Kind].effect != isRead,
+			p.Has("w=0") && !c.Alone():
+			c.Kind, c.Way = "findOne", ""
 		}
 		if p.Has("minPoolSize") { // upstream has its first connections sooner, which then are idle sooner
 			c.Pause += 5 * time.Millisecond
 		}
-		if p.Has("w=0") && c.Kind == "aggregateOut" || p.Auth.Mechanism == OIDC && c.Kind == "watch" || // upstream panics
-			p.Has("retryWrites=false") && strings.HasPrefix(c.Kind, "clientBulk") && len(p.Faults) > 0 { // and sends this again all the same
-			c.Kind = "aggregate"
-		}
-		if slices.Contains(ofSets, c.Kind) && p.Topology == "standalone" {
+		if p.Topology == "standalone" && (slices.Contains(ofSets, c.Kind) || slices.Contains(ofSets, c.Way)) {
 			p.Topology = "replicaset:1"
 		}
+	}
+	if p.Has("maxPoolSize") {
+		p.without("minPoolSize")
 	}
 	if p.Has("minPoolSize") || p.Proxied() { // where upstream returns connections at other times
 		p.without("maxIdleTimeMS")
 	}
-	hurries := slices.ContainsFunc(p.Calls, p.Hurries)
-	for i := range p.Faults {
-		f := &p.Faults[i]
-		if p.Proxied() && f.is(Labels, Concern, Lack) && strings.HasPrefix(fields[f.On], "cursor") {
-			f.What = Huge // else upstream never returns the connection of the cursor
-		}
-		// Drivers connect anew until a call's deadline, or for minPoolSize without end.
-		if f.is(Close, Lose, Drop, Abort, Tear) && (establishes(f.On) && p.Has("minPoolSize") || !establishes(f.On) && hurries) {
-			f.Times = min(f.Times, 10)
-		}
+	if p.Batch > 0 && (p.Has("clientBulkWriteMany") || p.Has("clientBulkWrite")) { // which wait for the connections of others
+		p.without("maxPoolSize")
 	}
-	return p
+}
+
+// comparable changes that in which the fork differs from upstream though nothing goes wrong: docs/differences.md has the reasons.
+func (p *Plan) comparable() {
+	if p.Has("clientBulkWrite") || p.Has("clientBulkWriteMany") {
+		p.Batch = 0
+	}
+	p.without("timeoutMS")
+	for i := range p.Calls {
+		p.Calls[i].Deadline, p.Calls[i].Cancel = 0, 0
+	}
 }
 
 // without removes an option.
@@ -118,10 +141,38 @@ func (p *Plan) without(name string) {
 	p.Options = slices.DeleteFunc(p.Options, func(o string) bool { return strings.HasPrefix(o, name) })
 }
 
+// pass adds faults that retries get over, for some of the calls one each.
+func (s source) pass(p *Plan) {
+	if p.Limit() == 0 {
+		return
+	}
+	for _, c := range p.Calls {
+		if s.chance(4) {
+			continue
+		}
+		f := Fault{What: Reject, Code: pick(s, int32(461), 462, 463), On: pick(s, c.commands()...), Call: c.ID,
+			Nth: pick(s, 1, 1, 2, 3), Times: 1 + s.IntN(p.Limit()), Passing: true}
+		first, effect := c.commands()[0], kinds[c.Kind].effect
+		rereads := effect == isRead && f.On == first && c.Alone()
+		rewrites := effect >= isRetryable && c.Alone() && p.Topology != "standalone" && f.On != "getMore" && f.On != "aggregate"
+		switch ends := strings.HasSuffix(f.On, "Transaction"); {
+		case s.chance(2):
+		case rereads, rewrites && c.Kind != "watch" && !(c.Kind == "bulkWrite" && f.On == "delete"), ends && c.Way != "within":
+			f.What, f.Code, f.Times = s.word("close lose abort tear error error"), 0, 1
+			if f.What == Error {
+				f.Code = pick(s, int32(91), 189, 10107, 11600, 6, 89, 262)
+			}
+		case c.Kind == "watch" && f.On == "getMore" && c.Alone(): // which begins again
+			f.What, f.Code, f.Times = Error, 43, 1
+		}
+		p.Faults = append(p.Faults, f)
+	}
+}
+
 // stage makes the plan one of a scenario.
 func (s source) stage(p *Plan, c scenario) {
 	if p.Only = c.only; c.bare || c.only != "" {
-		p.Options, p.Auth, p.Monitor, p.Batch = nil, Auth{}, Monitor{}, 0
+		p.Options, p.Auth, p.Batch = nil, Auth{}, 0
 	}
 	p.Topology = cmp.Or(s.word(c.topology), p.Topology)
 	for _, option := range strings.FieldsFunc(s.word(c.options), func(r rune) bool { return r == '&' }) {
@@ -129,20 +180,20 @@ func (s source) stage(p *Plan, c scenario) {
 		p.without(name + "=")
 		p.Options = append(p.Options, option)
 	}
-	kind := cmp.Or(s.word(c.kind), p.Calls[0].Kind)
-	if c.calls == "" {
-		p.Calls[0].Kind = kind
-	} else {
+	kind, way, _ := strings.Cut(s.word(c.kind), "/")
+	if c.calls != "" {
 		p.Calls = nil
 		workers := max(1, s.number(c.workers))
 		for id := range workers * s.number(c.calls) {
-			p.Calls = append(p.Calls, Call{ID: id + 1, Worker: id % workers, Pause: s.between(pauses), Kind: kind, N: 1})
+			c := Call{ID: id + 1, Worker: id % workers, Pause: s.between(pauses), Kind: kind, Way: way, N: 1}
+			p.Calls = append(p.Calls, c)
 		}
+	} else if kind != "" {
+		p.Calls[0].Kind, p.Calls[0].Way = kind, way
 	}
 	for i := range p.Calls {
 		call := &p.Calls[i]
 		call.N = cmp.Or(s.number(c.n), call.N)
-		call.Again = cmp.Or(s.word(c.again), call.Again)
 		if c.ends != "" {
 			ends := map[string]time.Duration{s.word(c.ends): s.between(c.within)}
 			call.Deadline, call.Cancel = ends["deadline"], ends["cancel"]
@@ -152,9 +203,6 @@ func (s source) stage(p *Plan, c scenario) {
 	p.Batch = cmp.Or(s.number(c.batch), p.Batch)
 	if c.auth != "" {
 		p.Auth = Auth{Mechanism: s.word(c.auth), Speculative: s.chance(2), Exchange: s.chance(4)}
-	}
-	if c.monitor != "" {
-		p.Monitor = Monitor{On: s.word(c.monitor), Takes: s.between(c.takes), Asks: s.between(c.asks), Yields: 100 * s.IntN(2)}
 	}
 	if c.faults != nil {
 		p.Faults = nil
@@ -169,16 +217,17 @@ func (s source) stage(p *Plan, c scenario) {
 // fault draws a fault.
 func (s source) fault(p *Plan, d disorder) Fault {
 	what, codes, _ := strings.Cut(s.word(d.what), ":")
-	f := Fault{What: what, Code: int32(s.number(strings.ReplaceAll(codes, ",", " "))), Host: s.number(d.host), At: s.between(d.at)}
-	first := strings.Fields(kinds[p.Calls[0].Kind].commands)
+	f := Fault{What: what, Code: int32(s.number(strings.ReplaceAll(codes, ",", " "))), Host: s.number(d.host), At: s.between(d.at),
+		Passing: d.passing}
+	commands := p.Calls[0].commands()
 	switch f.On = s.word(d.on); f.On {
 	case "":
 	case "first":
-		f.On = first[0]
+		f.On = commands[0]
 	case "last":
-		f.On = first[len(first)-1]
+		f.On = commands[len(commands)-1]
 	case "any":
-		f.On = s.word(kinds[pick(s, p.Calls...).Kind].commands)
+		f.On = pick(s, pick(s, p.Calls...).commands()...)
 	}
 	if f.On != "" {
 		f.Nth = max(1, s.number(d.nth))
@@ -188,6 +237,9 @@ func (s source) fault(p *Plan, d disorder) Fault {
 	}
 	if f.What == Slow || !f.onCommands() {
 		f.For = s.between(d.lasts)
+	}
+	if p.Proxied() && f.is(Concern, Lack) && strings.HasPrefix(fields[f.On], "cursor") {
+		f.What, f.Code = Close, 0 // else upstream never returns the connection of the cursor
 	}
 	if f.What == Lack {
 		f.Field = cmp.Or(d.field, s.word(fields[f.On]+" ok $clusterTime operationTime"))
@@ -205,24 +257,27 @@ var fields = map[string]string{
 	"bulkWrite": "cursor cursor.firstBatch cursor.id nInserted",
 }
 
-func (s source) options() (options []string) {
-	for _, o := range []struct {
+// options draws options of the connection string; with steady ones, nothing ends a call or its retries early.
+func (s source) options(steady bool) (options []string) {
+	for i, o := range []struct {
 		one     int // in so many plans
 		options string
 	}{
 		{6, "retryReads=false"}, {6, "retryWrites=false"}, {5, "timeoutMS=50 timeoutMS=300 timeoutMS=2000 timeoutMS=10000"},
-		{6, "maxPoolSize=1 maxPoolSize=2"}, {60, "minPoolSize=1"}, {12, "maxConnecting=1"},
-		{8, "maxIdleTimeMS=1 maxIdleTimeMS=20"},
-		{5, "heartbeatFrequencyMS=500 heartbeatFrequencyMS=1000 heartbeatFrequencyMS=5000"},
 		{5, "serverSelectionTimeoutMS=100 serverSelectionTimeoutMS=1000 serverSelectionTimeoutMS=5000"},
+		{6, "adaptiveThrottling=true"}, // steady options begin here
+		{6, "maxPoolSize=1 maxPoolSize=2"}, {12, "maxConnecting=1"}, {8, "maxIdleTimeMS=1 maxIdleTimeMS=20"},
+		{12, "minPoolSize=1 minPoolSize=2"}, {12, "compressors=zlib compressors=snappy,zlib"}, {20, "w=0"},
+		{5, "heartbeatFrequencyMS=500 heartbeatFrequencyMS=1000 heartbeatFrequencyMS=5000"},
 		{8, "connectTimeoutMS=100 connectTimeoutMS=1000"}, {8, "w=majority w=1"}, {12, "appName=app"},
-		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred"},
+		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred " +
+			"readPreference=secondaryPreferred&maxStalenessSeconds=100"},
 		{8, "serverMonitoringMode=poll serverMonitoringMode=stream"}, {12, "readConcernLevel=majority"},
 		{8, "adaptiveRetries=true"}, {6, "maxAdaptiveRetries=0 maxAdaptiveRetries=1 maxAdaptiveRetries=9"},
-		{12, "enableOverloadRetargeting=true"}, {6, "adaptiveThrottling=true"},
+		{12, "enableOverloadRetargeting=true"}, {12, "timeoutMS=900000"},
 	} {
-		if s.chance(o.one) {
-			options = append(options, s.word(o.options))
+		if (!steady || i > 4) && s.chance(o.one) {
+			options = append(options, strings.Split(s.word(o.options), "&")...)
 		}
 	}
 	return options

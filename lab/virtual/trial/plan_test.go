@@ -2,14 +2,10 @@ package trial
 
 import (
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestSameSeedSamePlan(t *testing.T) {
@@ -23,46 +19,63 @@ func TestSameSeedSamePlan(t *testing.T) {
 // TestPlansHaveEverything is about 2,000 plans, the number that "make test" runs.
 func TestPlansHaveEverything(t *testing.T) {
 	t.Parallel()
-	seen, overloads := map[string]bool{}, 0
+	seen, peaceful, passing, strict := map[string]bool{}, 0, 0, 0
 	for seed := range uint64(2000) {
 		p := New(seed)
 		seen[p.Topology] = true
 		for _, c := range p.Calls {
-			seen[c.Kind] = true
+			seen[c.Kind], seen[c.Way] = true, true
 			seen["a deadline"] = seen["a deadline"] || c.Deadline > 0
 			seen["a cancellation"] = seen["a cancellation"] || c.Cancel > 0
+			if p.Peaceful() {
+				assert.Zero(t, c.Deadline+c.Cancel)
+			}
 		}
 		for _, f := range p.Faults {
 			seen[f.What] = true
+			if f.Passing {
+				seen["passing "+f.What] = true
+				assert.False(t, f.What == Reject && f.Times > p.Limit(), "seed %d: no retry gets over %+v", seed, f)
+			}
 		}
-		if p.Varies() {
-			overloads++
+		switch {
+		case p.Peaceful():
+			peaceful++
+		case p.Passes() && p.OnlyRejects():
+			strict++
+			fallthrough
+		case p.Passes():
+			passing++
 		}
 	}
-	for _, what := range append(kindNames(), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
-		"a cancellation",
-		Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown) {
-		assert.True(t, seen[what], "no plan has %s", what)
+	for _, what := range append(append(names(kinds), names(ways)...), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
+		"a cancellation", Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Lack,
+		"passing "+Reject, "passing "+Close, "passing "+Lose, "passing "+Error) {
+		assert.True(t, seen[what], "no plan has %q", what)
 	}
-	assert.InDelta(t, 1000, overloads, 400, "plans with overload errors")
+	assert.Greater(t, peaceful, 300, "plans in which nothing goes wrong")
+	assert.Greater(t, strict, 150, "plans of calls that get over rejections")
+	assert.Greater(t, passing, 500, "plans of calls that get over errors")
 }
 
-// TestScenarios is about the words of the table, and about what rules rely on.
+// TestScenarios is about the words of the table.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	commands := []string{"hello", "isMaster", "saslStart", "saslContinue", "killCursors", "endSessions", "getMore", ""}
 	for _, k := range kinds {
 		commands = append(commands, strings.Fields(k.commands)...)
 	}
+	for _, w := range ways {
+		commands = append(commands, w.command)
+	}
 	for i, c := range scenarios {
 		for seed := range uint64(30) {
 			p := New(seed)
-			p.Options, p.Calls[0].Deadline = []string{"timeoutMS=1"}, time.Second
 			source{rand.New(rand.NewPCG(seed, 1))}.stage(&p, c)
 			assert.Regexp(t, `^(standalone|(replicaset|sharded|loadbalanced):[1-3])$`, p.Topology, "row %d", i)
 			for _, call := range p.Calls {
 				assert.Contains(t, kinds, call.Kind, "row %d", i)
-				assert.True(t, c.only == "" || call.Deadline+call.Cancel == 0, "row %d", i)
+				assert.Contains(t, ways, call.Way, "row %d", i)
 			}
 			for _, f := range p.Faults {
 				_, isLink := links[f.What]
@@ -74,7 +87,6 @@ func TestScenarios(t *testing.T) {
 			}
 			if c.only != "" {
 				assert.NotEmpty(t, c.calls, "row %d", i)
-				assert.False(t, p.Has("timeoutMS") || len(p.Workers()) > 1, "row %d: %+v", i, p)
 				assert.LessOrEqual(t, len(p.Faults), len(c.faults), "row %d: %+v", i, p)
 			}
 			assert.Equal(t, c.only, p.Only)
@@ -82,49 +94,12 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-func TestDifferencesAreDocumented(t *testing.T) {
+// TestWithout is about a plan whose passing faults are left out.
+func TestWithout(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "differences.md"))
-	require.NoError(t, err)
-	var subjects []string
-	for line := range strings.Lines(string(page)) {
-		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| ") {
-			subjects = append(subjects, strings.TrimPrefix(cells[0], "| "))
-		}
-	}
-	for _, d := range Differences {
-		found := 0
-		for _, subject := range subjects {
-			if strings.Contains(subject, d.Row) {
-				found++
-			}
-		}
-		assert.Positive(t, found, "docs/differences.md has no row about %s", d.Row)
-	}
-}
-
-// TestJudged is about whether plans vary, and else whether the drivers are free.
-func TestJudged(t *testing.T) {
-	limited := []Call{{Kind: "withTransaction", Deadline: 1}}
-	for name, tt := range map[string]struct {
-		plan         Plan
-		varies, free bool
-	}{
-		"nothing":                {Plan{}, false, false},
-		"an error":               {Plan{Faults: []Fault{{What: Error, On: "find"}}}, false, false},
-		"a reset":                {Plan{Faults: []Fault{{What: Reset}}}, true, false},
-		"an interruption":        {Plan{Faults: []Fault{{What: Reject, On: "find", Code: interrupted}}}, false, false},
-		"one of a hello":         {Plan{Faults: []Fault{{What: Reject, On: "hello", Code: interrupted}}}, true, false},
-		"a rejection":            {Plan{Faults: []Fault{{What: Reject, On: "find", Code: 462}}}, true, false},
-		"two routers":            {Plan{Topology: "sharded:2"}, false, true},
-		"limited time":           {Plan{Calls: limited}, false, true},
-		"limited time for reads": {Plan{Calls: []Call{{Kind: "find", Deadline: 1}}}, false, false},
-		"throttling":             {Plan{Options: []string{"adaptiveThrottling=true"}}, false, false},
-		"that meets errors": {Plan{Options: []string{"adaptiveThrottling=true"}, Faults: []Fault{{What: Error, On: "find"}}},
-			false, false},
-	} {
-		if varies, free := tt.plan.Varies(), tt.plan.Free(); varies != tt.varies || free != tt.free {
-			t.Errorf("%s: varies %v, free %v", name, varies, free)
-		}
-	}
+	p := Plan{Faults: []Fault{{What: Lack}, {What: Reject, Passing: true}}}
+	assert.Equal(t, []Fault{{What: Lack}}, p.Without().Faults)
+	assert.Len(t, p.Faults, 2)
+	assert.True(t, p.Passes())
+	assert.False(t, p.Without().Passes())
 }

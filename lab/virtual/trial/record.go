@@ -3,7 +3,6 @@ package trial
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,31 +13,42 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/virtual"
 )
 
-// recorder records what happens as lines, without what differs from run to run, and counts.
+// recorder records what happens, without what differs from run to run, and counts.
 type recorder struct {
-	start  time.Time
-	chance *Chance
-	keep   bool
-	// ordered is whether calls follow each other, so that it is not by chance which one gets which session.
-	ordered bool
-	// react is called for each event of a command.
-	react  func(ctx context.Context, event string)
-	yields int
+	start   time.Time
+	keeps   bool // whether it records lines, beside what it counts
+	strict  bool // whether nothing but rejections goes wrong
+	proxied bool // whether there is a load balancer, whose clients keep connections
 
 	mu         sync.Mutex
 	result     Trace // but for what follows
+	lines      []line
 	calls      map[int]*tally
-	current    map[int]int               // each worker's call
 	requests   map[int64]int             // calls, by the numbers of their messages
+	passing    map[int64]bool            // messages that met a fault that retries get over
 	numbers    map[string]map[string]int // of sessions, by their lsid, and of a session's transactions
 	handshakes map[string]bool           // what servers see when connections are established
+	commits    map[string]bool           // transactions of which a server executed the commit, or may have; if after code 50, true
 	tokens     float64                   // at most, by the attempts that were sent
 	leaving    bool                      // whether the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
+	rejected   map[string]time.Duration  // when the last command on a connection was rejected, by the connection
+}
+
+const unpaired = "a command's event has not exactly one counterpart"
+
+// line is what happened at a time, in a call, or in none.
+type line struct {
+	at   time.Duration
+	call int
+	text string
+	// passing is what there is only because of a fault that retries get over, or because of time.
+	passing bool
 }
 
 // tally is what a call comes to, by its commands.
@@ -47,15 +57,18 @@ type tally struct {
 	last, again string         // the last command, and the rejected one that the next has to be if it has its name
 	overloads   int            // errors
 	others      int            // failures, but for code 391
+	retries     int            // commands that were sent again before any of the call succeeded
 	refused     bool           // the last command was rejected
+	labels      []string       // of the last reply
+	common      []string       // labels that all replies have that failed
 	written     []int          // documents
-	returned    time.Duration  // when it returned, but for its session's end
+	ended       time.Duration  // when it returned, but for its session's end
 }
 
-func newRecorder(keep, ordered bool) *recorder {
-	return &recorder{start: time.Now(), keep: keep, ordered: ordered, calls: map[int]*tally{}, current: map[int]int{},
-		requests: map[int64]int{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{},
-		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}}
+func newRecorder() *recorder {
+	return &recorder{start: time.Now(), calls: map[int]*tally{}, requests: map[int64]int{},
+		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
+		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}, rejected: map[string]time.Duration{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -67,6 +80,13 @@ func (r *recorder) note(change func()) {
 	change()
 }
 
+// flaw notes what must never happen. The recorder is locked.
+func (r *recorder) flaw(is bool, what string) {
+	if is && !slices.Contains(r.result.Flaws, what) {
+		r.result.Flaws = append(r.result.Flaws, what)
+	}
+}
+
 // of returns what a call comes to. The recorder is locked.
 func (r *recorder) of(call int) *tally {
 	if r.calls[call] == nil {
@@ -75,16 +95,17 @@ func (r *recorder) of(call int) *tally {
 	return r.calls[call]
 }
 
-// masks hide what differs from run to run, numbers of connections, ports of clients, and round trip times; and what always differs: row
-// "handshake" of docs/differences.md.
+// masks hide what differs from run to run: numbers of connections, ports of clients, round trip times, what the servers' clock says;
+// and what the fork alone announces, and says of retries.
 var masks = []struct {
 	what *regexp.Regexp
 	with string
 }{
 	{regexp.MustCompile(`:(\d+)\[-?\d+\]`), ":$1[#]"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+->`), "client->"},
-	{regexp.MustCompile(`Average RTT: \d+`), "Average RTT"},
 	{regexp.MustCompile(`0x[0-9a-f]+`), "0x"},
+	{regexp.MustCompile(`"t":\d+`), `"t":#`},
+	{regexp.MustCompile(` \(no further retry after [^)]*\)`), ""},
 	{regexp.MustCompile(`, backpressure: (true|"2")`), ""},
 }
 
@@ -97,52 +118,43 @@ func masked(text string) string {
 }
 
 // line records a line of a call, or of none.
-func (r *recorder) line(call int, format string, args ...any) {
+func (r *recorder) line(call int, passing bool, format string, args ...any) {
+	if !r.keeps {
+		return
+	}
 	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
 	if r.leaving {
-		if strings.HasPrefix(text, "topology") {
-			return // whether the monitors meet one more check is by chance
-		}
 		at = at.Truncate(100 * time.Millisecond)
 	}
-	r.result.Lines = append(r.result.Lines, Line{at.Truncate(time.Microsecond), call, text})
+	r.lines = append(r.lines, line{at.Truncate(time.Microsecond), call, text, passing})
 }
 
-// ended records how a call ended.
-func (r *recorder) ended(id int, result any, err error) {
-	outcome := "no error"
-	if err != nil {
-		outcome = "an error"
-		r.line(id, "error %T %q", err, err)
-		r.line(id, "is %s", properties(err))
-		r.line(id, "detail%s", details(err))
-	}
+// finish records how a call ended.
+func (r *recorder) finish(id int, result any, err error) {
 	if raw, ok := result.(bson.Raw); ok {
 		result = raw.String()
 	}
-	r.line(id, "returns %+v, %s", result, outcome)
+	r.line(id, false, "returns %+v, %s%s", result, describe(err), details(err))
 }
 
 // volatile are fields of commands that differ from run to run, or in the name of the driver.
 var volatile = []string{"client", "topologyVersion", "payload", "speculativeAuthenticate"}
 
-// command records a command as a server saw it.
-func (r *recorder) command(c virtual.Command) {
+// text returns a command as it is recorded.
+func (r *recorder) text(c virtual.Command) string {
 	var fields []string
 	elements, _ := c.Body.Elements()
 	for _, e := range elements {
 		switch {
 		case e.Key() == "lsid":
-			if n := r.number("", string(e.Value().Value)); r.ordered {
-				fields = append(fields, fmt.Sprintf("lsid: %d", n))
-			}
+			fields = append(fields, fmt.Sprintf("lsid: %d", r.number("", string(e.Value().Value))))
 		case e.Key() == "endSessions":
 			ended, _ := e.Value().Array().Values()
 			fields = append(fields, fmt.Sprintf("endSessions: %d", len(ended)))
-		case c.Name == "endSessions", slices.Contains(volatile, e.Key()), e.Key() == "txnNumber" && !r.ordered:
+		case c.Name == "endSessions", slices.Contains(volatile, e.Key()):
 			fields = append(fields, e.Key())
 		case e.Key() == "txnNumber": // a driver may leave some out
 			fields = append(fields, fmt.Sprintf("txnNumber: %d", r.number(c.Body.Lookup("lsid").String(), e.Value().String())))
@@ -153,42 +165,66 @@ func (r *recorder) command(c virtual.Command) {
 	if c.Compressed {
 		fields = append(fields, "compressed")
 	}
-	text := strings.Join(fields, ", ")
-	_, isFirst := c.Body.LookupErr("client")
-	if _, err := c.Body.LookupErr("backpressure"); err != nil && isFirst == nil {
-		r.note(func() { r.result.Unannounced++ })
-	}
-	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
-		r.note(func() { r.handshakes[masked("handshake "+re(maxTime).ReplaceAllString(text, ""))] = true })
-		return
-	}
-	var call int
-	r.note(func() {
-		call = r.requests[int64(c.Request)]
-		if call > 0 && call < monitors {
-			r.sentAgain(r.of(call), c.Name, text)
-		}
-	})
-	host := c.Host
-	if c.Name == "endSessions" {
-		host = "a server" // none is better than another
-	}
-	r.line(call, "%s sees %s", host, text)
+	return strings.Join(fields, ", ")
 }
 
-// passing is what a command may have otherwise when it is sent again, or for the first time in the next transaction.
-const passing = maxTime + `|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|,?"afterClusterTime": \{[^}]*\}\}`
+// command records a command as a server saw it, and the fault that it meets, if there is one. It returns the command's call.
+func (r *recorder) command(c virtual.Command, f *Fault) {
+	text := r.text(c)
+	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
+		r.note(func() {
+			if r.keeps {
+				r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
+			}
+			silent := bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure")
+			r.flaw(silent, "a handshake does not announce backpressure")
+		})
+		return
+	}
+	call, isPassing := 0, f != nil && f.Passing
+	r.note(func() {
+		call = r.requests[int64(c.Request)]
+		r.passing[int64(c.Request)] = isPassing
+		if call > 0 {
+			r.sentAgain(r.of(call), c.Name, text)
+			r.endOfTransaction(c, f)
+		}
+	})
+	where := c.Host
+	if c.Name == "endSessions" {
+		where = "a server" // none is better than another
+	}
+	r.line(call, isPassing, "%s sees %s", where, text)
+}
 
-// sentAgain counts a command that has to be the rejected one, and is not. The recorder is locked.
+var maxTime = regexp.MustCompile(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
+
+// changing is what a command may have otherwise when it is sent again, or for the first time in the next transaction.
+var changing = regexp.MustCompile(maxTime.String() +
+	`|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|,?"afterClusterTime": \{[^}]*\}\}`)
+
+// sentAgain counts a command that has to be the rejected one, and is not, and one that is sent again. The recorder is locked.
 func (r *recorder) sentAgain(c *tally, name, text string) {
-	text = re(passing).ReplaceAllString(text, "")
-	if strings.HasPrefix(c.again, name+":") && c.again != text {
-		r.result.Changed++
+	text = changing.ReplaceAllString(text, "")
+	r.flaw(strings.HasPrefix(c.again, name+":") && c.again != text, "a retry is another command")
+	if c.last == text && c.others+c.overloads > 0 && len(c.sent) == 1 {
+		c.retries++
 	}
 	c.last, c.again = text, ""
 }
 
-func abs(n int) int { return max(n, -n) }
+// endOfTransaction looks for ends of transactions that must not follow a commit. The recorder is locked.
+func (r *recorder) endOfTransaction(c virtual.Command, f *Fault) {
+	transaction := c.Body.Lookup("lsid").String() + c.Body.Lookup("txnNumber").String()
+	expired, committed := r.commits[transaction]
+	commits := committed && c.Name == "commitTransaction"
+	r.flaw(committed && c.Name == "abortTransaction", "a transaction is aborted that may have been committed")
+	r.flaw(commits && expired, "a commit is sent again after MaxTimeMSExpired")
+	r.flaw(commits && !strings.Contains(c.Body.String(), `"majority"`), "a commit that is sent again is not for the majority")
+	if c.Name == "commitTransaction" && (f == nil || f.What != Reject) {
+		r.commits[transaction] = f != nil && f.Code == 50
+	}
+}
 
 // number returns the number of one that was seen among others, from 1.
 func (r *recorder) number(others, one string) int {
@@ -204,32 +240,118 @@ func (r *recorder) number(others, one string) int {
 	return numbers[one]
 }
 
-// trace returns the lines in the order of their times; what happens in the same instant is sorted.
+// trace returns what has been recorded. Lines are in the order of their times; what happens in the same instant is sorted.
 func (r *recorder) trace() Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.result
-	slices.SortFunc(t.Lines, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), a.Call-b.Call, strings.Compare(a.Text, b.Text))
-	})
-	compared := slices.DeleteFunc(slices.Clone(t.Lines), Line.Aside)
-	t.Digest = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, compared)))
 	had, asked := r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckOutStarted]-r.pools[event.ConnectionCheckOutFailed]
-	t.Held, t.Cleared = abs(had-r.pools[event.ConnectionCheckedIn])+abs(asked-had), r.pools[event.ConnectionPoolCleared]
+	r.flaw(had != r.pools[event.ConnectionCheckedIn] || asked != had, "a connection is not returned")
 	for _, n := range r.pending {
-		t.Unpaired += abs(n)
+		r.flaw(n != 0, unpaired)
+	}
+	t := r.result
+	t.Cleared = r.pools[event.ConnectionPoolCleared]
+	for _, l := range r.lines {
+		if !l.passing && (r.strict || strings.HasPrefix(l.text, "returns ")) {
+			t.Calls = append(t.Calls, fmt.Sprintf("call %d: %s", l.call, inCalls.ReplaceAllString(l.text, "")))
+		}
+	}
+	slices.SortStableFunc(t.Calls, func(a, b string) int { return strings.Compare(a[:8], b[:8]) })
+	slices.SortFunc(r.lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), a.call-b.call, strings.Compare(a.text, b.text))
+	})
+	for _, l := range r.lines {
+		t.Lines = append(t.Lines, fmt.Sprintf("%v, call %d: %s", l.at, l.call, l.text))
 	}
 	slices.SortFunc(t.Outcomes, func(x, y Outcome) int { return x.ID - y.ID })
 	for i := range t.Outcomes {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
-		o.Refused, o.Overloaded, o.written = c.refused, c.overloads > 0 && c.others == 0, c.written
+		o.Refused, o.Overloaded, o.Failed, o.Retries = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries
+		if o.Single() || strings.HasPrefix(c.last, "commitTransaction") {
+			o.Labels = c.common
+		}
 		for _, n := range c.sent {
 			o.Attempts = max(o.Attempts, n)
 		}
 	}
-	if !r.keep {
-		t.Lines = nil
-	}
 	return t
 }
+
+// The token bucket of client-backpressure.md, "Adaptive retry".
+const (
+	tokensAtMost     = 1000 // and at first
+	depositOfSuccess = 0.1
+)
+
+// started counts a command that begins.
+func (r *recorder) started(ctx context.Context, e *event.CommandStartedEvent) {
+	call := callOf(ctx)
+	r.note(func() {
+		r.of(call).sent[e.CommandName]++
+		r.pending[e.RequestID]++
+		_, known := r.requests[e.RequestID]
+		r.flaw(known, unpaired)
+		r.requests[e.RequestID] = call
+	})
+	r.line(call, true, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
+}
+
+// finished counts a command that has ended, and reports whether that was because of a fault that retries get over.
+func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, failure error) (passing bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.of(callOf(ctx))
+	r.pending[e.RequestID]--
+	c.refused = hasLabel(failure, "SystemOverloadedError")
+	delete(r.rejected, e.ConnectionID)
+	if failure != nil && c.overloads+c.others == 0 {
+		c.common = c.labels
+	} else if failure != nil && !slices.Equal(c.common, c.labels) {
+		c.common = nil
+	}
+	switch {
+	case failure == nil:
+		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
+	case c.refused:
+		c.again = c.last
+		c.overloads++
+		r.rejected[e.ConnectionID] = r.now()
+		if c.sent[e.CommandName] > 1 {
+			r.tokens-- // a retry that fails for another reason returns its token
+		}
+	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
+		c.others++
+	}
+	return r.passing[e.RequestID]
+}
+
+// pool counts events of pools.
+func (r *recorder) pool(e *event.PoolEvent) {
+	r.note(func() {
+		r.pools[e.Type]++
+		connection := fmt.Sprintf("%s[-%d]", e.Address, e.ConnectionID)
+		since, isRejected := r.rejected[connection]
+		r.flaw(e.Type == event.ConnectionPoolReady && r.now() == 0 && !r.proxied, "a pool is ready before its server is known")
+		if e.Type == event.ConnectionCheckedIn && isRejected {
+			r.flaw(r.now() > since && !r.proxied, "a connection is kept during a backoff")
+			delete(r.rejected, connection)
+		}
+	})
+}
+
+// Info implements options.LogSink. The log repeats what events say, but for the tokens.
+func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		if fmt.Sprint(keysAndValues[i]) != "tokens" {
+			continue
+		}
+		var tokens float64
+		if _, err := fmt.Sscan(fmt.Sprint(keysAndValues[i+1]), &tokens); err == nil {
+			r.note(func() { r.result.Minted = max(r.result.Minted, tokens-r.tokens) })
+		}
+	}
+}
+
+// Error implements options.LogSink.
+func (*recorder) Error(error, string, ...any) {}

@@ -6,15 +6,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
 	"mongofork/lab/virtual"
 )
@@ -39,35 +43,92 @@ func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*ti
 // patience is the virtual time after which a call that still waits is taken to wait for ever.
 const patience = 12 * time.Hour
 
-// Run runs a plan in the bubble of the test, and records the lines if wanted. With another salt, drivers draw other numbers. What the
-// process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
-func Run(t *testing.T, plan Plan, salt uint64, lines bool) Trace {
+// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. If it keeps lines, the trace has them. If it
+// is strict, the trace also has all that happened in the calls, except what faults added that retries get over; else only how the calls
+// ended. What the process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
+func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 	cluster := virtual.New(t, plan.servers())
-	chance := newChance(plan.Seed + salt<<32)
-	rand.Reader = chance
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder(lines, len(plan.Workers()) < 2)}
-	a.chance, a.recorder.react, a.yields = chance, a.react, plan.Monitor.Yields
+	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
+	a.keeps, a.strict, a.proxied = keeps, strict, plan.Proxied()
+	rand.Reader = &Chance{seed: plan.Seed + salt<<32}
 	cluster.Intercept(a.intercept)
-	client, err := mongo.Connect(a.watch(plan.client(cluster.Client(plan.Options...)), plan.Has("adaptiveRetries")))
+	client, err := mongo.Connect(a.options())
 	if err != nil {
-		return Trace{Digest: err.Error()}
+		return Trace{Crash: err.Error()}
 	}
 	a.client, a.coll = client, client.Database("db").Collection("c")
 	for i, f := range plan.Faults {
 		if f.On == "" {
 			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
-		} else if !f.onCommands() {
-			a.arrived[i] = 0
 		}
 	}
 	endless := time.AfterFunc(patience, func() { panic(fmt.Sprintf("it does not end within %v", patience)) })
 	a.work()
 	endless.Stop()
 	a.leave()
+	for i, o := range a.result.Outcomes {
+		a.result.Outcomes[i].Done = a.account(o, a.done(o.Call), func(id int) bool { return cluster.Document("db.c", id) != nil })
+	}
 	return a.trace()
+}
+
+// servers returns the options of the plan's servers.
+func (p Plan) servers() virtual.Options {
+	opts := virtual.Options{Topology: p.Topology, Nearest: int(p.Seed % 6), Batch: p.Batch}
+	if p.Auth.Mechanism != "" {
+		opts.Auth = &virtual.Auth{Speculative: p.Auth.Speculative, Exchange: p.Auth.Exchange}
+	}
+	return opts
+}
+
+// options returns those of the client: what connection strings lack, and what reports to the recorder.
+func (a *application) options() *options.ClientOptions {
+	opts := a.cluster.Client(a.plan.Options...)
+	for _, option := range a.plan.Options {
+		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
+			opts.SetServerMonitoringMode(mode)
+		}
+	}
+	switch mechanism := strings.TrimPrefix(a.plan.Auth.Mechanism, offered); {
+	case a.plan.Auth.Mechanism == "":
+	case mechanism == oidc:
+		token := func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
+			return &options.OIDCCredential{AccessToken: virtual.Token}, nil
+		}
+		opts.SetAuth(options.Credential{AuthMechanism: mechanism, OIDCMachineCallback: token})
+	default:
+		opts.SetAuth(options.Credential{AuthMechanism: mechanism, Username: virtual.User, Password: virtual.Password})
+	}
+	if a.plan.Has("adaptiveRetries") {
+		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
+	}
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
+	opts.SetServerMonitor(&event.ServerMonitor{
+		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
+			if from, to := e.PreviousDescription.Kind, e.NewDescription.Kind; from != to {
+				a.line(0, true, "server %v: %s to %s", e.Address, from, to)
+			}
+			for range a.plan.Seed % 2 * 100 { // it may hold locks, with which no time would pass
+				runtime.Gosched()
+			}
+		},
+	})
+	return opts.SetMonitor(&event.CommandMonitor{
+		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			a.started(ctx, e)
+		},
+		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
+			passing := a.finished(ctx, e.CommandFinishedEvent, nil)
+			a.line(callOf(ctx), passing, "succeeded %s, %d bytes", e.CommandName, len(e.Reply))
+		},
+		Failed: func(ctx context.Context, e *event.CommandFailedEvent) {
+			passing := a.finished(ctx, e.CommandFinishedEvent, e.Failure)
+			a.line(callOf(ctx), passing, "failed %s: %s", e.CommandName, describe(e.Failure))
+		},
+	})
 }
 
 // leave disconnects the client, at a time that is the same for drivers whose calls have not ended together.
@@ -76,19 +137,18 @@ func (a *application) leave() {
 	const between = 750 * time.Millisecond // two heartbeats
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
-	a.note(func() { a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions() })
-	mark := asideMark // how many are opened anew is by chance
-	if len(a.plan.Faults) == 0 && !a.plan.Has("minPoolSize") {
-		mark = ""
-	}
-	a.line(0, "%s%d connections opened", mark, a.cluster.Connections())
+	a.note(func() {
+		a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions()
+		a.result.Opened = a.cluster.Connections()
+	})
+	a.line(0, true, "%d connections opened", a.cluster.Connections())
 	for handshake := range a.handshakes {
-		a.line(0, "%s", handshake)
+		a.line(0, true, "%s", handshake)
 	}
 	a.note(func() { a.leaving = true })
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	a.ended(0, nil, a.client.Disconnect(ctx))
+	a.finish(0, nil, a.client.Disconnect(ctx))
 	a.cluster.SetLink(virtual.Up)
 }
 
@@ -99,10 +159,8 @@ func (a *application) work() {
 		workers[c.Worker] = append(workers[c.Worker], c)
 	}
 	var working sync.WaitGroup
-	for i, worker := range slices.Sorted(maps.Keys(workers)) {
-		calls := workers[worker]
+	for _, calls := range workers {
 		working.Go(func() {
-			a.chance.enter(i + 1)
 			for _, c := range calls {
 				time.Sleep(c.Pause)
 				a.call(c)
@@ -114,15 +172,14 @@ func (a *application) work() {
 
 type callKey struct{}
 
-// callOf returns the call that a context is of.
-func callOf(ctx context.Context) Call {
-	call, _ := ctx.Value(callKey{}).(Call)
+// callOf returns the number of the call that a context is of.
+func callOf(ctx context.Context) int {
+	call, _ := ctx.Value(callKey{}).(int)
 	return call
 }
 
 func (a *application) call(c Call) {
-	a.note(func() { a.current[a.chance.current()] = c.ID })
-	ctx := context.WithValue(context.Background(), callKey{}, c)
+	ctx := context.WithValue(context.Background(), callKey{}, c.ID)
 	cancel := context.CancelFunc(func() {})
 	if c.Deadline > 0 {
 		ctx, cancel = context.WithTimeout(ctx, c.Deadline)
@@ -131,17 +188,33 @@ func (a *application) call(c Call) {
 		time.AfterFunc(c.Cancel, cancel)
 	}
 	defer cancel()
-	start := a.now()
-	result, err := a.caught(ctx, c)
-	o := Outcome{Call: c, Start: start, End: a.now()}
+	o := Outcome{Call: c, Start: a.now()}
+	result, err := caught(calling{a, c, ctx})
 	if err != nil {
-		o.Error, o.Panicked = masked(describe(err)), errors.Is(err, errPanic)
+		o.Error = masked(describe(err))
 	}
-	a.ended(c.ID, result, err)
+	a.finish(c.ID, result, err)
+	a.returned(c.ID)
 	a.note(func() {
-		o.End = cmp.Or(a.of(c.ID).returned, o.End)
+		a.flaw(errors.Is(err, errPanic), "a call panics")
+		o.End = a.of(c.ID).ended
 		a.result.Outcomes = append(a.result.Outcomes, o)
 	})
+}
+
+// returned notes that the call is over, but for what ends its session.
+func (r *recorder) returned(call int) {
+	r.note(func() { r.of(call).ended = cmp.Or(r.of(call).ended, r.now()) })
+}
+
+// caught makes a call. What it panics with is its error, so that the others go on.
+func caught(c calling) (result any, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%w: %v", errPanic, reason)
+		}
+	}()
+	return ways[c.Way].run(c, kinds[c.Kind].run)
 }
 
 // links are the faults that change the network.
@@ -150,7 +223,6 @@ var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Re
 
 // inflict carries out a fault of servers or the network.
 func (a *application) inflict(f Fault) {
-	a.line(0, "fault %s", f.What)
 	var hosts []int
 	if f.Host > 0 {
 		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
@@ -174,7 +246,6 @@ func (a *application) inflict(f Fault) {
 
 // intercept carries out the faults of commands.
 func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw {
-	a.command(c)
 	var failing *Fault
 	for i, f := range a.plan.Faults {
 		if f.On != c.Name || f.onCommands() && f.Host > 0 && c.Host != a.cluster.Hosts()[f.Host-1] {
@@ -182,8 +253,10 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		}
 		n := -f.Nth
 		a.note(func() {
-			a.arrived[i]++
-			n += a.arrived[i]
+			if f.Call == 0 || f.Call == a.requests[int64(c.Request)] {
+				a.arrived[i]++
+				n += a.arrived[i]
+			}
 		})
 		switch {
 		case !f.onCommands() && n == 0:
@@ -192,13 +265,22 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 			failing = &f
 		}
 	}
-	if failing != nil {
-		return a.fail(*failing, c, run)
-	}
-	return run()
+	a.command(c, failing)
+	reply := a.reply(failing, c, run)
+	a.note(func() {
+		call := a.of(a.requests[int64(c.Request)])
+		call.labels = nil
+		if reply != nil {
+			_ = reply.Lookup("errorLabels").Unmarshal(&call.labels)
+		}
+	})
+	return reply
 }
 
-func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
+func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
+	if f == nil {
+		return run()
+	}
 	switch f.What {
 	case Error:
 		return virtual.Fail(c, f.Code)
@@ -223,45 +305,32 @@ func (a *application) fail(f Fault, c virtual.Command, run func() bson.Raw) bson
 		c.Reset()
 	case Tear:
 		_, _ = c.Conn.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0}) // some bytes of a reply
-	case Lack, Huge, Labels:
-		return altered(f, run())
+	case Lack:
+		return lacking(f.Field, run())
 	}
 	return nil
 }
 
-// trace returns what has been recorded.
-func (a *application) trace() Trace {
-	t := a.recorder.trace()
-	t.Opened, t.Limit = a.cluster.Connections(), a.plan.limit()
-	t.Untouched = !offers("AdaptiveThrottling")
-	if t.Backoff = 100 * time.Millisecond; newest() {
-		t.Backoff *= 2
+// lacking returns a reply without a field, which may be one of a document in it.
+func lacking(field string, reply bson.Raw) bson.Raw {
+	outer, inner, _ := strings.Cut(field, ".")
+	nested, isNested := reply.Lookup(outer).DocumentOK()
+	if inner == "" || !isNested {
+		return bsondoc.Rebuild(reply, []string{outer}, nil)
 	}
-	t.account(a.plan.Has("w=0"), a.done, a.isThere)
-	return t
+	return bsondoc.With(reply, bson.E{Key: outer, Value: bsondoc.Rebuild(nested, []string{inner}, nil)})
 }
 
-// account notes which calls the servers have lost, or carried out twice. done returns how often they did what the call asked for,
-// isThere whether they have a document.
-func (t *Trace) account(unacknowledged bool, done func(Call) int64, isThere func(id int) bool) {
-	for i, o := range t.Outcomes {
-		if kinds[o.Kind].effect < inserts {
-			continue
-		}
-		n := done(o.Call)
-		t.Outcomes[i].Done = n > 0
-		switch {
-		case n > 1:
-			t.Twice = append(t.Twice, o.ID)
-		case unacknowledged:
-		case o.OK() && (n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })):
-			t.Lost = append(t.Lost, o.ID)
-		}
+// account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
+func (r *recorder) account(o Outcome, n int64, isThere func(id int) bool) bool {
+	if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
+		return false
 	}
+	lost := n == 0 || slices.ContainsFunc(r.of(o.ID).written, func(id int) bool { return !isThere(id) })
+	r.flaw(n > 1, "a write took place twice")
+	r.flaw(o.OK() && lost, "an acknowledged write is lost")
+	return n > 0
 }
-
-// isThere reports whether the servers have a document.
-func (a *application) isThere(id int) bool { return a.cluster.Document("db.c", id) != nil }
 
 // done returns how often the call's document was increased, or inserted.
 func (a *application) done(c Call) int64 {

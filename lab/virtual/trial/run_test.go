@@ -9,45 +9,53 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
+
+	"mongofork/lab/virtual"
 )
 
 func run(t *testing.T, plan Plan) (trace Trace) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0, true) })
+	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0, true, true) })
 	return trace
 }
 
 // TestEveryKind makes a call of each kind where nothing goes wrong.
 func TestEveryKind(t *testing.T) {
 	for _, topology := range []string{"standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:2"} {
-		for _, name := range kindNames() {
-			if topology == "standalone" && slices.Contains(ofSets, name) {
-				continue
-			}
-			if topology == "loadbalanced:2" && name == "clientBulkWriteMany" && !offers("AdaptiveThrottling") {
-				continue // upstream takes the second batch for too large
+		for _, name := range names(kinds) {
+			if topology == "standalone" && slices.Contains(ofSets, name) || topology == "loadbalanced:2" && name == "clientBulkWriteMany" {
+				continue // which upstream does not end behind a load balancer
 			}
 			t.Run(topology+"/"+name, func(t *testing.T) {
-				everyCommand(t, name, run(t, Plan{Topology: topology, Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}))
+				everyCommand(t, run(t, Plan{Topology: topology, Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}))
 			})
 		}
 	}
 }
 
+// TestEveryWay makes a call in each way.
+func TestEveryWay(t *testing.T) {
+	for _, name := range names(ways) {
+		t.Run(name, func(t *testing.T) {
+			everyCommand(t, run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "findOne", Way: name}}}))
+		})
+	}
+}
+
+// ofUpstream are flaws that the driver of this module may have.
+var ofUpstream = []string{"a pool is ready before its server is known", "a handshake does not announce backpressure"}
+
 // everyCommand is about a call to which nothing happens.
-func everyCommand(t *testing.T, kind string, trace Trace) {
+func everyCommand(t *testing.T, trace Trace) {
 	t.Helper()
 	require.Len(t, trace.Outcomes, 1)
 	assert.Empty(t, trace.Outcomes[0].Error)
-	assert.Empty(t, trace.Lost)
-	assert.Empty(t, trace.Twice)
+	assert.Subset(t, ofUpstream, trace.Flaws)
 	assert.Zero(t, trace.Unfinished)
-	for _, command := range strings.Fields(kinds[kind].commands) {
-		if command == "abortTransaction" && kind == "withTransaction" {
-			continue // only if the callback fails
-		}
-		sent := func(line Line) bool { return strings.Contains(line.Text, "sees "+command+":") }
+	for _, command := range trace.Outcomes[0].commands() {
+		sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
 		assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
 	}
 }
@@ -60,7 +68,7 @@ func TestResults(t *testing.T) {
 		"replaceOne":          "MatchedCount:1", "bulkWrite": "E11000 duplicate key",
 	} {
 		trace := run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: kind, N: 4}}})
-		says := func(line Line) bool { return strings.Contains(line.Text, want) }
+		says := func(line string) bool { return strings.Contains(line, want) }
 		assert.True(t, slices.ContainsFunc(trace.Lines, says), "%s: %v", kind, trace.Lines)
 	}
 }
@@ -88,18 +96,29 @@ func TestFaults(t *testing.T) {
 
 func TestLostAndTwice(t *testing.T) {
 	t.Parallel()
-	trace := Trace{Outcomes: []Outcome{
-		{Call: Call{ID: 1, Kind: "updateOne"}}, {Call: Call{ID: 2, Kind: "updateOne"}}, {Call: Call{ID: 3, Kind: "insertOne"}},
-		{Call: Call{ID: 4, Kind: "updateOne"}, Error: "x"}, {Call: Call{ID: 5, Kind: "findOne"}},
-		{Call: Call{ID: 6, Kind: "updateOne"}}, {Call: Call{ID: 7, Kind: "insertMany"}, written: []int{70, 71}},
-		{Call: Call{ID: 8, Kind: "insertMany"}, written: []int{80, 81}},
-		{Call: Call{ID: 9, Kind: "bulkWrite"}, written: []int{91, 93}},
-		{Call: Call{ID: 10, Kind: "insertMany"}, written: []int{100, 101}, Error: "x"},
-	}}
-	trace.account(false, func(c Call) int64 { return map[int]int64{2: 2, 3: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 1}[c.ID] },
-		func(id int) bool { return slices.Contains([]int{70, 71, 80, 91, 100}, id) })
-	assert.Equal(t, []int{1, 8, 9}, trace.Lost, "81 and 93 are not there")
-	assert.Equal(t, []int{2}, trace.Twice)
+	const lost, twice = "an acknowledged write is lost", "a write took place twice"
+	for name, tt := range map[string]struct {
+		o       Outcome
+		n       int64
+		written []int
+		want    []string
+	}{
+		"done":               {Outcome{Call: Call{Kind: "updateOne"}}, 1, nil, nil},
+		"not done":           {Outcome{Call: Call{Kind: "updateOne"}}, 0, nil, []string{lost}},
+		"done twice":         {Outcome{Call: Call{Kind: "updateOne"}}, 2, nil, []string{twice}},
+		"failed":             {Outcome{Call: Call{Kind: "updateOne"}, Error: "x"}, 0, nil, nil},
+		"failed, done twice": {Outcome{Call: Call{Kind: "updateOne"}, Error: "x"}, 2, nil, []string{twice}},
+		"a read":             {Outcome{Call: Call{Kind: "findOne"}}, 0, nil, nil},
+		"taken back":         {Outcome{Call: Call{Kind: "insertOne", Way: "aborts"}}, 0, nil, nil},
+		"all documents":      {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 2}, nil},
+		"one is not there":   {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 3}, []string{lost}},
+	} {
+		r := newRecorder()
+		r.of(0).written = tt.written
+		done := r.account(tt.o, tt.n, func(id int) bool { return id < 3 })
+		assert.Equal(t, tt.want, r.result.Flaws, name)
+		assert.Equal(t, tt.n > 0, done, name)
+	}
 }
 
 // TestOutcomes is about what calls, events and connections come to.
@@ -109,18 +128,76 @@ func TestOutcomes(t *testing.T) {
 	for _, o := range trace.Outcomes {
 		assert.False(t, o.Refused || !o.OK(), "%+v", o)
 	}
-	assert.Zero(t, trace.Unpaired+trace.Held)
+	assert.Subset(t, ofUpstream, trace.Flaws)
 
 	rejected := Fault{What: Reject, Code: 473, On: "count", Nth: 1, Times: 1}
 	trace = run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "estimatedDocumentCount"}}, Faults: []Fault{rejected}})
 	assert.True(t, trace.Outcomes[0].Refused, "%+v", trace.Outcomes[0])
 
-	r := newRecorder(false, true)
-	for _, what := range []string{event.ConnectionCheckOutStarted, event.ConnectionCheckedOut, event.ConnectionCheckOutStarted} {
-		r.pools[what]++
+	r := newRecorder()
+	r.pools[event.ConnectionCheckOutStarted], r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckedIn] = 1, 1, 1
+	r.pending[1] = 0
+	assert.Empty(t, r.trace().Flaws)
+	r.pools[event.ConnectionCheckOutStarted]++ // one waits
+	assert.Equal(t, []string{"a connection is not returned"}, r.trace().Flaws)
+	r.pending[2] = 1
+	assert.Equal(t, []string{"a connection is not returned", unpaired}, r.trace().Flaws)
+}
+
+// TestPassing is about calls that get over errors: what these added is not recorded.
+func TestPassing(t *testing.T) {
+	plan := Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "findOne"}, {ID: 2, Kind: "insertOne"}}}
+	without := run(t, plan)
+	assert.Contains(t, strings.Join(without.Calls, "\n"), "call 2:  sees insert: ")
+	plan.Faults = []Fault{{What: Slow, On: "find", Nth: 1, Times: 1, For: time.Second, Passing: true}}
+	slow := run(t, plan)
+	assert.Greater(t, slow.Outcomes[0].End, time.Second)
+	assert.NotContains(t, strings.Join(slow.Calls, "\n"), "call 1:  sees find: ", "the command that met it")
+	assert.Len(t, slow.Calls, len(without.Calls)-2, "and its event")
+}
+
+// TestEndsOfTransactions is about commits, and an abort, that must not follow a commit.
+func TestEndsOfTransactions(t *testing.T) {
+	t.Parallel()
+	const minor, expired, undone = "a commit that is sent again is not for the majority", "a commit is sent again after MaxTimeMSExpired",
+		"a transaction is aborted that may have been committed"
+	r := newRecorder()
+	for _, one := range []struct {
+		name, concern string
+		fault         *Fault
+		want          []string
+	}{
+		{"commitTransaction", "w1", &Fault{What: Reject}, nil}, {"commitTransaction", "w1", nil, nil},
+		{"commitTransaction", "majority", nil, nil}, {"commitTransaction", "w1", &Fault{What: Error, Code: 50}, []string{minor}},
+		{"commitTransaction", "majority", nil, []string{minor, expired}}, {"abortTransaction", "w1", nil, []string{minor, expired, undone}},
+	} {
+		body, err := bson.Marshal(bson.D{{Key: one.name, Value: 1}, {Key: "lsid", Value: 1}, {Key: "w", Value: one.concern}})
+		require.NoError(t, err)
+		r.endOfTransaction(virtual.Command{Name: one.name, Body: body}, one.fault)
+		assert.Equal(t, one.want, r.result.Flaws, "%+v", one)
 	}
-	r.pending[1], r.pending[2], r.pending[3] = 1, 0, -1
-	trace = r.trace()
-	assert.Equal(t, 2, trace.Held, "one has a connection, one waits")
-	assert.Equal(t, 2, trace.Unpaired)
+}
+
+// TestEvents is about events of pools and commands that must not be.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		r.pool(&event.PoolEvent{Type: event.ConnectionPoolReady})
+		assert.Equal(t, []string{"a pool is ready before its server is known"}, r.result.Flaws)
+		in := &event.PoolEvent{Type: event.ConnectionCheckedIn, Address: "a", ConnectionID: 1}
+		r.rejected["a[-1]"] = 0
+		r.pool(in)
+		assert.Len(t, r.result.Flaws, 1, "at once")
+		r.rejected["a[-1]"] = 0
+		time.Sleep(time.Millisecond)
+		r.pool(in)
+		assert.Contains(t, r.result.Flaws, "a connection is kept during a backoff")
+		r.of(1).again = `insert: "a"`
+		r.sentAgain(r.of(1), "insert", `insert: "a", maxTimeMS: {"$numberLong":"5"}`)
+		assert.Len(t, r.result.Flaws, 2)
+		r.of(1).again = `insert: "a"`
+		r.sentAgain(r.of(1), "insert", `insert: "b"`)
+		assert.Contains(t, r.result.Flaws, "a retry is another command")
+	})
 }

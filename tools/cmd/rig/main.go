@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -24,7 +25,7 @@ import (
 	"mongofork/tools/gotest"
 	"mongofork/tools/rig/advisories"
 	"mongofork/tools/rig/planted"
-	"mongofork/tools/rig/process"
+	"mongofork/tools/rig/programs"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"
@@ -43,7 +44,11 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
-	Advisories     advisoriesCmd     `cmd:"" help:"Look for published vulnerabilities of what the fork of each base and this repository's modules depend on."`
+	Advisories advisoriesCmd `cmd:"" help:"Look for published vulnerabilities of what the fork of each base and this repository's modules depend on."`
+	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository with a driver in the place of upstream's."`
+	Compare    compareCmd    `cmd:"" help:"Judge the fork in virtual time by random plans; where nothing goes wrong it has to do what upstream does."`
+	Soak       soakCmd       `cmd:"" help:"Disturb applications with forks and with upstream's driver on real members, and compare the drivers."`
+
 	Planted        plantedCmd        `cmd:"" help:"Plant defects into the fork, one by one, and see what finds them."`
 	Packages       packagesCmd       `cmd:"" help:"Run the tests of some packages, as far as they need no server, in a tree that is to become the fork."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests are written for, and print PROJECT_DIRECTORY for them."`
@@ -189,7 +194,7 @@ func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer)
 
 type plantedCmd struct {
 	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"Who looks for them: the comparison, or the overlay's tests."`
-	Seeds uint     `default:"2000" help:"The number of plans that may find a defect."`
+	Seeds uint64   `default:"2000" help:"The number of plans that may find a defect."`
 	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
 }
 
@@ -199,12 +204,14 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
 		return err
 	}
-	judges := planted.Judges{Root: rig.Root, By: c.By, Compare: func(ctx context.Context, args ...string) ([]byte, error) {
-		args = append([]string{"compare", "FIRST=1", fmt.Sprintf("SEEDS=%d", c.Seeds)}, args...)
-		cmd := process.Command(ctx, rig.Root, append(os.Environ(), "MAKEFLAGS=", "BASE="+rig.Base), "make", args...)
-		defer process.Reap(cmd)
-		cmd.Stderr = os.Stderr
-		return cmd.Output()
+	compare := builder(rig)
+	judges := planted.Judges{Root: rig.Root, By: c.By, Build: func(ctx context.Context, tree string) error {
+		return (&programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree}).Build(ctx)
+	}, Compare: func(ctx context.Context, tree, defect string) ([]byte, error) {
+		var out bytes.Buffer
+		comparison := programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree, First: true}
+		err := comparison.Run(ctx, c.Seeds, 1, &out, planted.Switch+"="+defect)
+		return out.Bytes(), err
 	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
@@ -222,6 +229,72 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 		return suite.ErrFailed
 	}
 	return err
+}
+
+func builder(rig *suite.Rig) programs.Builder {
+	return programs.Builder{Root: rig.Root, Environ: rig.Environ, Stderr: os.Stderr}
+}
+
+type withCmd struct {
+	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
+	Driver   string   `arg:"" help:"A base, such as v2.5.0, for its fork; pristine/v2.5.0 for the untouched module; or the folder of a module."`
+	Module   string   `arg:"" help:"The module, such as lab."`
+	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
+}
+
+// Run runs the go command.
+func (c *withCmd) Run(ctx context.Context, rig *suite.Rig) error {
+	args := c.Command
+	if args[0] == "--" {
+		args = args[1:]
+	}
+	if !c.Programs {
+		return builder(rig).Go(ctx, c.Driver, c.Module, args...)
+	}
+	_, err := builder(rig).Program(ctx, c.Driver, c.Module, "", args...)
+	return err
+}
+
+type compareCmd struct {
+	Seeds uint64 `default:"2000" help:"The number of plans."`
+	Seed  uint64 `default:"1" help:"The seed of the first."`
+	Fork  string `help:"The folder of a module of the driver that is judged instead of the fork of the base."`
+	Once  bool   `help:"Do nothing if the same programs have passed before."`
+}
+
+// Run builds the comparison and runs it.
+func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
+	if c.Fork != "" {
+		if c.Fork, err = filepath.Abs(c.Fork); err != nil {
+			return err
+		}
+	}
+	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: c.Fork}
+	if err := comparison.Build(ctx); err != nil {
+		return err
+	}
+	if c.Once {
+		return comparison.RunOnce(ctx, c.Seeds, c.Seed, stdout)
+	}
+	return comparison.Run(ctx, c.Seeds, c.Seed, stdout)
+}
+
+type soakCmd struct {
+	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
+	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
+	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
+}
+
+// Run builds the lab with each driver, and runs the soak.
+func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
+	mongod, err := membersBinary(ctx, rig)
+	if err != nil {
+		return err
+	}
+	if len(c.Command) > 0 && c.Command[0] == "--" {
+		c.Command = c.Command[1:]
+	}
+	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, c.Command)
 }
 
 type serverCmd struct {
@@ -255,11 +328,16 @@ type mongodCmd struct{}
 
 // Run prints the path.
 func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	path, err := server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
+	path, err := membersBinary(ctx, rig)
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, path)
 	}
 	return err
+}
+
+// membersBinary returns the path of the mongod whose members a soak starts.
+func membersBinary(ctx context.Context, rig *suite.Rig) (string, error) {
+	return server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
 }
 
 type specificationsCmd struct {

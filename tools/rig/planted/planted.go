@@ -40,8 +40,9 @@ type Judges struct {
 	Root string
 	// By says who of them looks: "compare", "tests" or both.
 	By []string
-	// Compare runs "make compare" with these arguments besides others, and returns what it printed.
-	Compare func(ctx context.Context, args ...string) ([]byte, error)
+	// Build builds the comparison with a tree, and Compare runs it with a defect and returns what it printed.
+	Build   func(ctx context.Context, tree string) error
+	Compare func(ctx context.Context, tree, defect string) ([]byte, error)
 	// Test returns the names of the overlay's tests that fail in a tree with a defect.
 	Test func(ctx context.Context, tree, defect string) ([]string, error)
 }
@@ -68,8 +69,8 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
 			strings.Join(only, " "))
 	}
-	if said, err := j.Compare(ctx, "FORK="+plot, "SEEDS=0"); err != nil { // if it does not compile, no test has found it
-		return false, fmt.Errorf("%w\n%s", err, said)
+	if err := j.Build(ctx, folder); err != nil { // if it does not compile, no test has found it
+		return false, err
 	}
 	switch seed, failed, err := j.judge(ctx, plot, ""); { // or what is found says nothing about the defects
 	case err != nil:
@@ -122,7 +123,7 @@ func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, f
 	var compareErr, testErr error
 	var judges sync.WaitGroup
 	if slices.Contains(j.By, "compare") {
-		judges.Go(func() { seed, compareErr = firstSeed(j.Compare(ctx, "FORK="+tree, "BUILT=1", Switch+"="+defect)) })
+		judges.Go(func() { seed, compareErr = firstSeed(j.Compare(ctx, filepath.Join(j.Root, tree), defect)) })
 	}
 	if slices.Contains(j.By, "tests") {
 		judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })

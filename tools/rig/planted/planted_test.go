@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -111,10 +110,11 @@ func TestRun(t *testing.T) {
 		{"compared", "p", "t.n * 2", "1", ""}, {"tested", "p", "t.n * 2", "2", ""}, {"compared tested", "p", `"<"`, "3", ""},
 		{"hidden", "p", `">"`, "4", "why"},
 	}
-	broken := false
-	j := Judges{Root: newTree(t), By: []string{"compare", "tests"}, Compare: func(_ context.Context, args ...string) ([]byte, error) {
-		if broken || !slices.Contains(args, "SEEDS=0") && strings.Contains(args[2], "compared") {
-			return []byte("does not compile\nseed 7: the traces differ\n"), errors.New("failed")
+	var broken error
+	build, by := func(context.Context, string) error { return broken }, []string{"compare", "tests"}
+	j := Judges{Root: newTree(t), By: by, Build: build, Compare: func(_ context.Context, _, d string) ([]byte, error) {
+		if strings.Contains(d, "compared") {
+			return []byte("seed 7: a call panics\n"), errors.New("failed")
 		}
 		return nil, nil
 	}, Test: func(_ context.Context, tree, defect string) ([]string, error) {
@@ -150,15 +150,13 @@ func TestRun(t *testing.T) {
 	for name, want := range map[string]string{"compared": "without a defect, compare has a finding at seed 7",
 		"tested": "without a defect, these fail: tests TestA, TestB and 1 more"} {
 		found := j
-		found.Compare = func(ctx context.Context, args ...string) ([]byte, error) {
-			return j.Compare(ctx, append(args[:2:2], name)...)
-		}
+		found.Compare = func(ctx context.Context, tree, _ string) ([]byte, error) { return j.Compare(ctx, tree, name) }
 		found.Test = func(ctx context.Context, tree, _ string) ([]string, error) { return j.Test(ctx, tree, name) }
 		_, err = found.Run(t.Context(), "fork", defects, nil, &out)
 		assert.EqualError(t, err, want)
 	}
 
-	broken = true
+	broken = errors.New("does not compile")
 	_, err = j.Run(t.Context(), "fork", defects, nil, &out)
 	assert.ErrorContains(t, err, "does not compile", "no test has found it")
 }
@@ -173,7 +171,7 @@ func TestSeed(t *testing.T) {
 		want   error
 	}{
 		{"2000 plans from seed 1\n", nil, "", nil},
-		{"build/with/v2.5.0/compare\nseed 12: the traces differ\nplan {Seed: 12}\n", failed, "12", nil},
+		{"seed 12: a call panics\nplan {Seed: 12}\n", failed, "12", nil},
 		{"does not compile\n", failed, "", failed},
 	} {
 		seed, err := firstSeed([]byte(tt.output), tt.err)

@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 )
 
 // ErrUnavailable means that there is no Python here, or that pip does not get the package. The text of an error that wraps it is one line.

@@ -17,7 +17,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/tools/rig/process"
+	"mongofork/tools/process"
 )
 
 // Member is one mongod, or another server. Its methods may be called from several goroutines.

@@ -1,0 +1,78 @@
+package programs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newBuilder returns a builder below a root that has a driver, and a module that uses it.
+func newBuilder(t *testing.T) Builder {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"build/v1/go.mod": "module " + upstream + "\n\ngo 1.19\n", "build/v1/a.go": "package driver\n\nconst Name = \"forked\"\n",
+		"build/other/go.mod": "module other\n",
+		"bench/go.mod":       "module bench\n\ngo 1.25.0\n",
+		"lab/go.mod":         "module lab\n\ngo 1.25.0\n\nrequire " + upstream + " v2.5.0\n",
+		"lab/main.go":        "package main\n\nimport driver \"" + upstream + "\"\n\nfunc main() { println(driver.Name) }\n",
+	} {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return Builder{Root: root, Environ: os.Environ(), Stderr: new(strings.Builder)}
+}
+
+// TestGo runs a program with a driver that stands below build, or in any folder.
+func TestGo(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	for _, driver := range []string{"v1", filepath.Join(b.Root, "build", "v1")} {
+		var said strings.Builder
+		b.Stderr = &said
+		require.NoError(t, b.Go(t.Context(), driver, "lab", "run", "."), said.String())
+		assert.Equal(t, "forked\n", said.String())
+	}
+	program, err := b.Program(t.Context(), "v1", "lab", "lab", "build", ".")
+	require.NoError(t, err)
+	assert.FileExists(t, program)
+}
+
+func TestNoDriver(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	for _, driver := range []string{"other", "missing"} {
+		assert.ErrorContains(t, b.Go(t.Context(), driver, "lab", "run", "."), "has no module of the driver; make trees builds")
+	}
+}
+
+// TestRunOnce is about programs that have passed before, and others.
+func TestRunOnce(t *testing.T) {
+	t.Parallel()
+	b := newBuilder(t)
+	c := Comparison{Builder: b, Base: "v1"}
+	fork, untouched := c.programs()
+	for _, program := range []string{fork, untouched} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o700))
+	}
+	says := func(text string) {
+		require.NoError(t, os.WriteFile(fork, []byte("#!/bin/sh\necho "+text+" $*\n"), 0o700))
+	}
+	says("compared")
+	require.NoError(t, os.WriteFile(untouched, nil, 0o600))
+	var out strings.Builder
+	once := func() string {
+		out.Reset()
+		require.NoError(t, c.RunOnce(t.Context(), 7, 1, &out))
+		return out.String()
+	}
+	assert.Contains(t, once(), "--seeds 7 --seed 1")
+	assert.Equal(t, "these programs have been compared\n", once())
+	says("others")
+	assert.Contains(t, once(), "others --upstream")
+}
