@@ -198,8 +198,12 @@ func TestExecuteOverloadBatches(t *testing.T) {
 	})
 	t.Run("a batch that is given up ends the write", func(t *testing.T) {
 		s := scripted.New(t, then([]any{scripted.OK()}, scripted.Repeat(6, scripted.Rejected())...)...)
-		err := s.Execute(context.Background(), insert(s))
-		assert.Equal(t, int32(462), err.(driver.Error).Code)
+		failed, ok := s.Execute(context.Background(), insert(s)).(driver.BatchesError)
+		require.True(t, ok)
+		assert.Equal(t, int32(462), failed.Err.(driver.Error).Code)
+		require.Len(t, failed.Outcomes, 1)
+		assert.Equal(t, driver.Rejected, failed.Outcomes[0].Kind)
+		assert.Equal(t, []int{2, 1}, []int{failed.Outcomes[0].First, failed.Outcomes[0].Documents})
 	})
 	t.Run("the pinned connection is given back between two batches", func(t *testing.T) {
 		s := scripted.New(t, scripted.OK(), scripted.Failure(251, driver.TransientTransactionError))
@@ -209,7 +213,9 @@ func TestExecuteOverloadBatches(t *testing.T) {
 		op.CommandMonitor = &event.CommandMonitor{Succeeded: func(context.Context, *event.CommandSucceededEvent) {
 			require.NoError(t, op.Client.ClearPinnedResources())
 		}}
-		hasCode(251)(t, s.Execute(context.Background(), op))
+		failed, ok := s.Execute(context.Background(), op).(driver.BatchesError)
+		require.True(t, ok)
+		hasCode(251)(t, failed.Err)
 		require.Len(t, s.Sent, 2)
 		assert.Equal(t, 2, s.Sent[1].Connection)
 	})

@@ -13,14 +13,11 @@ const (
 
 // Operation says what it is to the overload retry policy.
 //
-//fork:extend of operations without a Type, the policy has to know which are writes; one reads the results of its batches
+//fork:extend of operations without a Type, the policy has to know which are writes
 type Operation struct {
 	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
 	// that, too, it is runCommand or unknown.
 	Kind RetryKind
-	// ReadsResults says that ProcessResponseFn reads a cursor, as that of a client bulk write does: its commands need a connection,
-	// too, and an interruption is its to report, as the errors of earlier batches are known to it alone.
-	ReadsResults bool
 }
 
 // kind returns which of the client's options permits retries after overload errors.
