@@ -54,23 +54,30 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of a call whose commands have one in common: that of its only command that failed, or one that says
-// that none was executed. It returns nil if the server executed anything, or if there is more to tell.
+// commandError returns the error of a call whose commands have one in common: that of its only command that failed or, if certainly none
+// was executed, that of the last one that was rejected. It returns nil if the server executed anything, or if there is more to tell.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil
 	}
-	var last error
+	var last, rejected error
 	failures, harmless := 0, true
 	for _, c := range o.commands {
-		if c.Err != nil {
-			last = c.Err
-			failures++
-			harmless = harmless && (c.Kind == driver.Rejected || c.Kind == driver.Unsent)
+		if c.Err == nil {
+			continue
+		}
+		last = c.Err
+		failures++
+		harmless = harmless && (c.Kind == driver.Rejected || c.Kind == driver.Unsent)
+		if c.Kind == driver.Rejected {
+			rejected = c.Err
 		}
 	}
-	if failures > 1 && !harmless {
+	switch {
+	case failures > 1 && !harmless:
 		return nil
+	case rejected != nil:
+		last = rejected
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {

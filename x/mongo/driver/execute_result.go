@@ -99,21 +99,27 @@ const (
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
 // otherwise, and wraps the cause.
 func (ex *operationRun) interrupted(a *attempt, cause error, when string) error {
-	switch e := ex.cmd.errs.toReturn(a).(type) {
-	case WriteCommandError:
+	err := ex.cmd.errs.toReturn(a)
+	if e, ok := err.(WriteCommandError); ok {
 		return backpressure.Interruption{Err: e, When: when, Cause: cause}
-	case Error:
-		if e.Message != "" {
-			e.Message += ": "
-		}
-		e.Message += when
-		e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
-		return e
-	default:
+	}
+	return withInterruption(err, cause, when, ex.cmd.errs.unsent(a))
+}
+
+// withInterruption adds to the error of an attempt why and when there was no time for another.
+func withInterruption(err, cause error, when string, unsent bool) error {
+	e, ok := err.(Error)
+	if !ok {
 		return Error{
-			Message: e.Error() + ": " + when, Labels: labelsOf(e),
-			Wrapped: backpressure.Interruption{Err: e, Cause: cause},
-			unsent:  ex.cmd.errs.unsent(a),
+			Message: err.Error() + ": " + when, Labels: labelsOf(err),
+			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
+			unsent:  unsent,
 		}
 	}
+	if e.Message != "" {
+		e.Message += ": "
+	}
+	e.Message += when
+	e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
+	return e
 }

@@ -93,7 +93,7 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 		return ex.stop(o, err)
 	}
 	o.Written, _ = executed.err.(WriteCommandError)
-	o.Err = failedRetry(a, executed, err)
+	o.Err = ex.cmd.errs.failedRetry(a, executed, err)
 	if unread := o.addResults(ex.processResponse(ctx, executed, executed.err)); unread != nil && o.Err == nil {
 		o.Err, err = unread, unread
 	}
@@ -114,7 +114,13 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 }
 
 // failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
-func failedRetry(a, executed *attempt, err error) error {
+func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
+	last := a.err
+	if a.late {
+		last = errs.previous
+	}
+	_, none := last.(WriteCommandError)
+	none = none || last == nil
 	switch e := err.(type) {
 	case nil:
 		return nil
@@ -124,7 +130,10 @@ func failedRetry(a, executed *attempt, err error) error {
 		}
 		return a.err
 	case backpressure.Interruption:
-		return backpressure.Interruption{When: e.When, Cause: e.Cause}
+		if none {
+			return backpressure.Interruption{When: e.When, Cause: e.Cause}
+		}
+		return withInterruption(last, e.Cause, e.When, false)
 	default:
 		return err
 	}
