@@ -131,7 +131,7 @@ func (o *bulkOutcome) errors() bulkErrors {
 			perhaps = perhaps || c.Kind == driver.Unknown && errorHasLabel(err, driver.RetryableWriteError)
 		}
 	}
-	errs.removeCommandLabels(perhaps)
+	errs.labels = withoutCommandLabels(errs.labels, perhaps)
 	return errs
 }
 
@@ -144,12 +144,13 @@ func (e *bulkErrors) addLabels(labels []string) {
 	}
 }
 
-// removeCommandLabels removes the labels that are about one command: that nothing of it was executed, or that it can be sent again. The
-// call has executed something, or may have. The specification's tests want RetryableWriteError on a call of which one command has an
-// unknown outcome, though others were executed (retryable-writes/tests/unified/bulkWrite-serverErrors.yml).
-func (e *bulkErrors) removeCommandLabels(keepRetryableWrite bool) {
+// withoutCommandLabels returns the labels without those that are about one command: that nothing of it was executed, or that it can be sent
+// again. The call that it belongs to has executed something, or may have. The specification's tests want RetryableWriteError on a call of
+// which one command has an unknown outcome, though others were executed
+// (retryable-writes/tests/unified/bulkWrite-serverErrors.yml).
+func withoutCommandLabels(labels []string, keepRetryableWrite bool) []string {
 	var kept []string
-	for _, label := range e.labels {
+	for _, label := range labels {
 		switch {
 		case label == driver.ErrRetryableError, label == driver.NoWritesPerformed:
 		case label == driver.RetryableWriteError && !keepRetryableWrite:
@@ -157,7 +158,20 @@ func (e *bulkErrors) removeCommandLabels(keepRetryableWrite bool) {
 			kept = append(kept, label)
 		}
 	}
-	e.labels = kept
+	return kept
+}
+
+// ofLaterCommand returns the error of a call's last command, when earlier ones were executed.
+func ofLaterCommand(err error) error {
+	switch e := err.(type) {
+	case CommandError:
+		e.Labels = withoutCommandLabels(e.Labels, e.HasErrorLabel(driver.NetworkError))
+		return e
+	case WriteException:
+		e.Labels = withoutCommandLabels(e.Labels, false)
+		return e
+	}
+	return err
 }
 
 // labelsOf returns the labels of an error of a command, whatever its type.

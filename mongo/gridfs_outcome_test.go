@@ -27,12 +27,13 @@ type storedDoc struct {
 
 // bucketServer is a server with a bucket, that ends its write commands as a plan says.
 type bucketServer struct {
-	t     testing.TB
-	plan  []string
-	docs  map[string][]storedDoc // by collection
-	last  string                 // the last command
-	tries int                    // of it
-	reply bson.D                 // to it, if it was executed
+	t       testing.TB
+	plan    []string
+	docs    map[string][]storedDoc // by collection
+	last    string                 // the last command
+	tries   int                    // of it
+	reply   bson.D                 // to it, if it was executed
+	changes int                    // that were made
 }
 
 // bucketEnds are how the write commands of a plan end.
@@ -152,6 +153,7 @@ func (b *bucketServer) execute(body bson.Raw, coll string, inserts bool) bson.D 
 		}
 		b.docs[coll] = kept
 	}
+	b.changes += n
 	reply := scripted.OK(bson.E{Key: "n", Value: n})
 	if len(errs) > 0 {
 		reply = append(reply, bson.E{Key: "writeErrors", Value: errs})
@@ -173,6 +175,15 @@ func (b *bucketServer) insert(coll string, doc bson.Raw) bool {
 	}
 	b.docs[coll] = append(b.docs[coll], storedDoc{append(bson.Raw(nil), doc...), key})
 	return true
+}
+
+// changed fails the test if the error of a call says that nothing was written, though there were fewer changes before.
+func (b *bucketServer) changed(before int, err error) {
+	if b.changes > before {
+		for _, label := range []string{driver.NoWritesPerformed, driver.ErrRetryableError} {
+			require.False(b.t, errorHasLabel(err, label), "%v: %v", b.plan, err)
+		}
+	}
 }
 
 // content returns what the chunks of a file hold together, how many there are, and whether there is such a file.
@@ -248,15 +259,19 @@ func TestGridFSUploads(t *testing.T) {
 			}
 		}
 		for rest, tries := fileData, 0; len(rest) > 0; tries++ {
+			changes := server.changes
 			n, err := stream.Write(rest)
 			check(err)
+			server.changed(changes, err)
 			require.True(t, err != nil || n == len(rest))
 			rest = rest[n:]
 			require.Less(t, tries, 10, "%v: %v", plan, err)
 		}
 		for tries := 0; ; tries++ {
+			changes := server.changes
 			err := stream.Close()
 			check(err)
+			server.changed(changes, err)
 			if err == nil {
 				break
 			}
@@ -313,7 +328,9 @@ func TestGridFSUploadAgain(t *testing.T) {
 		for tries := 0; ; tries++ {
 			// One byte at a time, and sometimes none.
 			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
+			changes := server.changes
 			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
+			server.changed(changes, err)
 			data, chunks, file := server.content(1)
 			if err == nil || file {
 				require.True(t, file, "%v", plan)
@@ -357,7 +374,9 @@ func TestGridFSDelete(t *testing.T) {
 		require.NoError(t, stream.Close())
 		server.plan, server.last = plan, ""
 		for tries := 0; ; tries++ {
+			changes := server.changes
 			err := bucket.Delete(context.Background(), 1)
+			server.changed(changes, err)
 			data, chunks, file := server.content(1)
 			require.True(t, !file || bytes.Equal(data, fileData), "%v: %q after %v", plan, data, err)
 			if err == nil || errors.Is(err, ErrFileNotFound) {
@@ -379,6 +398,7 @@ func TestGridFSDrop(t *testing.T) {
 	require.Len(t, s.Sent, 6)
 	err := bucket.Drop(context.Background())
 	require.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError))
+	require.False(t, errorHasLabel(err, driver.NoWritesPerformed), "the files were dropped")
 	s.Replies = []any{scripted.OK(), scripted.OK()}
 	require.NoError(t, bucket.Drop(context.Background()))
 	require.Equal(t, fmt.Sprint([]string{"fs.files", "fs.chunks"}), fmt.Sprint(s.Field("drop")[len(s.Sent)-2:]))

@@ -33,7 +33,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	if us.closed {
 		return 0, ErrStreamClosed
 	}
-	taken := 0
+	taken, chunks := 0, us.chunkIndex
 	for taken < len(p) {
 		n := copy(us.buffer[us.bufferIndex:], p[taken:])
 		us.bufferIndex += n
@@ -46,7 +46,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 				us.bufferIndex -= n
 				taken -= n
 			}
-			return taken, err
+			return taken, us.ofLaterCommand(err, chunks)
 		}
 	}
 	return taken, nil
@@ -59,16 +59,25 @@ func (us *GridFSUploadStream) Close() error {
 	if us.closed {
 		return ErrStreamClosed
 	}
+	chunks := us.chunkIndex
 	if us.bufferIndex > 0 {
 		if err := us.uploadChunks(us.ctx, true); err != nil {
 			return err
 		}
 	}
 	if err := us.createFilesCollDoc(us.ctx); err != nil {
-		return err
+		return us.ofLaterCommand(err, chunks)
 	}
 	us.end()
 	return nil
+}
+
+// ofLaterCommand returns the error of a call that began with so many chunks.
+func (us *GridFSUploadStream) ofLaterCommand(err error, chunks int) error {
+	if us.chunkIndex == chunks {
+		return err
+	}
+	return ofLaterCommand(err)
 }
 
 // end ends the stream.
@@ -87,6 +96,7 @@ func (us *GridFSUploadStream) uploadChunks(ctx context.Context, uploadPartial bo
 	if us.chunkSize <= 0 {
 		return fmt.Errorf("%w: chunks of %d bytes", ErrWrongSize, us.chunkSize)
 	}
+	removes := len(us.unsure) > 0
 	if err := us.removeUnsure(ctx); err != nil {
 		return err
 	}
@@ -96,6 +106,9 @@ func (us *GridFSUploadStream) uploadChunks(ctx context.Context, uploadPartial bo
 	us.stored(len(outcome.Done))
 	for _, index := range outcome.Unknown {
 		us.unsure = append(us.unsure, ids[index])
+	}
+	if removes {
+		return ofLaterCommand(err)
 	}
 	return err
 }
@@ -230,6 +243,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if _, err = io.CopyBuffer(us, struct{ io.Reader }{source}, b.readBuf); err == nil {
 		err = us.Close()
 	}
+	err = us.ofLaterCommand(err, 0)
 	if err == nil || us.published {
 		return err
 	}
@@ -251,11 +265,26 @@ func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	if err != nil {
 		return err
 	}
-	if err := b.deleteChunks(ctx, fileID); err != nil {
+	err = b.deleteChunks(ctx, fileID)
+	switch {
+	case res.DeletedCount > 0:
+		return ofLaterCommand(err)
+	case err == nil:
+		return ErrFileNotFound
+	default:
 		return err
 	}
-	if res.DeletedCount == 0 {
-		return ErrFileNotFound
+}
+
+// If Drop returns an error, what comes after the command that failed was not dropped, and it can be called again.
+//
+//fork:replace an error said that nothing was dropped although the files were
+func (b *GridFSBucket) Drop(ctx context.Context) error {
+	ctx, cancel := csot.WithTimeout(ctx, b.db.client.timeout)
+	defer cancel()
+
+	if err := b.filesColl.Drop(ctx); err != nil {
+		return err
 	}
-	return nil
+	return ofLaterCommand(b.chunksColl.Drop(ctx))
 }
