@@ -227,7 +227,7 @@ func planName(plan []commandEnd) string {
 	return strings.Join(names, " | ")
 }
 
-// commandPlans returns all sequences of one end, or two, and many of four.
+// commandPlans returns all sequences of one end, or two, and some of four.
 func commandPlans(two bool) [][]commandEnd {
 	var plans [][]commandEnd
 	for _, first := range commandEnds {
@@ -237,7 +237,7 @@ func commandPlans(two bool) [][]commandEnd {
 		}
 	}
 	random := rand.New(rand.NewSource(1))
-	for i := 0; i < 400; i++ {
+	for i := 0; i < 100; i++ {
 		var plan []commandEnd
 		for n := 0; n < 4; n++ {
 			plan = append(plan, commandEnds[random.Intn(len(commandEnds))])
