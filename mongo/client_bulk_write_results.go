@@ -6,82 +6,69 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // clientBulkWriteReply is a server's reply to a batch.
 type clientBulkWriteReply struct {
-	Ok                                                           bool
 	Cursor                                                       bsoncore.Document
 	NDeleted, NInserted, NMatched, NModified, NUpserted, NErrors int32
-	Code                                                         int32
-	Errmsg                                                       string
 }
 
-//fork:extend its results come as a cursor
+// ReadsResults says that the results of a batch come as a cursor.
+func (mb *modelBatches) ReadsResults() {}
+
+// execute executes the bulk write.
+//
+//fork:wrap an error hid what other commands of the call did
 func (bw *clientBulkWrite) execute(ctx context.Context) error {
-	return driver.Operation{ReadsResults: true}.Execute(ctx)
+	retErr := bw.upstreamExecute(ctx)
+	failed, ok := retErr.(driver.BatchesError)
+	if !ok {
+		return retErr
+	}
+	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered, many: func(write int) bool {
+		switch bw.writePairs[write].model.(type) {
+		case *ClientUpdateManyModel, *ClientDeleteManyModel:
+			return true
+		}
+		return false
+	}}
+	outcome.add(failed, len(bw.writePairs), nil)
+	return outcome.clientBulkWriteException(&bw.result)
 }
 
-// processResponse processes the reply to a batch, and reads each model's result from its cursor.
+// processResponse processes the reply to a batch that the server executed: it adds its counts to the result, and reads each model's result
+// from its cursor. The error tells which models failed.
 //
 //fork:replace a result that is no model's made the client panic, or was lost
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
-	concernFailed := mb.keepWriteConcernError(info.Error)
-	if interruption, ok := info.Error.(backpressure.Interruption); ok {
-		return mb.interrupted(interruption, info.CurrentIndex > 0)
-	}
-	if len(resp) == 0 {
-		return nil
-	}
 	var reply clientBulkWriteReply
 	if err := bson.Unmarshal(resp, &reply); err != nil {
 		return err
 	}
-	if !reply.Ok {
-		failed := mb.exception()
-		failed.WriteError = &WriteError{Code: int(reply.Code), Message: reply.Errmsg, Raw: bson.Raw(resp)}
-		return failed
-	}
 	mb.result.add(reply)
-	allWritten, err := mb.readResults(ctx, reply.Cursor, info)
-	if err != nil {
+	err := mb.readResults(ctx, reply.Cursor, info)
+	failed := mb.takeWriteErrors()
+	unread := int(reply.NErrors) - len(failed)
+	if len(failed) == 0 && unread <= 0 {
 		return err
 	}
-	if mb.ordered && (concernFailed || !allWritten || reply.NErrors > 0) {
-		return mb.exception()
-	}
-	return nil
+	return driver.ResultsError{WriteErrors: failed, Unread: unread, Err: err}
 }
 
-// keepWriteConcernError keeps the reply's write concern error, and reports whether there is one.
-func (mb *modelBatches) keepWriteConcernError(failure error) bool {
-	var failed driver.WriteCommandError
-	if !errors.As(failure, &failed) || failed.WriteConcernError == nil {
-		return false
+// takeWriteErrors returns the write errors of the batch, with indexes in it.
+func (mb *modelBatches) takeWriteErrors() driver.WriteErrors {
+	var failed driver.WriteErrors
+	for index, e := range mb.writeErrors {
+		failed = append(failed, driver.WriteError{
+			Index: int64(index - mb.offset), Code: int64(e.Code), Message: e.Message,
+			Details: bsoncore.Document(e.Details), Raw: bsoncore.Document(e.Raw),
+		})
 	}
-	mb.writeConcernErrors = append(mb.writeConcernErrors, *convertDriverWriteConcernError(failed.WriteConcernError))
-	return true
-}
-
-// interrupted returns the error of an interrupted bulk write. The caller would make an exception without the interruption.
-func (mb *modelBatches) interrupted(interruption backpressure.Interruption, partial bool) error {
-	if len(mb.writeConcernErrors) == 0 && len(mb.writeErrors) == 0 {
-		return interruption
-	}
-	failed := mb.exception()
-	if !partial {
-		failed.PartialResult = nil
-	}
-	mb.writeConcernErrors, mb.writeErrors = nil, nil
-	return interruption.Around(failed)
-}
-
-// exception returns the error of the bulk write so far.
-func (mb *modelBatches) exception() ClientBulkWriteException {
-	return ClientBulkWriteException{WriteConcernErrors: mb.writeConcernErrors, WriteErrors: mb.writeErrors, PartialResult: mb.result}
+	mb.writeErrors = nil
+	return failed
 }
 
 // add adds the counts of a batch, if its writes are acknowledged.
@@ -96,37 +83,36 @@ func (r *ClientBulkWriteResult) add(batch clientBulkWriteReply) {
 	r.DeletedCount += int64(batch.NDeleted)
 }
 
-// readResults reads the cursor of a reply to its end, and reports whether all writes that it names were made.
-func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document, info driver.ResponseInfo) (bool, error) {
+// readResults reads the cursor of a reply to its end.
+func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document, info driver.ResponseInfo) error {
 	response, err := driver.NewCursorResponse(reply, info)
 	if err != nil {
-		return false, err
+		return err
 	}
 	batches, err := driver.NewBatchCursor(response, mb.session, mb.client.clock, mb.cursorOptions())
 	if err != nil {
-		return false, err
+		return err
 	}
 	// The timeout that counts is the one of the whole bulk write, in ctx. This one is for cursors that applications see.
 	timeout := withCursorOptionClientTimeout(mb.client.timeout)
 	cursor, err := newCursor(batches, mb.client.bsonOpts, mb.client.registry, timeout)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer cursor.discard(ctx)
 
-	allWritten := true
 	for cursor.Next(ctx) {
 		var result cursorInfo
 		if err := cursor.Decode(&result); err != nil {
-			return false, err
+			return err
 		}
 		handle, err := mb.handlerOf(result, cursor.Current)
 		if err != nil {
-			return false, err
+			return err
 		}
-		allWritten = handle(&result, cursor.Current) && allWritten
+		handle(&result, cursor.Current)
 	}
-	return allWritten, cursor.Err()
+	return cursor.Err()
 }
 
 // handlerOf returns the handler of a result, which names its model by the model's index in the batch.

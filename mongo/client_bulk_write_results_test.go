@@ -198,7 +198,7 @@ func TestClientBulkWriteCountsErrors(t *testing.T) {
 		_, err := connectScript(t, s).BulkWrite(context.Background(), writes, options.ClientBulkWrite().SetOrdered(ordered))
 		s.Finish()
 		var exception ClientBulkWriteException
-		assert.Equal(t, ordered, errors.As(err, &exception), "got %v", err)
+		assert.True(t, errors.As(err, &exception), "got %v", err)
 	}
 }
 

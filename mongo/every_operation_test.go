@@ -236,7 +236,10 @@ var onDatabases = []sendingMethod{
 	{name: "GridFSBucket.UploadFromStreamWithID", run: func(ctx context.Context, c *Collection) error {
 		return bucketOf(c).UploadFromStreamWithID(ctx, 1, "file", content())
 	}, alone: true},
-	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Abort), alone: true},
+	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
+		us.chunkIndex = 1 // a chunk was stored
+		return us.Abort()
+	}), alone: true},
 	{name: "GridFSUploadStream.Close", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Close), alone: true},
 	{name: "GridFSUploadStream.Write", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
 		_, err := us.Write(make([]byte, 16*1024*1024))

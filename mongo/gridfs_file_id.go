@@ -19,18 +19,14 @@ func onlyFile(id any) any {
 	return fileID{{Key: "$eq", Value: id}}
 }
 
+// fileFilter returns a filter of a field for exactly this file ID.
+func fileFilter(field string, id any) bson.D { return bson.D{{Key: field, Value: onlyFile(id)}} }
+
 // An ID that is a document is compared as a value; operators in it have no effect.
 //
 //fork:wrap an ID of query operators opened another file
 func (b *GridFSBucket) OpenDownloadStream(ctx context.Context, fileID any) (*GridFSDownloadStream, error) {
 	return b.upstreamOpenDownloadStream(ctx, onlyFile(fileID))
-}
-
-// An ID that is a document is compared as a value; operators in it have no effect.
-//
-//fork:wrap an ID of query operators deleted other files
-func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
-	return b.upstreamDelete(ctx, onlyFile(fileID))
 }
 
 // An ID that is a document is compared as a value; operators in it have no effect.
@@ -51,21 +47,4 @@ func (b *GridFSBucket) deleteChunks(ctx context.Context, fileID any) error {
 //fork:wrap an ID of query operators found the chunks of other files
 func (b *GridFSBucket) findChunks(ctx context.Context, fileID any) (*Cursor, error) {
 	return b.upstreamFindChunks(ctx, onlyFile(fileID))
-}
-
-// Abort ends the upload and deletes the chunks that it has written. It returns ErrStreamClosed if the stream is closed.
-//
-//fork:replace an ID of query operators deleted the chunks of other files
-func (us *GridFSUploadStream) Abort() error {
-	if us.cancel != nil {
-		defer us.cancel()
-	}
-	if us.closed {
-		return ErrStreamClosed
-	}
-	if _, err := us.chunksColl.DeleteMany(us.ctx, bson.D{{Key: "files_id", Value: onlyFile(us.FileID)}}); err != nil {
-		return err
-	}
-	us.closed = true
-	return nil
 }

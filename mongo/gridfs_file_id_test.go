@@ -55,6 +55,7 @@ func TestGridFSFileID(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				stream.chunkIndex = 1 // a chunk was stored
 				return stream.Abort()
 			},
 			paths: [][]string{nil, {"deletes", "0", "q", "files_id"}},

@@ -29,7 +29,8 @@ type Script struct {
 	// Replies are the remaining replies. Each is a bson.D, the error of a broken connection, or what ends an attempt earlier: a
 	// NoServer, a NoConnection or the error of a connection, such as BrokenHandshake.
 	Replies []any
-	// Rest, if set, is the reply to all commands after the last of the Replies.
+	// Rest, if set, is the reply to all commands after the last of the Replies, or a func(bson.Raw) any that is given the command and
+	// returns its reply.
 	Rest any
 	// Throttles are the servers' throttles, by address, for a Policy with Throttling. Those that are missing are made by need.
 	Throttles map[address.Address]*retry.Throttle

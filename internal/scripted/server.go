@@ -147,6 +147,9 @@ func appendDocuments(dst []byte, name string, docs []bsoncore.Document) []byte {
 func (c *connection) Read(context.Context) ([]byte, error) {
 	if len(c.Replies) == 0 && c.Rest != nil {
 		c.Replies = []any{c.Rest}
+		if answer, ok := c.Rest.(func(bson.Raw) any); ok {
+			c.Replies[0] = answer(c.Sent[len(c.Sent)-1].Command)
+		}
 	}
 	require.NotEmpty(c.t, c.Replies, "command %d has no reply in the script", len(c.Sent))
 	reply := c.Replies[0]

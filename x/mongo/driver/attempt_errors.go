@@ -9,6 +9,9 @@ type attemptErrors struct {
 	first     error
 	attempted error // the last after which the server may have executed the command
 	previous  error // that of the attempt before the present one
+
+	executed *attempt // the last that the server executed, without the write concern
+	open     bool     // the server may have executed an attempt, and no reply says whether it has
 }
 
 // record records the failure of an attempt that is followed by another.
@@ -24,6 +27,11 @@ func (errs *attemptErrors) record(a *attempt) {
 	if a.mayBeExecuted(errs.kind == retry.Read) {
 		errs.attempted = a.err
 	}
+	if a.executed() {
+		executed := *a
+		errs.executed = &executed
+	}
+	errs.open = errs.open || a.open()
 }
 
 // toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or

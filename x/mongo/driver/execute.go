@@ -44,17 +44,17 @@ func (op Operation) Execute(ctx context.Context) error {
 			if ex.nextBatch(last) {
 				continue
 			}
-			err = ex.batchErrors()
+			err = ex.batchErrors(nil)
 		}
 		op.tellExecuted(last.mayHaveAdvanced())
-		return ex.finish(ctx, err)
+		return ex.withOutcomes(ex.finish(ctx, err))
 	}
 }
 
 // start prepares for the first command.
 func (ex *operationRun) start(ctx context.Context) {
 	ex.policy = ex.op.overloadPolicy()
-	if ex.op.ReadsResults && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
+	if ex.op.readsResults() && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}
@@ -73,14 +73,20 @@ func (ex *operationRun) startCommand() {
 	}
 }
 
-// command executes one command: it makes attempts until one succeeds or fails without a retry. It returns the last.
+// command executes one command. It returns the last attempt, and no error if the operation goes on with the next batch, or is done.
 func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 	ex.record.startCommand()
+	a, err := ex.attempts(ctx)
+	return a, ex.conclude(ctx, &a, err)
+}
+
+// attempts makes attempts until one succeeds or fails without a retry. It returns the last.
+func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 	for {
 		a := ex.attempt(ctx)
 		ex.record.attempted(a.requestID)
 		if a.err == nil {
-			return a, ex.succeed(ctx, &a)
+			return a, ex.succeed(&a)
 		}
 		if ex.reauthenticate(ctx, &a) || ex.cmd.errs.meetOwnClearing(&a) {
 			ex.reset()
@@ -95,7 +101,7 @@ func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 			}
 		}
 		if !decided.Retry {
-			return a, ex.giveUp(ctx, &a, decided)
+			return a, ex.giveUp(&a, decided)
 		}
 		if err := ex.prepareRetry(ctx, &a, decided); err != nil {
 			return a, err

@@ -9,22 +9,55 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// succeed processes the reply of a successful attempt.
-func (ex *operationRun) succeed(ctx context.Context, a *attempt) error {
+// succeed ends the attempts of a command after one that succeeded.
+func (ex *operationRun) succeed(a *attempt) error {
 	if a.moreToCome {
 		// The outcome is unknown, so nothing is deposited in the token bucket.
 		return ErrUnacknowledgedWrite
 	}
 	ex.cmd.execution.Succeeded()
-	return ex.processResponse(ctx, a, nil)
+	return nil
 }
 
-// processResponse passes the last reply to the operation, with the error made of it, if any.
+// conclude passes the command's reply to the operation: that of the attempt that the server executed, though a later attempt may have
+// failed, or else that of the last one. For an operation with batches it records what the command did, and returns no error if
+// the next batch is to be sent.
+func (ex *operationRun) conclude(ctx context.Context, a *attempt, err error) error {
+	executed := ex.cmd.errs.executed
+	if a.executed() {
+		executed = a
+	}
+	switch {
+	case err == ErrUnacknowledgedWrite:
+		return err
+	case ex.op.Batches != nil:
+		return ex.concludeBatch(ctx, a, executed, err)
+	case err == nil:
+		return ex.processResponse(ctx, a, nil)
+	case a.stage == sent && err != ErrUnsupportedStorageEngine:
+		if _, ok := err.(WriteCommandError); ok && executed != nil {
+			a = executed
+		}
+		_ = ex.processResponse(ctx, a, err)
+	}
+	return err
+}
+
+// resultsReader is implemented by Batches whose ProcessResponseFn reads a cursor, as that of a client bulk write does. Its commands need a
+// connection, too.
+type resultsReader interface{ ReadsResults() }
+
+func (op Operation) readsResults() bool {
+	_, ok := op.Batches.(resultsReader)
+	return ok
+}
+
+// processResponse passes the reply of an attempt to the operation, with the error made of it, if any.
 func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err error) error {
 	if ex.op.ProcessResponseFn == nil {
 		return nil
 	}
-	if ex.op.ReadsResults {
+	if ex.op.readsResults() {
 		// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
 		if driverutil.IsServerLoadBalanced(a.desc.Server) {
 			// They need this one, to which the cursor is pinned until it is exhausted or closed.
@@ -40,40 +73,33 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 		CurrentIndex:          ex.currIndex,
 		Error:                 err,
 	}
-	if (err != nil || ex.purpose.FirstBatch) && !ex.op.ReadsResults {
+	if (err != nil || ex.purpose.FirstBatch) && !ex.op.readsResults() {
 		info.discard = func(opened CursorResponse) { ex.discard(ctx, opened) }
 	}
 	return ex.op.ProcessResponseFn(ctx, a.reply, info)
 }
 
-// giveUp ends the command with a failure that is not retried. It returns nil if the failure does not end the operation:
-// an unordered write goes on with the next batch.
-func (ex *operationRun) giveUp(ctx context.Context, a *attempt, d decision) error {
+// giveUp ends the command with a failure that is not retried.
+func (ex *operationRun) giveUp(a *attempt, d decision) error {
 	err := ex.cmd.errs.toReturn(a)
 	switch {
 	case d.Reason == retry.Disconnected:
 		if ex.cmd.errs.first == nil {
 			return err // which says so
 		}
-		return ex.interrupted(ctx, a, d.ended, noAttempt)
+		return ex.interrupted(a, d.ended, noAttempt)
 	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
-		return ex.interrupted(ctx, a, errors.Unwrap(a.err), noRetry)
+		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
 	case d.ended != nil:
 		if a.interrupted() && d.cause != retry.Late {
 			return err // which says so
 		}
-		return ex.interrupted(ctx, a, d.ended, noTime)
-	case a.stage != sent:
-		return err
-	case ex.unsupportedStorageEngine(a.err):
+		return ex.interrupted(a, d.ended, noTime)
+	case a.stage == sent && ex.unsupportedStorageEngine(a.err):
 		return ErrUnsupportedStorageEngine
+	default:
+		return err
 	}
-
-	_ = ex.processResponse(ctx, a, err)
-	if e, ok := err.(WriteCommandError); ok {
-		return ex.writeFailed(e)
-	}
-	return err
 }
 
 // When an operation was interrupted.
@@ -86,33 +112,28 @@ const (
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
 // otherwise, and wraps the cause.
-func (ex *operationRun) interrupted(ctx context.Context, a *attempt, cause error, when string) error {
+func (ex *operationRun) interrupted(a *attempt, cause error, when string) error {
 	err := ex.cmd.errs.toReturn(a)
 	if e, ok := err.(WriteCommandError); ok {
-		if err = ex.writeFailed(e); err == nil {
-			err = ex.failed
-		}
+		return backpressure.Interruption{Err: e, When: when, Cause: cause}
 	}
-	switch e := err.(type) {
-	case WriteCommandError:
-		interruption := backpressure.Interruption{Err: e, When: when, Cause: cause}
-		if ex.op.ReadsResults {
-			// Errors of its earlier batches are known to it alone.
-			return ex.op.ProcessResponseFn(ctx, nil, ResponseInfo{CurrentIndex: ex.currIndex, Error: interruption})
-		}
-		return interruption
-	case Error:
-		if e.Message != "" {
-			e.Message += ": "
-		}
-		e.Message += when
-		e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
-		return e
-	default:
+	return withInterruption(err, cause, when, ex.cmd.errs.unsent(a))
+}
+
+// withInterruption adds to the error of an attempt why and when there was no time for another.
+func withInterruption(err, cause error, when string, unsent bool) error {
+	e, ok := err.(Error)
+	if !ok {
 		return Error{
 			Message: err.Error() + ": " + when, Labels: labelsOf(err),
 			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
-			unsent:  ex.cmd.errs.unsent(a),
+			unsent:  unsent,
 		}
 	}
+	if e.Message != "" {
+		e.Message += ": "
+	}
+	e.Message += when
+	e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
+	return e
 }

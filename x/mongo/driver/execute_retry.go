@@ -117,7 +117,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, d decision
 	ex.cmd.errs.record(a)
 	ex.reset()
 	if err := ex.backOff(ctx, d.Backoff); err != nil {
-		return ex.interrupted(ctx, a, err, duringBackoff)
+		return ex.interrupted(a, err, duringBackoff)
 	}
 	return nil
 }

@@ -26,8 +26,8 @@ type operationRun struct {
 	backedOff time.Duration // before retries, in all
 	waited    bool          // it has backed off: who disconnects the client may wait for it
 	record    record
-	currIndex int // of the batch's first document
-	failed    WriteCommandError
+	currIndex int       // of the batch's first document
+	outcomes  []Outcome // of the batches so far that did not simply succeed
 }
 
 // command is the command that is being executed, by any number of attempts.

@@ -52,6 +52,10 @@ func TestRetryError(t *testing.T) {
 			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.off, !tt.off
 			err := s.Execute(context.Background(), tt.op(s))
 			require.Error(t, err)
+			if batches, ok := err.(driver.BatchesError); ok {
+				assert.Equal(t, batches.Err, batches.Outcomes[0].Err)
+			}
+			err = errorOf(err)
 
 			var retries *event.RetryError
 			assert.Equal(t, tt.want != nil, errors.As(err, &retries))

@@ -17,14 +17,11 @@ const (
 
 // Operation says what it is to the overload retry policy.
 //
-//fork:extend the policy has to know writes without a Type, results of batches, round trips, and cursors whether they advanced
+//fork:extend the policy has to know writes without a Type, round trips, and cursors whether they advanced
 type Operation struct {
 	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
 	// that, too, it is runCommand or unknown.
 	Kind RetryKind
-	// ReadsResults says that ProcessResponseFn reads a cursor, as that of a client bulk write does: its commands need a connection,
-	// too, and an interruption is its to report, as the errors of earlier batches are known to it alone.
-	ReadsResults bool
 	// NotExecuted, if it is set, tells of an operation that failed whether no server has executed its last command: that was not sent,
 	// or rejected. Of one that succeeded it is false.
 	NotExecuted *bool

@@ -58,7 +58,11 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 		return err
 	}
 	if err != nil && (ex.record.announced || ex.record.notable) {
-		err = withRetryError(err, ex.record.error(ex.backedOff, ex.class))
+		retries := ex.record.error(ex.backedOff, ex.class)
+		err = withRetryError(err, retries)
+		for i := range ex.outcomes {
+			ex.outcomes[i].Err = withRetryError(ex.outcomes[i].Err, retries)
+		}
 	}
 	if ex.record.announced {
 		ex.reportFinished(ctx, err)

@@ -1,0 +1,264 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// bulkOutcome is what the commands of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite did. Result and error of these calls are
+// put together from it alone.
+type bulkOutcome struct {
+	writes  int // of the call: its documents, or its models
+	ordered bool
+	// commands are those that did not simply succeed. Writes that are in none of them were executed.
+	commands []bulkCommand
+	// many reports whether a write may change several documents; if it is nil, none does.
+	many func(write int) bool
+}
+
+// bulkCommand is what one command did.
+type bulkCommand struct {
+	driver.Outcome
+	indexes []int // in the call, of the documents of the command's operation; nil if they are the same
+}
+
+func (c *bulkCommand) index(document int) int {
+	if c.indexes == nil {
+		return document
+	}
+	return c.indexes[document]
+}
+
+// add adds what the commands of an operation did that failed with err, of so many documents with these indexes in the call.
+func (o *bulkOutcome) add(err error, documents int, indexes []int) {
+	failed, ok := err.(driver.BatchesError)
+	if !ok { // it failed before it could send anything
+		failed.Outcomes = []driver.Outcome{{Kind: driver.Unsent, Documents: documents, Err: err}}
+	}
+	for _, outcome := range failed.Outcomes {
+		o.commands = append(o.commands, bulkCommand{outcome, indexes})
+	}
+}
+
+// executed reports whether the server executed anything of the call, as far as that is known.
+func (o *bulkOutcome) executed() bool {
+	others := o.writes
+	for _, c := range o.commands {
+		if c.Kind == driver.Executed {
+			return true
+		}
+		others -= c.Documents
+	}
+	return others > 0
+}
+
+// commandError returns the error of a call whose commands have one in common: that of its only command that failed or, if certainly none
+// was executed, that of the last one that was rejected. It returns nil if the server executed anything, or if there is more to tell.
+func (o *bulkOutcome) commandError() error {
+	if o.executed() {
+		return nil
+	}
+	var last, rejected error
+	failures, harmless := 0, true
+	for _, c := range o.commands {
+		if c.Err == nil {
+			continue
+		}
+		last = c.Err
+		failures++
+		harmless = harmless && (c.Kind == driver.Rejected || c.Kind == driver.Unsent)
+		if c.Kind == driver.Rejected {
+			rejected = c.Err
+		}
+	}
+	switch {
+	case failures > 1 && !harmless:
+		return nil
+	case rejected != nil:
+		last = rejected
+	}
+	err := wrapErrors(last)
+	if commandErr, ok := err.(CommandError); ok {
+		commandErr.Wrapped = outcomeError{commandErr.Wrapped, o}
+		return commandErr
+	}
+	if harmless {
+		return err
+	}
+	return nil // an error that cannot tell what became of the writes
+}
+
+// outcomeError is an error from which BulkOutcome learns what became of the writes of a call.
+type outcomeError struct {
+	error
+	outcome *bulkOutcome
+}
+
+func (e outcomeError) Unwrap() error             { return e.error }
+func (e outcomeError) bulkOutcome() *bulkOutcome { return e.outcome }
+
+// bulkErrors are the errors of a call, with the indexes of its writes, and the labels that are right for all of it.
+type bulkErrors struct {
+	writes   []WriteError
+	concerns []WriteConcernError
+	commands []error
+	labels   []string
+	labeled  map[string]bool
+}
+
+func (o *bulkOutcome) errors() bulkErrors {
+	errs := bulkErrors{labeled: map[string]bool{}}
+	perhaps := false // a command may have been executed, and a retry that the server recognizes would be right
+	for i := range o.commands {
+		c := &o.commands[i]
+		for _, writeErr := range writeErrorsFromDriverWriteErrors(c.Written.WriteErrors) {
+			writeErr.Index = c.index(writeErr.Index)
+			errs.writes = append(errs.writes, writeErr)
+		}
+		if concernErr := convertDriverWriteConcernError(c.Written.WriteConcernError); concernErr != nil {
+			errs.concerns = append(errs.concerns, *concernErr)
+		}
+		errs.addLabels(c.Written.Labels)
+		if c.Err == nil && c.Unread > 0 {
+			errs.commands = append(errs.commands, fmt.Errorf("malformed reply: its results lack %d write errors", c.Unread))
+		}
+		if c.Err != nil {
+			err := wrapErrors(c.Err)
+			errs.commands = append(errs.commands, err)
+			errs.addLabels(labelsOf(err))
+			perhaps = perhaps || c.Kind == driver.Unknown && errorHasLabel(err, driver.RetryableWriteError)
+		}
+	}
+	errs.labels = withoutCommandLabels(errs.labels, perhaps)
+	return errs
+}
+
+func (e *bulkErrors) addLabels(labels []string) {
+	for _, label := range labels {
+		if !e.labeled[label] {
+			e.labeled[label] = true
+			e.labels = append(e.labels, label)
+		}
+	}
+}
+
+// withoutCommandLabels returns the labels without those that are about one command: that nothing of it was executed, or that it can be sent
+// again. The call that it belongs to has executed something, or may have. The specification's tests want RetryableWriteError on a call of
+// which one command has an unknown outcome, though others were executed
+// (retryable-writes/tests/unified/bulkWrite-serverErrors.yml).
+func withoutCommandLabels(labels []string, keepRetryableWrite bool) []string {
+	var kept []string
+	for _, label := range labels {
+		switch {
+		case label == driver.ErrRetryableError, label == driver.NoWritesPerformed:
+		case label == driver.RetryableWriteError && !keepRetryableWrite:
+		default:
+			kept = append(kept, label)
+		}
+	}
+	return kept
+}
+
+// ofLaterCommand returns the error of a call's last command, when earlier ones were executed.
+func ofLaterCommand(err error) error {
+	switch e := err.(type) {
+	case CommandError:
+		e.Labels = withoutCommandLabels(e.Labels, e.HasErrorLabel(driver.NetworkError))
+		return e
+	case WriteException:
+		e.Labels = withoutCommandLabels(e.Labels, false)
+		return e
+	}
+	return err
+}
+
+// labelsOf returns the labels of an error of a command, whatever its type.
+func labelsOf(err error) []string {
+	if commandErr, ok := err.(CommandError); ok {
+		return commandErr.Labels
+	}
+	var labels []string
+	for _, label := range []string{
+		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
+		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError,
+	} {
+		if errorHasLabel(err, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}
+
+// bulkWriteException returns the error of an InsertMany or a Collection.BulkWrite, whose models these are.
+func (o *bulkOutcome) bulkWriteException(models []WriteModel) error {
+	if err := o.commandError(); err != nil {
+		return err
+	}
+	errs := o.errors()
+	exception := BulkWriteException{
+		WriteErrors:        make([]BulkWriteError, len(errs.writes)),
+		WriteConcernErrors: errs.concerns,
+		Labels:             errs.labels,
+		failure:            bulkFailure{o, errs.commands},
+	}
+	if n := len(errs.concerns); n > 0 {
+		exception.WriteConcernError = &errs.concerns[n-1]
+	}
+	for i, writeErr := range errs.writes {
+		exception.WriteErrors[i].WriteError = writeErr
+		if models != nil {
+			exception.WriteErrors[i].Request = models[writeErr.Index]
+		}
+	}
+	return exception
+}
+
+// clientBulkWriteException returns the error of a Client.BulkWrite with this result so far.
+func (o *bulkOutcome) clientBulkWriteException(result *ClientBulkWriteResult) error {
+	if err := o.commandError(); err != nil {
+		return rejectedClientBulkWrite(err)
+	}
+	errs := o.errors()
+	exception := ClientBulkWriteException{
+		WriteConcernErrors: errs.concerns, Labels: errs.labels, failure: bulkFailure{o, errs.commands},
+	}
+	if n := len(errs.commands); n > 0 {
+		exception.WriteError = topLevelError(errs.commands[n-1])
+	}
+	for _, writeErr := range errs.writes {
+		if exception.WriteErrors == nil {
+			exception.WriteErrors = make(map[int]WriteError, len(errs.writes))
+		}
+		exception.WriteErrors[writeErr.Index] = writeErr
+	}
+	if o.succeeded() {
+		exception.PartialResult = result
+	}
+	return exception
+}
+
+// topLevelError returns a command's error as the exception of a Client.BulkWrite has it.
+func topLevelError(err error) *WriteError {
+	var commandErr CommandError
+	if !errors.As(err, &commandErr) {
+		return &WriteError{Message: err.Error()}
+	}
+	return &WriteError{Code: int(commandErr.Code), Message: commandErr.Message, Raw: commandErr.Raw}
+}
+
+// succeeded reports whether at least one write was executed without an error (bulk-write.md, "Handling the bulkWrite Server Response").
+func (o *bulkOutcome) succeeded() bool {
+	for _, c := range o.commands {
+		if c.Kind == driver.Executed && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
+			return true
+		}
+	}
+	for _, state := range o.states() {
+		if state == writeDone {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,537 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"sort"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// bulkCall is a call that needs several commands.
+type bulkCall struct {
+	name string
+	// run makes the call with so many writes, whose documents have the numbers from 0 as _id, and returns the numbers of the documents that
+	// the result counts, and of those that it names.
+	run func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error)
+}
+
+// acknowledged is what a call's result says, beside an error or not.
+type acknowledged struct {
+	count int
+	names []int // which it may leave out
+	kinds string
+}
+
+var bulkCalls = []bulkCall{
+	{"InsertMany", func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
+		docs := make([]any, writes)
+		for i := range docs {
+			docs[i] = bson.D{{Key: "_id", Value: i}}
+		}
+		res, err := coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(ordered))
+		if res == nil {
+			return acknowledged{}, err
+		}
+		a := acknowledged{count: len(res.InsertedIDs), kinds: "insert"}
+		for _, id := range res.InsertedIDs {
+			a.names = append(a.names, int(id.(int32)))
+		}
+		return a, err
+	}},
+	{"BulkWrite of one kind", func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
+		return bulkWriteOf(ctx, coll, writes, ordered, func(int) int { return 1 })
+	}},
+	{"BulkWrite of three kinds", func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
+		return bulkWriteOf(ctx, coll, writes, ordered, func(i int) int {
+			if ordered {
+				return i / scripted.MaxBatchCount % 3
+			}
+			return i % 3
+		})
+	}},
+	{"Client.BulkWrite", clientBulkWriteOf(false)},
+	{"Client.BulkWrite, verbose", clientBulkWriteOf(true)},
+}
+
+func numbered(i int) bson.D { return bson.D{{Key: "_id", Value: i}} }
+
+func bulkWriteOf(ctx context.Context, coll *Collection, writes int, ordered bool, kind func(int) int) (acknowledged, error) {
+	models := make([]WriteModel, writes)
+	for i := range models {
+		models[i] = []WriteModel{
+			NewInsertOneModel().SetDocument(numbered(i)),
+			NewUpdateOneModel().SetFilter(numbered(i)).SetUpdate(increment).SetUpsert(i%2 == 1),
+			NewDeleteOneModel().SetFilter(numbered(i)),
+		}[kind(i)]
+	}
+	res, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(ordered))
+	a := acknowledged{
+		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert",
+	}
+	for i, id := range res.UpsertedIDs {
+		if int(i) != int(id.(int32)) {
+			return a, fmt.Errorf("write %d upserted document %v", i, id)
+		}
+		a.names = append(a.names, int(i))
+	}
+	sort.Ints(a.names)
+	var failed BulkWriteException
+	if errors.As(err, &failed) {
+		for _, e := range failed.WriteErrors {
+			if e.Request != models[e.Index] {
+				return a, fmt.Errorf("the request of write error %d is another's", e.Index)
+			}
+		}
+	}
+	return a, err
+}
+
+func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, bool) (acknowledged, error) {
+	return func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
+		models := make([]ClientBulkWrite, writes)
+		for i := range models {
+			models[i] = ClientBulkWrite{Database: "db", Collection: "coll", Model: []ClientWriteModel{
+				NewClientInsertOneModel().SetDocument(numbered(i)),
+				NewClientUpdateOneModel().SetFilter(numbered(i)).SetUpdate(increment).SetUpsert(i%2 == 1),
+				NewClientDeleteOneModel().SetFilter(numbered(i)),
+			}[i%3]}
+		}
+		opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
+		res, err := coll.Database().Client().BulkWrite(ctx, models, opts)
+		a := acknowledged{
+			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "all",
+		}
+		for i := range res.InsertResults {
+			a.names = append(a.names, i)
+		}
+		for i := range res.UpdateResults {
+			a.names = append(a.names, i)
+		}
+		for i := range res.DeleteResults {
+			a.names = append(a.names, i)
+		}
+		if !verbose {
+			a.kinds = ""
+		}
+		sort.Ints(a.names)
+		return a, err
+	}
+}
+
+// bulkWay is a way to make a call.
+type bulkWay struct {
+	name   string
+	opts   []*options.ClientOptions
+	begin  func(*testing.T, *scripted.Script, *Client) context.Context
+	alters func(*scripted.Script)
+}
+
+func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return context.Background() }
+
+var bulkWays = []bulkWay{
+	{name: "plain", begin: plainContext},
+	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		return NewSessionContext(context.Background(), session)
+	}},
+	{name: "in a transaction", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, session.StartTransaction())
+		return NewSessionContext(context.Background(), session)
+	}},
+	{name: "with a deadline", begin: func(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
+		ctx := scripted.NewContext()
+		s.OnSelect = func() error {
+			// Under a deadline, errors other than overload errors are retried as long as there is time.
+			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
+				ctx.End(context.DeadlineExceeded)
+			}
+			return ctx.Err()
+		}
+		return ctx
+	}},
+	{name: "with a deadline that ends a backoff", begin: func(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
+		ctx := scripted.NewContext()
+		s.OnSleep = func() {
+			if len(s.Slept) == 3 {
+				ctx.End(context.DeadlineExceeded)
+			}
+		}
+		s.OnSelect = func() error {
+			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
+				ctx.End(context.DeadlineExceeded)
+			}
+			return ctx.Err()
+		}
+		return ctx
+	}},
+	{name: "retryWrites=false", opts: []*options.ClientOptions{options.Client().SetRetryWrites(false)}, begin: plainContext,
+		alters: func(s *scripted.Script) { s.Policy.RetryWrites = false }},
+}
+
+// repeated returns how often the last command was sent in a row.
+func repeated(s *scripted.Script) int {
+	n := 0
+	for i := len(s.Sent) - 1; i >= 0; i-- {
+		for _, field := range []string{"documents", "updates", "deletes", "ops"} {
+			if s.Sent[i].Command.Lookup(field).String() != s.Sent[len(s.Sent)-1].Command.Lookup(field).String() {
+				return n
+			}
+		}
+		n++
+	}
+	return n
+}
+
+// TestBulkOutcomes makes each call in each way, ordered and not, against a server that ends its commands in all sequences of ends. What the
+// call tells has to be what the server has executed, and has told.
+func TestBulkOutcomes(t *testing.T) {
+	for _, call := range bulkCalls {
+		for _, way := range bulkWays {
+			for _, ordered := range []bool{true, false} {
+				call, way, ordered := call, way, ordered
+				t.Run(fmt.Sprintf("%s/%s/ordered %v", call.name, way.name, ordered), func(t *testing.T) {
+					t.Parallel()
+					s := scripted.New(t)
+					if way.alters != nil {
+						way.alters(s)
+					}
+					client := connectScript(t, s, append([]*options.ClientOptions{}, way.opts...)...)
+					for _, plan := range commandPlans(way.name == "plain") {
+						if wrong := tryPlan(t, s, client, call, way, ordered, plan); wrong != "" {
+							t.Fatalf("%s: %s", planName(plan), wrong)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func planName(plan []commandEnd) string {
+	names := make([]string, len(plan))
+	for i, end := range plan {
+		names[i] = end.name
+	}
+	return strings.Join(names, " | ")
+}
+
+// commandPlans returns all sequences of one end, or two, and some of four.
+func commandPlans(two bool) [][]commandEnd {
+	var plans [][]commandEnd
+	for _, first := range commandEnds {
+		plans = append(plans, []commandEnd{first})
+		for i := 0; two && i < len(commandEnds); i++ {
+			plans = append(plans, []commandEnd{first, commandEnds[i]})
+		}
+	}
+	random := rand.New(rand.NewSource(1))
+	for i := 0; i < 100; i++ {
+		var plan []commandEnd
+		for n := 0; n < 4; n++ {
+			plan = append(plan, commandEnds[random.Intn(len(commandEnds))])
+		}
+		plans = append(plans, plan)
+	}
+	return plans
+}
+
+// tryPlan makes a call and returns what is wrong with what it tells.
+func tryPlan(
+	t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd,
+) string {
+	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+	s.Rest, s.Sent, s.Slept, s.Selected, s.OnSelect, s.OnSleep = m.answer, nil, nil, nil, nil, nil
+	ctx := way.begin(t, s, client)
+	writes := scripted.MaxBatchCount * len(plan)
+	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
+	o := oracle{m, s, writes, ordered, err}
+	for _, check := range []func(acknowledged) string{o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind} {
+		if wrong := check(result); wrong != "" {
+			return fmt.Sprintf("%s\nerror: %T %v\n%+v\n%+v", wrong, err, err, BulkOutcome(err, writes), m)
+		}
+	}
+	return ""
+}
+
+// oracle compares what a call has told with what the server has executed and told.
+type oracle struct {
+	*modelServer
+	script  *scripted.Script
+	writes  int
+	ordered bool
+	err     error
+}
+
+// states checks what BulkOutcome says of each write.
+func (o oracle) states(acknowledged) string {
+	outcome := BulkOutcome(o.err, o.writes)
+	where := map[int]string{}
+	put := func(state string, write int) string {
+		if where[write] != "" {
+			return fmt.Sprintf("write %d is %s and %s", write, where[write], state)
+		}
+		where[write] = state
+		return ""
+	}
+	var wrong []string
+	for _, write := range outcome.Done {
+		wrong = append(wrong, put("done", write))
+	}
+	for write, err := range outcome.Failed {
+		wrong = append(wrong, put("failed", write))
+		if err == nil {
+			wrong = append(wrong, fmt.Sprintf("write %d failed without an error", write))
+		}
+	}
+	for _, write := range outcome.NotExecuted {
+		wrong = append(wrong, put("not executed", write))
+	}
+	for _, write := range outcome.Unknown {
+		wrong = append(wrong, put("unknown", write))
+	}
+	want := map[int]string{}
+	for i := 0; i < o.writes; i++ {
+		want[i] = "not executed"
+	}
+	for _, c := range o.commands {
+		for _, write := range c.writes {
+			switch {
+			case c.open || c.told != nil && c.told.unread:
+				want[write] = "unknown"
+			case c.told == nil && c.last == "failed":
+				want[write] = "failed"
+			}
+		}
+		if c.told == nil || c.told.unread {
+			continue
+		}
+		for _, write := range c.told.done {
+			want[write] = "done"
+		}
+		for _, write := range c.told.failed {
+			if c.end.name != "one is rejected" {
+				want[write] = "failed"
+			}
+		}
+	}
+	for write := 0; write < o.writes; write++ {
+		n := o.executed[write]
+		possible := map[string]bool{"done": n == 1, "failed": n == 0, "not executed": n == 0, "unknown": n <= 1}
+		if where[write] != want[write] || !possible[where[write]] {
+			wrong = append(wrong, fmt.Sprintf("write %d is said to be %q, want %q; the server executed it %d times",
+				write, where[write], want[write], n))
+		}
+	}
+	return strings.Join(nonEmpty(wrong), "; ")
+}
+
+func nonEmpty(texts []string) []string {
+	kept := texts[:0]
+	for _, text := range texts {
+		if text != "" {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+// counts checks the result's counts, and the documents that it names.
+func (o oracle) counts(result acknowledged) string {
+	var told, names []int
+	for _, c := range o.commands {
+		if c.told == nil {
+			continue
+		}
+		told = append(told, c.told.done...)
+		for i, write := range c.writes {
+			upsert := c.kinds[i] == "update" && write%2 == 1
+			if !containsInt(c.told.done, write) || c.told.unread {
+				continue
+			}
+			if result.kinds == "insert" || result.kinds == "all" || result.kinds == "upsert" && upsert {
+				names = append(names, write)
+			}
+		}
+	}
+	sort.Ints(names)
+	if len(told) != result.count {
+		return fmt.Sprintf("the result counts %d writes, the server acknowledged %v", result.count, told)
+	}
+	if fmt.Sprint(names) != fmt.Sprint(result.names) {
+		return fmt.Sprintf("the result names %v, want %v", result.names, names)
+	}
+	return ""
+}
+
+func containsInt(all []int, one int) bool {
+	for _, n := range all {
+		if n == one {
+			return true
+		}
+	}
+	return false
+}
+
+// writeErrors checks that each write error is told, with its index.
+func (o oracle) writeErrors(acknowledged) string {
+	var want, got []int
+	for _, c := range o.commands {
+		if c.told != nil && !c.told.unread {
+			want = append(want, c.told.failed...)
+		}
+	}
+	var bulk BulkWriteException
+	if errors.As(o.err, &bulk) {
+		for _, e := range bulk.WriteErrors {
+			got = append(got, e.Index)
+		}
+	}
+	var client ClientBulkWriteException
+	if errors.As(o.err, &client) {
+		for i, e := range client.WriteErrors {
+			if i != e.Index {
+				return fmt.Sprintf("write error %d is at %d", e.Index, i)
+			}
+			got = append(got, i)
+		}
+	}
+	sort.Ints(want)
+	sort.Ints(got)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Sprintf("write errors of %v, want those of %v", got, want)
+	}
+	return ""
+}
+
+// concernErrors checks that each write concern error is told, once.
+func (o oracle) concernErrors(acknowledged) string {
+	var want, got []int
+	for _, c := range o.commands {
+		if c.told != nil && c.told.concern != 0 {
+			want = append(want, c.told.concern)
+		}
+	}
+	var bulk BulkWriteException
+	var client ClientBulkWriteException
+	concerns := []WriteConcernError{}
+	if errors.As(o.err, &bulk) {
+		concerns = bulk.WriteConcernErrors
+		if (bulk.WriteConcernError == nil) != (len(concerns) == 0) {
+			return "WriteConcernError and WriteConcernErrors disagree"
+		}
+	} else if errors.As(o.err, &client) {
+		concerns = client.WriteConcernErrors
+	}
+	for _, e := range concerns {
+		got = append(got, e.Code)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		return fmt.Sprintf("write concern errors %v, want %v", got, want)
+	}
+	return ""
+}
+
+// commandErrors checks that the error of each command that was not executed in the end is told.
+func (o oracle) commandErrors(acknowledged) string {
+	failed := false
+	for _, c := range o.commands {
+		code := map[string]int{"failed": 13, "stopped": 91, "rejected": 462}[c.last]
+		if c.results == "rejected" {
+			code = 462
+		}
+		if c.open && c.last == "rejected" {
+			code = 0 // the error is that of the attempt that may have been executed
+		}
+		failed = failed || c.last != "executed" || c.told.concern != 0 || len(c.told.failed) > 0
+		if code == 0 {
+			continue
+		}
+		var commandErr CommandError
+		if !errors.As(o.err, &commandErr) {
+			return fmt.Sprintf("no CommandError, want one with code %d", code)
+		}
+		if !containsInt(ErrorCodes(o.err), code) && !strings.Contains(fmt.Sprintf("%+v", commandErrors(o.err)), fmt.Sprint(code)) {
+			return fmt.Sprintf("no error with code %d", code)
+		}
+		if code != 462 {
+			continue
+		}
+		if !errorHasLabel(o.err, driver.ErrSystemOverloadedError) {
+			return "it does not say that the server is overloaded"
+		}
+		var retries *RetryError
+		if c.attempts > 1 && !errors.As(o.err, &retries) {
+			return "it does not say how often the command was tried"
+		}
+		var client ClientBulkWriteException
+		if errors.As(o.err, &client) && client.WriteError == nil {
+			return "WriteError is nil"
+		}
+	}
+	if failed && o.err == nil {
+		return "there is no error"
+	}
+	return ""
+}
+
+// commandErrors returns the codes of the errors of all commands.
+func commandErrors(err error) []int {
+	var bulk BulkWriteException
+	var client ClientBulkWriteException
+	switch {
+	case errors.As(err, &bulk):
+		return bulk.failure.codes()
+	case errors.As(err, &client):
+		return client.failure.codes()
+	}
+	var commandErr CommandError
+	errors.As(err, &commandErr)
+	return []int{int(commandErr.Code)}
+}
+
+// labels checks that none says that the call can be made again if anything of it can have been executed.
+func (o oracle) labels(acknowledged) string {
+	executed := len(o.executed) > 0
+	lost := false
+	for _, c := range o.commands {
+		executed = executed || c.open || c.told != nil
+		lost = lost || c.open
+	}
+	for _, label := range []string{driver.ErrRetryableError, driver.NoWritesPerformed, driver.RetryableWriteError} {
+		if executed && errorHasLabel(o.err, label) && !(label == driver.RetryableWriteError && lost) {
+			return "it has the label " + label
+		}
+	}
+	return ""
+}
+
+// kind checks the error's type.
+func (o oracle) kind(acknowledged) string {
+	if o.err == nil {
+		return ""
+	}
+	executed := false
+	for _, c := range o.commands {
+		executed = executed || c.told != nil
+	}
+	switch o.err.(type) {
+	case BulkWriteException, ClientBulkWriteException:
+		return ""
+	}
+	if executed {
+		return "it is no exception"
+	}
+	return ""
+}

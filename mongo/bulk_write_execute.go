@@ -1,0 +1,91 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+//fork:remove bulkWrite.mergeResults results are added where they come
+
+// execute runs the batches, each of models of one kind. All of them together have the client's Timeout
+// (client-side-operations-timeout.md, "Sockets and Connections" leaves each command what is left of it).
+//
+//fork:replace an error hid what other batches did; each batch had the whole timeout
+func (bw *bulkWrite) execute(ctx context.Context) error {
+	ctx, cancel := csot.WithTimeout(ctx, bw.collection.client.timeout)
+	defer cancel()
+
+	ordered := bw.ordered == nil || *bw.ordered
+	bw.result = BulkWriteResult{UpsertedIDs: make(map[int64]any), Acknowledged: true}
+	outcome := &bulkOutcome{writes: len(bw.models), ordered: ordered}
+	for _, batch := range createBatches(bw.models, ordered) {
+		if len(batch.models) == 0 {
+			continue
+		}
+		var err error
+		stopped := ordered && len(outcome.commands) > 0
+		if !stopped {
+			err = bw.runBatch(ctx, batch)
+		}
+		switch {
+		case errors.Is(err, driver.ErrUnacknowledgedWrite):
+			bw.result.Acknowledged = false
+		case stopped || err != nil:
+			outcome.add(err, len(batch.models), batch.indexes)
+		}
+	}
+	if len(outcome.commands) == 0 {
+		return nil
+	}
+	outcome.many = func(write int) bool {
+		switch bw.models[write].(type) {
+		case *UpdateManyModel, *DeleteManyModel:
+			return true
+		}
+		return false
+	}
+	return outcome.bulkWriteException(bw.models)
+}
+
+// runBatch runs a batch, and adds to the result what the server acknowledges, also beside an error.
+//
+//fork:replace the result of a batch was lost beside an error
+func (bw *bulkWrite) runBatch(ctx context.Context, batch bulkWriteBatch) error {
+	switch batch.models[0].(type) {
+	case *InsertOneModel:
+		res, err := bw.runInsert(ctx, batch)
+		bw.result.InsertedCount += res.N
+		return err
+	case *DeleteOneModel, *DeleteManyModel:
+		res, err := bw.runDelete(ctx, batch)
+		bw.result.DeletedCount += res.N
+		return err
+	}
+	res, err := bw.runUpdate(ctx, batch)
+	for _, upserted := range res.Upserted {
+		if malformed := checkUpserted(upserted.Index, batch); malformed != nil {
+			return malformed
+		}
+		bw.result.UpsertedIDs[int64(batch.indexes[upserted.Index])] = upserted.ID
+	}
+	bw.result.MatchedCount += res.N - int64(len(res.Upserted))
+	bw.result.ModifiedCount += res.NModified
+	bw.result.UpsertedCount += int64(len(res.Upserted))
+	return err
+}
+
+// checkUpserted returns an error if a reported index of an upserted document is not in the batch.
+func checkUpserted(index int64, batch bulkWriteBatch) error {
+	if index < 0 || index >= int64(len(batch.models)) {
+		err := fmt.Errorf("malformed reply: the server reports that it upserted document %d of a batch of %d", index, len(batch.models))
+		return driver.BatchesError{
+			Err:      err,
+			Outcomes: []driver.Outcome{{Kind: driver.Unknown, Documents: len(batch.models), Err: err}},
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package mongo
+
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// BulkWriteOutcome says what became of each document of an InsertMany, or each model of a Collection.BulkWrite or a Client.BulkWrite. Each
+// index of the call is in one of the fields. Slices are in ascending order.
+//
+// In a transaction it says what became of the writes there: none of them is done unless the transaction is committed.
+type BulkWriteOutcome struct {
+	// Done are the writes that the server executed, and acknowledged.
+	Done []int
+
+	// Failed are the writes that failed, each with its error: a WriteError or, if the whole command failed, the command's error. An
+	// update or delete of many documents may have changed some of them before it failed.
+	Failed map[int]error
+
+	// NotExecuted are the writes of which certainly nothing was executed, so that they can be sent again: those of commands that an
+	// overloaded server rejected or that were not sent, those after a failed write if the call is ordered, and single writes that the
+	// server did not execute because it is overloaded. The latter, which servers since 9.0 report, have a WriteError, too.
+	NotExecuted []int
+
+	// Unknown are the writes that may or may not have been executed: there was no reply, or the server stopped in the midst of them.
+	// Sent again, an insert of a document with the same _id does no harm: it may fail as a duplicate.
+	Unknown []int
+}
+
+// BulkOutcome returns what became of the writes of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite: err is the error that it
+// returned, which may be nil, and writes the number of the documents or models that it was called with. Of writes with an
+// unacknowledged write concern it knows only those that failed.
+func BulkOutcome(err error, writes int) BulkWriteOutcome {
+	outcome := &bulkOutcome{writes: writes}
+	var holder interface{ bulkOutcome() *bulkOutcome }
+	switch {
+	case err == nil:
+	case errors.As(err, &holder) && holder.bulkOutcome() != nil:
+		outcome = holder.bulkOutcome()
+	default: // an error before anything was sent
+		outcome.add(err, writes, nil)
+	}
+	return outcome.public()
+}
+
+// writeState is what became of a write.
+type writeState uint8
+
+const (
+	writeDone writeState = iota
+	writeFailed
+	writeNotExecuted
+	writeUnknown
+)
+
+// overloadCodes are those of single writes that an overloaded server does not execute. They have no labels.
+var overloadCodes = map[int64]bool{433: true, 449: true, 450: true, 462: true, 473: true, 489: true}
+
+// states returns what became of each write of the call.
+func (o *bulkOutcome) states() []writeState {
+	states := make([]writeState, o.writes)
+	for i := range o.commands {
+		c := &o.commands[i]
+		state := stateOf(c.Outcome)
+		for document := c.First; document < c.First+c.Documents; document++ {
+			states[c.index(document)] = state
+		}
+		o.setFailed(states, c)
+	}
+	return states
+}
+
+// stateOf returns what became of the writes of a command that have no write error.
+func stateOf(outcome driver.Outcome) writeState {
+	switch outcome.Kind {
+	case driver.Rejected, driver.Unsent:
+		return writeNotExecuted
+	case driver.Failed:
+		return writeFailed
+	case driver.Executed:
+		if outcome.Unread == 0 {
+			return writeDone
+		}
+	}
+	return writeUnknown
+}
+
+// setFailed sets the states of writes that have a write error, and of those after it that an ordered command does not execute.
+func (o *bulkOutcome) setFailed(states []writeState, c *bulkCommand) {
+	for _, writeErr := range c.Written.WriteErrors {
+		write := c.index(int(writeErr.Index))
+		states[write] = writeFailed
+		if overloadCodes[writeErr.Code] && (o.many == nil || !o.many(write)) {
+			states[write] = writeNotExecuted
+		}
+		if o.ordered {
+			for document := int(writeErr.Index) + 1; document < c.First+c.Documents; document++ {
+				states[c.index(document)] = writeNotExecuted
+			}
+			return
+		}
+	}
+}
+
+// public returns the outcome as applications see it.
+func (o *bulkOutcome) public() BulkWriteOutcome {
+	var outcome BulkWriteOutcome
+	for write, state := range o.states() {
+		switch state {
+		case writeDone:
+			outcome.Done = append(outcome.Done, write)
+		case writeNotExecuted:
+			outcome.NotExecuted = append(outcome.NotExecuted, write)
+		case writeUnknown:
+			outcome.Unknown = append(outcome.Unknown, write)
+		case writeFailed:
+			if outcome.Failed == nil {
+				outcome.Failed = map[int]error{}
+			}
+			outcome.Failed[write] = nil
+		}
+	}
+	o.explain(outcome.Failed)
+	return outcome
+}
+
+// explain adds the errors of the writes that failed.
+func (o *bulkOutcome) explain(failed map[int]error) {
+	for i := range o.commands {
+		c := &o.commands[i]
+		if c.Kind == driver.Failed {
+			err := wrapErrors(c.Err)
+			for document := c.First; document < c.First+c.Documents; document++ {
+				failed[c.index(document)] = err
+			}
+		}
+		for _, writeErr := range writeErrorsFromDriverWriteErrors(c.Written.WriteErrors) {
+			writeErr.Index = c.index(writeErr.Index)
+			if _, ok := failed[writeErr.Index]; ok {
+				failed[writeErr.Index] = writeErr
+			}
+		}
+	}
+}

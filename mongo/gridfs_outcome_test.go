@@ -1,0 +1,406 @@
+package mongo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// storedDoc is a document of a bucket.
+type storedDoc struct {
+	doc bson.Raw
+	// key is what the collection's unique index has, besides the _id.
+	key string
+}
+
+// bucketServer is a server with a bucket, that ends its write commands as a plan says.
+type bucketServer struct {
+	t       testing.TB
+	plan    []string
+	docs    map[string][]storedDoc // by collection
+	last    string                 // the last command
+	tries   int                    // of it
+	reply   bson.D                 // to it, if it was executed
+	changes int                    // that were made
+}
+
+// bucketEnds are how the write commands of a plan end.
+var bucketEnds = []string{"accepted", "rejected", "rejected once", "closed before", "closed after", "error 13", "concern 64", "first only"}
+
+func (b *bucketServer) answer(body bson.Raw) any {
+	first := body.Index(0)
+	coll, _ := first.Value().StringValueOK()
+	switch first.Key() {
+	case "find":
+		return scripted.OK(batch("firstBatch", 0, b.found(coll, body)...))
+	case "listIndexes":
+		return scripted.OK(batch("firstBatch", 0))
+	case "insert", "delete":
+		return b.write(body, coll, first.Key() == "insert")
+	}
+	return scripted.OK()
+}
+
+func (b *bucketServer) found(coll string, body bson.Raw) []any {
+	filter := body.Lookup("filter").Document()
+	var docs []any
+	for _, d := range b.docs[coll] {
+		if matchesID(d.doc, filter) {
+			docs = append(docs, d.doc)
+		}
+	}
+	return docs
+}
+
+// matchesID reports whether the fields of a document have the values of a filter, which are compared by $eq or $in.
+func matchesID(doc, filter bson.Raw) bool {
+	fields, _ := filter.Elements()
+	for _, field := range fields {
+		value := doc.Lookup(field.Key())
+		wanted := []bson.RawValue{field.Value()}
+		if operators, ok := field.Value().DocumentOK(); ok {
+			if wanted[0] = operators.Lookup("$eq"); wanted[0].IsZero() {
+				wanted, _ = operators.Lookup("$in").Array().Values()
+			}
+		}
+		found := false
+		for _, one := range wanted {
+			found = found || one.Equal(value)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bucketServer) write(body bson.Raw, coll string, inserts bool) any {
+	end := "accepted"
+	if len(b.plan) > 0 {
+		end = b.plan[0]
+	}
+	_, err := body.LookupErr("txnNumber")
+	again := body.String() == b.last && b.tries < 6 && (err == nil || strings.HasPrefix(end, "rejected"))
+	if !again {
+		if b.last != "" && len(b.plan) > 0 {
+			b.plan = b.plan[1:]
+		}
+		if end = "accepted"; len(b.plan) > 0 {
+			end = b.plan[0]
+		}
+		b.last, b.tries, b.reply = body.String(), 0, nil
+	}
+	b.tries++
+	switch {
+	case end == "rejected", end == "rejected once" && b.tries == 1:
+		return scripted.Rejected()
+	case end == "closed before":
+		return io.ErrUnexpectedEOF
+	case end == "error 13":
+		return scripted.Failure(13)
+	case end == "closed after":
+		b.execute(body, coll, inserts)
+		return io.ErrUnexpectedEOF
+	case end == "concern 64":
+		return append(append(bson.D{}, b.execute(body, coll, inserts)...), concernError(64))
+	case end == "first only" && inserts && b.tries == 1:
+		docs, _ := body.Lookup("documents").Array().Values()
+		b.insert(coll, docs[0].Document())
+		return scripted.ShuttingDown()
+	case end == "first only" && inserts:
+		return io.ErrUnexpectedEOF
+	}
+	return b.execute(body, coll, inserts)
+}
+
+// execute executes a command, once, and returns its reply.
+func (b *bucketServer) execute(body bson.Raw, coll string, inserts bool) bson.D {
+	if b.reply != nil {
+		return b.reply
+	}
+	n := 0
+	errs := bson.A{}
+	if inserts {
+		docs, _ := body.Lookup("documents").Array().Values()
+		for i, doc := range docs {
+			if !b.insert(coll, doc.Document()) {
+				errs = append(errs, bson.D{{Key: "index", Value: i}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}})
+				break
+			}
+			n++
+		}
+	} else {
+		filter := body.Lookup("deletes", "0", "q").Document()
+		var kept []storedDoc
+		for _, d := range b.docs[coll] {
+			if matchesID(d.doc, filter) {
+				n++
+			} else {
+				kept = append(kept, d)
+			}
+		}
+		b.docs[coll] = kept
+	}
+	b.changes += n
+	reply := scripted.OK(bson.E{Key: "n", Value: n})
+	if len(errs) > 0 {
+		reply = append(reply, bson.E{Key: "writeErrors", Value: errs})
+	}
+	b.reply = reply
+	return reply
+}
+
+// insert inserts a document unless one has the same key.
+func (b *bucketServer) insert(coll string, doc bson.Raw) bool {
+	key := doc.Lookup("_id").String()
+	if coll == "fs.chunks" {
+		key = doc.Lookup("files_id").String() + doc.Lookup("n").String()
+	}
+	for _, d := range b.docs[coll] {
+		if d.key == key || d.doc.Lookup("_id").Equal(doc.Lookup("_id")) {
+			return false
+		}
+	}
+	b.docs[coll] = append(b.docs[coll], storedDoc{append(bson.Raw(nil), doc...), key})
+	return true
+}
+
+// changed fails the test if the error of a call says that nothing was written, though there were fewer changes before.
+func (b *bucketServer) changed(before int, err error) {
+	if b.changes > before {
+		for _, label := range []string{driver.NoWritesPerformed, driver.ErrRetryableError} {
+			require.False(b.t, errorHasLabel(err, label), "%v: %v", b.plan, err)
+		}
+	}
+}
+
+// content returns what the chunks of a file hold together, how many there are, and whether there is such a file.
+func (b *bucketServer) content(id any) (data []byte, chunks int, file bool) {
+	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: id}, {Key: "files_id", Value: id}})
+	require.NoError(b.t, err)
+	wanted := bson.Raw(raw).Lookup("_id")
+	for _, d := range b.docs["fs.files"] {
+		if d.doc.Lookup("_id").Equal(wanted) {
+			file = true
+		}
+	}
+	var found []bson.Raw
+	for _, d := range b.docs["fs.chunks"] {
+		if d.doc.Lookup("files_id").Equal(wanted) {
+			found = append(found, d.doc)
+		}
+	}
+	sort.Slice(found, func(i, j int) bool { return found[i].Lookup("n").Int32() < found[j].Lookup("n").Int32() })
+	for i, chunk := range found {
+		if int(chunk.Lookup("n").Int32()) != i {
+			return nil, len(found), file
+		}
+		_, bytes := chunk.Lookup("data").Binary()
+		data = append(data, bytes...)
+	}
+	return data, len(found), file
+}
+
+var fileData = []byte("the content of a file, which needs several chunks")
+
+// bucketPlans returns all sequences of up to so many ends.
+func bucketPlans(longest int) [][]string {
+	plans := [][]string{nil}
+	for begin, n := 0, 0; n < longest; n++ {
+		end := len(plans)
+		for _, plan := range plans[begin:end] {
+			for _, next := range bucketEnds {
+				plans = append(plans, append(plan[:len(plan):len(plan)], next))
+			}
+		}
+		begin = end
+	}
+	return plans
+}
+
+// newBucket returns a bucket of a server, with chunks of five bytes.
+func newBucket(t *testing.T, plan []string) (*bucketServer, *GridFSBucket) {
+	server := &bucketServer{t: t, plan: plan, docs: map[string][]storedDoc{}}
+	s := scripted.New(t)
+	s.Rest = server.answer
+	return server, connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(5))
+}
+
+// open opens a stream with a small buffer.
+func open(t *testing.T, bucket *GridFSBucket, id any) *GridFSUploadStream {
+	stream, err := bucket.OpenUploadStreamWithID(context.Background(), id, "name")
+	require.NoError(t, err)
+	stream.buffer = make([]byte, 17)
+	return stream
+}
+
+// TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there, and
+// in the end the file is.
+func TestGridFSUploads(t *testing.T) {
+	for _, plan := range bucketPlans(3) {
+		server, bucket := newBucket(t, plan)
+		stream := open(t, bucket, 1)
+		check := func(err error) {
+			data, _, file := server.content(1)
+			if file && !bytes.Equal(data, fileData) {
+				t.Fatalf("%v: a file %q is there after %v", plan, data, err)
+			}
+		}
+		for rest, tries := fileData, 0; len(rest) > 0; tries++ {
+			changes := server.changes
+			n, err := stream.Write(rest)
+			check(err)
+			server.changed(changes, err)
+			require.True(t, err != nil || n == len(rest))
+			rest = rest[n:]
+			require.Less(t, tries, 10, "%v: %v", plan, err)
+		}
+		for tries := 0; ; tries++ {
+			changes := server.changes
+			err := stream.Close()
+			check(err)
+			server.changed(changes, err)
+			if err == nil {
+				break
+			}
+			require.Less(t, tries, 10, "%v: %v", plan, err)
+		}
+		_, _, file := server.content(1)
+		require.True(t, file, "%v", plan)
+		require.Equal(t, ErrStreamClosed, stream.Close())
+	}
+}
+
+// TestGridFSAbort is about uploads that are aborted after an error, at any time: nothing of them stays, and another file stays.
+func TestGridFSAbort(t *testing.T) {
+	for _, plan := range bucketPlans(2) {
+		for _, other := range []bool{false, true} {
+			server, bucket := newBucket(t, nil)
+			if other {
+				stream := open(t, bucket, 1)
+				_, err := stream.Write(fileData)
+				require.NoError(t, err)
+				require.NoError(t, stream.Close())
+			}
+			server.plan, server.last = plan, ""
+			stream := open(t, bucket, 1)
+			_, err := stream.Write([]byte("another content of the same file, also of several chunks"))
+			if err == nil {
+				err = stream.Close()
+			}
+			if err == nil {
+				continue
+			}
+			for tries := 0; ; tries++ {
+				if err = stream.Abort(); err == nil {
+					break
+				}
+				require.Less(t, tries, 10, "%v: %v", plan, err)
+			}
+			data, chunks, file := server.content(1)
+			require.Equal(t, other, file, "%v", plan)
+			if other {
+				require.Equal(t, string(fileData), string(data), "%v", plan)
+			} else {
+				require.Equal(t, 0, chunks, "%v", plan)
+			}
+		}
+	}
+}
+
+// TestGridFSUploadAgain is about UploadFromStreamWithID, which is called until it succeeds, with the same ID. After an error nothing is there,
+// or the file is, or the error says that its chunks could not be deleted.
+func TestGridFSUploadAgain(t *testing.T) {
+	for _, plan := range bucketPlans(2) {
+		server, bucket := newBucket(t, plan)
+		for tries := 0; ; tries++ {
+			// One byte at a time, and sometimes none.
+			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
+			changes := server.changes
+			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
+			server.changed(changes, err)
+			data, chunks, file := server.content(1)
+			if err == nil || file {
+				require.True(t, file, "%v", plan)
+				require.Equal(t, string(fileData), string(data), "%v: %v", plan, err)
+				break
+			}
+			if left := chunks > 0; left {
+				require.Contains(t, err.Error(), "could not be deleted", "%v", plan)
+				for deletes := 0; ; deletes++ {
+					if err := bucket.Delete(context.Background(), 1); errors.Is(err, ErrFileNotFound) {
+						break
+					}
+					require.Less(t, deletes, 10, "%v", plan)
+				}
+			}
+			require.Less(t, tries, 10, "%v: %v", plan, err)
+		}
+	}
+}
+
+// lazyReader returns no bytes before each read.
+type lazyReader struct {
+	io.Reader
+	awake bool
+}
+
+func (r *lazyReader) Read(p []byte) (int, error) {
+	if r.awake = !r.awake; r.awake {
+		return 0, nil
+	}
+	return r.Reader.Read(p)
+}
+
+// TestGridFSDelete is about Delete, which is called until it says that there is no such file. As long as the file is there, it is whole.
+func TestGridFSDelete(t *testing.T) {
+	for _, plan := range bucketPlans(2) {
+		server, bucket := newBucket(t, nil)
+		stream := open(t, bucket, 1)
+		_, err := stream.Write(fileData)
+		require.NoError(t, err)
+		require.NoError(t, stream.Close())
+		server.plan, server.last = plan, ""
+		for tries := 0; ; tries++ {
+			changes := server.changes
+			err := bucket.Delete(context.Background(), 1)
+			server.changed(changes, err)
+			data, chunks, file := server.content(1)
+			require.True(t, !file || bytes.Equal(data, fileData), "%v: %q after %v", plan, data, err)
+			if err == nil || errors.Is(err, ErrFileNotFound) {
+				require.False(t, file, "%v", plan)
+				require.Equal(t, 0, chunks, "%v", plan)
+				break
+			}
+			require.Less(t, tries, 10, "%v: %v", plan, err)
+		}
+	}
+}
+
+// TestGridFSDrop is about Drop, which is called until it succeeds: after an error nothing more is dropped.
+func TestGridFSDrop(t *testing.T) {
+	rejected := scripted.Repeat(6, scripted.Rejected())
+	s := scripted.New(t, append(append(rejected, scripted.OK()), rejected...)...)
+	bucket := connectScript(t, s).Database("db").GridFSBucket()
+	require.Error(t, bucket.Drop(context.Background()))
+	require.Len(t, s.Sent, 6)
+	err := bucket.Drop(context.Background())
+	require.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError))
+	require.False(t, errorHasLabel(err, driver.NoWritesPerformed), "the files were dropped")
+	s.Replies = []any{scripted.OK(), scripted.OK()}
+	require.NoError(t, bucket.Drop(context.Background()))
+	require.Equal(t, fmt.Sprint([]string{"fs.files", "fs.chunks"}), fmt.Sprint(s.Field("drop")[len(s.Sent)-2:]))
+	s.Finish()
+}
