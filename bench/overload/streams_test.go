@@ -14,14 +14,14 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// pause is the time between two documents that a stream or a cursor is asked for.
-const pause = 200 * time.Millisecond
+// streamPause is the time between two documents that a stream or a cursor is asked for.
+const streamPause = 200 * time.Millisecond
 
 // streams reads from change streams and from cursors of one client while the server rejects a fifth of its commands at random. Its result
 // has how many can still be read from at the end.
 func streams(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
-	documents := int(s.Duration/pause) + 2
+	documents := int(s.Duration/streamPause) + 2
 	for id := range documents {
 		cluster.Put(database+".documents", bson.D{{Key: "_id", Value: id}})
 	}
@@ -37,7 +37,7 @@ func streams(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	follow := func(kind int, next func(context.Context) bool, failed func() error, closes func(context.Context) error) {
 		running.Go(func() {
 			defer func() { _ = closes(context.Background()) }()
-			for began := time.Now(); time.Since(began) < s.Duration; time.Sleep(pause) {
+			for began := time.Now(); time.Since(began) < s.Duration; time.Sleep(streamPause) {
 				if next(ctx); failed() != nil {
 					return
 				}

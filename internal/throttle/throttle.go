@@ -83,6 +83,7 @@ func (t *Throttle) Ended(a Attempt, rejected bool, took time.Duration) {
 	now := t.now()
 	k := t.look(a.side(), now)
 	defer k.mu.Unlock()
+	k.sent = now
 	switch {
 	case rejected:
 		if !t.active[a.side()].Swap(true) {

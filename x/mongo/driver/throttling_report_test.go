@@ -154,13 +154,8 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		assert.Empty(t, s.Slept)
 	})
 	t.Run("rejections and what is held back count together", func(t *testing.T) {
-		s := throttled(t, []any{scripted.Overloaded(), scripted.Overloaded()}, nil, "a")
+		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
 		s.Policy.MaxRetries = 3
-		s.OnSleep = func() {
-			if len(s.Slept) == 2 {
-				reject(s, "a", 9)
-			}
-		}
 		require.Error(t, s.Execute(context.Background(), s.Read()))
 		assert.Len(t, s.Slept, 3)
 	})

@@ -272,7 +272,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 	}
 
 	s := throttled(t, nil, nil, "a")
-	s.Replies = []any{slowReply{func() { s.Elapsed += time.Minute }}, scripted.Overloaded()}
+	s.Replies = []any{slowReply{func() { s.Elapsed += 600 * ms }}, scripted.Overloaded()}
 	reject(s, "a", 1)
 	require.NoError(t, s.Read().Execute(context.Background()))
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

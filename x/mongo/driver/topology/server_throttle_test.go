@@ -58,40 +58,14 @@ func TestRefusedConnectionsThrottle(t *testing.T) {
 		{name: "many, one after the other", n: 1000, every: 100 * time.Millisecond, want: 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a:27017")
 			for i := 0; i < tt.n; i++ {
 				s.clock.time = s.clock.time.Add(tt.every)
-				s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
+				s.topology.servers["a:27017"].ProcessHandshakeError(errRejected, 0, nil)
 			}
-			assert.InDelta(t, tt.want, s.topology.ThrottleProbabilities()["a"], 1e-9)
+			assert.InDelta(t, tt.want, s.topology.ThrottleProbabilities()["a:27017"], 1e-9)
 		})
 	}
-}
-
-// TestLoadBalancerThrottles: a load-balanced topology selects its server without asking a selector, and so never finds another.
-func TestLoadBalancerThrottles(t *testing.T) {
-	s := newSelection(t, description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, "a")
-	s.reject("a")
-	for i := 0; i < 9; i++ {
-		s.topology.servers["a"].throttle.Refused()
-	}
-	const enough = 1000
-	draws := 0
-	policy := s.topology.cfg.overload
-	policy.RetryReads = false
-	policy.Jitter = func() float64 {
-		if draws++; draws > enough {
-			return 0.999 // ends the search
-		}
-		return 0
-	}
-	err := driver.Operation{
-		Type: driver.Read, Database: "db", Deployment: s.topology,
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) { return dst, nil },
-	}.Execute(context.Background())
-
-	assert.Error(t, err, "the server has no connections")
-	assert.Equal(t, 1, draws)
 }
 
 // withLocalhost adds the server that clients without a URI may know.
