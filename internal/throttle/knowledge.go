@@ -4,12 +4,7 @@ import (
 	"math"
 	"sync"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
-
-// classes is the number of classes.
-const classes = int(retry.Critical-retry.Sheddable) + 1
 
 // counts are weights of attempts that have ended, which decay.
 type counts struct {
@@ -21,10 +16,10 @@ type counts struct {
 // knowledge is what a Throttle knows of the reads or of the writes of its server, since the first rejection.
 type knowledge struct {
 	mu       sync.Mutex
-	at       time.Time        // when the weights had these values
-	attempts counts           // without those that continue something
-	firsts   counts           // of these, the first of their commands
-	classes  [classes]float64 // attempts wanted, from the least critical
+	at       time.Time  // when the weights had these values
+	attempts counts     // without those that continue something
+	firsts   counts     // of these, the first of their commands
+	classes  [3]float64 // attempts wanted, from the least critical
 
 	tokens, kept float64       // for retries of who knows little, and of what continues something
 	took         time.Duration // what was accepted, recently
@@ -39,7 +34,7 @@ type knowledge struct {
 // begin begins to know a server, at its first rejection.
 func (k *knowledge) begin(now time.Time) {
 	k.at, k.sent, k.accepted, k.rejected = now, now, now, now
-	k.attempts, k.firsts, k.classes = counts{}, counts{}, [classes]float64{}
+	k.attempts, k.firsts, k.classes = counts{}, counts{}, [3]float64{}
 	k.tokens, k.kept, k.took = 0, mostTokens, 0
 	k.pressed = time.Time{}
 }
@@ -98,7 +93,7 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	if a.First {
 		judged = k.firsts
 	}
-	class := int(a.Class - retry.Sheddable)
+	class := int(a.Class) + 1
 	lower := sum(k.classes[:class])
 	sendable := k.attempts.wanted * (1 - k.excess(judged, now))
 	sendable += math.Min(lower, (slack-1)*sendable)
@@ -123,7 +118,7 @@ func (k *knowledge) count(a Attempt, sent, accepted float64) {
 	if a.Continues {
 		return
 	}
-	k.classes[a.Class-retry.Sheddable]++
+	k.classes[a.Class+1]++
 	k.attempts = counts{k.attempts.wanted + 1, k.attempts.sent + sent, k.attempts.accepted + accepted}
 	if a.First {
 		k.firsts = counts{k.firsts.wanted + 1, k.firsts.sent + sent, k.firsts.accepted + accepted}

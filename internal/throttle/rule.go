@@ -4,8 +4,7 @@ import "time"
 
 // The numbers of the rule. The page has a sentence for each.
 const (
-	// slack is K: a client may send that many times what was accepted, to notice when more is, and a class that much more than its share
-	// while less critical attempts can give way to it.
+	// slack is K: a client sends more than is accepted, to notice when more is; and so does a class that others can give way to.
 	slack = 1.25
 	// exponent makes equal clients equal: with 1, any division of the server among them would last.
 	exponent = 0.85
@@ -13,8 +12,7 @@ const (
 	memory = 5 * time.Second
 	// patience is how long K stays constant after a rejection.
 	patience = 500 * time.Millisecond
-	// second is the time in which K then grows by the factor e, after which an overload without pressure has ended, and in which something
-	// is sent to every server.
+	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.
 	second = time.Second
 	// few is the number of first attempts from which on a client knows enough to hold some back.
 	few = 6

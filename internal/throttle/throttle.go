@@ -4,20 +4,18 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // Attempt is what a Throttle has to know of an attempt to send a command.
 type Attempt struct {
-	Class retry.Criticality
+	Class int8 // -1 if it is sheddable, 1 if it is critical
 	Write bool // reads and writes are judged apart, as a server may reject one of them
 	First bool // of its command
 	// Continues is whether the server holds something for the command, such as a cursor or a transaction, which would be lost.
 	Continues bool
 	// Routed is whether the server stands for others, of which perhaps only one is overloaded.
 	Routed bool
-	// Left is the time left for a reply, as in a retry.Failure.
+	// Left is the time left for a reply, or as much as there can be.
 	Left time.Duration
 }
 

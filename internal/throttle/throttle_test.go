@@ -5,11 +5,15 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 const ms = time.Millisecond
+
+const (
+	sheddableClass int8 = iota - 1
+	normalClass
+	criticalClass
+)
 
 // subject is a throttle with a clock and a draw that are set.
 type subject struct {
@@ -30,7 +34,7 @@ var (
 	continued = Attempt{Continues: true, Left: math.MaxInt64}
 )
 
-func of(class retry.Criticality, a Attempt) Attempt {
+func of(class int8, a Attempt) Attempt {
 	a.Class = class
 	return a
 }
@@ -245,8 +249,8 @@ func TestOutageEnds(t *testing.T) {
 	for after, want := range map[time.Duration]bool{5 * time.Second: false, 5*time.Second + 1: true} {
 		s := newSubject()
 		for i := 0; i < 2; i++ {
-			s.ended(of(retry.Sheddable, first), 50, 0)
-			s.ended(of(retry.Critical, first), 50, 0)
+			s.ended(of(sheddableClass, first), 50, 0)
+			s.ended(of(criticalClass, first), 50, 0)
 			if i == 0 {
 				s.at = s.at.Add(after)
 			}
@@ -315,13 +319,13 @@ func TestClasses(t *testing.T) {
 		{name: "three, of which two are too many", sheddable: 10, normal: 50, critical: 40, norm: 37.1 / 50, crit: 1},
 	} {
 		s := newSubject()
-		for i, n := range map[retry.Criticality]int{retry.Sheddable: tt.sheddable, retry.Normal: tt.normal, retry.Critical: tt.critical} {
+		for i, n := range map[int8]int{sheddableClass: tt.sheddable, normalClass: tt.normal, criticalClass: tt.critical} {
 			s.ended(of(i, first), (n+1)/2, n/2)
 		}
-		for class, want := range map[retry.Criticality]float64{
-			retry.Sheddable: tt.shed, retry.Normal: tt.norm, retry.Critical: tt.crit,
+		for class, want := range map[int8]float64{
+			sheddableClass: tt.shed, normalClass: tt.norm, criticalClass: tt.crit,
 		} {
-			if s.known[0].classes[class-retry.Sheddable] == 0 {
+			if s.known[0].classes[class+1] == 0 {
 				continue
 			}
 			s.expect(t, of(class, first), math.Min(1, want), tt.name)

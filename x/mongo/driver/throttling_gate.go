@@ -24,7 +24,7 @@ func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
 // throttledAttempt describes the present attempt to a throttle.
 func (ex *operationRun) throttledAttempt() throttle.Attempt {
 	return throttle.Attempt{
-		Class:     ex.class,
+		Class:     int8(ex.class),
 		Write:     ex.cmd.errs.kind != retry.Read,
 		First:     ex.cmd.execution.First(),
 		Continues: ex.op.continues(),
