@@ -85,8 +85,8 @@ func (k *knowledge) sends(a Attempt, now time.Time, draw float64) bool {
 	}
 }
 
-// probability returns the probability of holding back an attempt. What may be sent is for the most critical first, and somewhat more if
-// less critical attempts can give way to it. First attempts are judged by first attempts: of a few commands that are always rejected, only
+// probability returns the probability of holding back an attempt. What is too much is taken from the least critical first, and somewhat
+// more of that to let others by. First attempts are judged by first attempts: of a few commands that are always rejected, only
 // the retries are too many.
 func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	judged := k.attempts
@@ -95,9 +95,8 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	}
 	class := int(a.Class) + 1
 	lower := sum(k.classes[:class])
-	sendable := k.attempts.wanted * (1 - k.excess(judged, now))
-	sendable += math.Min(lower, (slack-1)*sendable)
-	return 1 - (sendable-sum(k.classes[class+1:]))/math.Max(k.classes[class], 1)
+	tooMany := k.attempts.wanted * k.excess(judged, now)
+	return (tooMany - lower - math.Min(lower, (slack-1)*(k.attempts.wanted-tooMany))) / math.Max(k.classes[class], 1)
 }
 
 // excess returns which share of the attempts is too many: 1 - (K * accepted / wanted) ^ exponent, but at least 0.

@@ -333,6 +333,15 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// TestNewClass: the first attempt of a class is sent if nothing is too much, whatever the others have.
+func TestNewClass(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 1, 20)
+	for _, class := range []int8{sheddableClass, normalClass, criticalClass} {
+		s.expect(t, of(class, first), 1, "a fifth is not rejected")
+	}
+}
+
 // TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is held back. A nil throttle knows nothing.
 func TestNothingRejected(t *testing.T) {
 	fail := func() float64 { t.Error("a number was drawn"); return 0 }
