@@ -139,6 +139,7 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := throttled(t, nil, tt.rejecting, tt.accepting...)
+			s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
 			for i := range s.Servers {
 				for _, host := range tt.secondary {
 					if s.Servers[i].Addr == address.Address(host+":27017") {
