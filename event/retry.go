@@ -21,7 +21,7 @@ const (
 	// RetryReasonThrottled: the client has adaptiveThrottling and held the attempt back, because the server would most likely have
 	// rejected it. The attempt has no command events. There is a retry, unless the overload lasts. If anything else forbids one, such
 	// as the limit, the deadline or an option, that is the reason.
-	RetryReasonThrottled = RetryReason(retry.Throttled)
+	RetryReasonThrottled RetryReason = "throttled"
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
 	RetryReasonNotRetryable = RetryReason(retry.NotRetryable)

@@ -82,12 +82,12 @@ var errAwaitsTooLong = errors.New("MaxAwaitTime must be less than the operation 
 //
 //fork:replace what resumed had no time left, and no error was followed by an event
 func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
+	ctx, cancel := withTimeout(ctx, cs.client.timeout)
+	defer cancel()
 	if await := cs.cursorOptions.MaxAwaitTime; await != nil && !nonBlocking && !mongoutil.TimeoutWithinContext(ctx, *await) {
 		cs.err, cs.goesOn = errAwaitsTooLong, true
 		return
 	}
-	ctx, cancel := withTimeout(ctx, cs.client.timeout)
-	defer cancel()
 	unreadable := 0
 	for cs.cursor != nil {
 		if cs.lost && !cs.resume(ctx) {

@@ -59,6 +59,9 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	if s.Herd > 0 {
 		return herd(ctx, job, cluster)
 	}
+	if s.Streams > 0 {
+		return streams(ctx, job, cluster)
+	}
 	r := newRun(job, cluster)
 	defer r.disconnect()
 	if err := r.connect(ctx); err != nil {

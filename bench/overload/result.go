@@ -16,10 +16,12 @@ const interval = 500 * time.Millisecond
 //	errors, success        of the operations
 //	p50, p99               the latency of what succeeded
 //	fairness               Jain's index of the clients' shares of success
+//	worst                  the share of success of the client with the lowest, of the mean
 //	recovery               from the end of the first burst until nine tenths of an interval's operations succeed
-//	last error             from there until the last operation was due that failed
+//	last error             from there, or from when the last class is no longer rejected, until the last operation was due that failed
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
 //	in progress            the mean number of operations in progress
+//	streams, cursors       of that many, those that are alive at the end
 //	CLASS: success, p99    of a class of operations, without those of neighbours
 type Result map[string]float64
 
@@ -89,15 +91,18 @@ func (r *run) result() Result {
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
 		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
-		"fairness": fairness(clients), "own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
+		"fairness": fairness(clients), "worst": worst(clients), "own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
 	}
 	if s.Neighbours != "" {
 		result["others"] = 100 - others.errors()
 	}
-	if s.Load.Period > 0 {
+	if s.Load.Period > 0 && s.Load.Together == 0 {
 		result["recovery"], result["last error"] = r.recovery(intervals)
 	}
 	for i, class := range s.Classes {
+		if class.Until > 0 {
+			result["last error"] = r.lastError(class.Until)
+		}
 		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
 	}
 	return result
@@ -115,12 +120,17 @@ func (r *run) recovery(intervals []tally) (ninths, last float64) {
 			break
 		}
 	}
+	return ninths, r.lastError(s.Warmup + end)
+}
+
+// lastError returns the time from another until the last operation was due that failed.
+func (r *run) lastError(from time.Duration) (last float64) {
 	for i := range r.operations {
 		if op := &r.operations[i]; op.failed {
-			last = max(last, (op.due - s.Warmup - end).Seconds())
+			last = max(last, (op.due - from).Seconds())
 		}
 	}
-	return ninths, last
+	return last
 }
 
 // fairness is Jain's index of the shares of success.
@@ -134,6 +144,18 @@ func fairness(clients []tally) float64 {
 		sum, squares, n = sum+share, squares+share*share, n+1
 	}
 	return sum * sum / (n * squares)
+}
+
+// worst is the lowest share of success of a client, of their mean.
+func worst(clients []tally) float64 {
+	lowest, sum, n := 1.0, 0.0, 0.0
+	for _, c := range clients {
+		if c.due > 0 {
+			share := 1 - float64(c.failed)/float64(c.due)
+			lowest, sum, n = min(lowest, share), sum+share, n+1
+		}
+	}
+	return lowest * n / sum
 }
 
 // Mean returns the means of several results of one scenario with one arm, and what follows from them.

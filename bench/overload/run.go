@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -53,10 +54,29 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	// Two words of seed, so that neighbouring seeds share nothing. The number of clients must not affect the times of arrival.
 	const second = 0x9e3779b97f4a7c15
 	choice := rand.New(rand.NewPCG(job.Seed, second))
-	for _, due := range s.Load.arrivals(rand.New(rand.NewPCG(job.Seed, second)), s.Capacity, s.Warmup+s.Duration+cooldown) {
+	arrivals := rand.New(rand.NewPCG(job.Seed, second))
+	if s.Load.Together > 0 {
+		r.together(arrivals, choice)
+		return r
+	}
+	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
 		r.operations = append(r.operations, operation{due: due, client: s.client(choice), class: r.class(choice.Float64())})
 	}
 	return r
+}
+
+// together makes each client's operations due several at once, again and again, from a time of its own.
+func (r *run) together(arrivals, choice *rand.Rand) {
+	s := r.job.Scenario
+	for client := range s.Clients {
+		due := time.Duration(arrivals.Float64() * float64(s.Load.Period))
+		for ; due < s.Warmup+s.Duration+cooldown; due += s.Load.Period {
+			for range s.Load.Together {
+				r.operations = append(r.operations, operation{due: due, client: client, class: r.class(choice.Float64())})
+			}
+		}
+	}
+	slices.SortStableFunc(r.operations, func(a, b operation) int { return cmp.Compare(a.due, b.due) })
 }
 
 // class returns the class at a point of the sum of their shares.

@@ -43,6 +43,9 @@ type Scenario struct {
 	Storm int
 	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
 	Herd int
+	// Streams is a number of change streams, and of cursors, of one client that take the place of the load. The server rejects a fifth of
+	// their commands for the Duration.
+	Streams int
 	// Seeds is the number of runs with different arrivals, of which results are means.
 	Seeds int
 }
@@ -84,6 +87,8 @@ type Load struct {
 	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
 	Peak                 float64
 	Start, Burst, Period time.Duration
+	// Together is the number of operations that each client sends at once, if they are not sent one by one, every Period.
+	Together int
 }
 
 // arrivals returns the times at which operations are due: a Poisson process, of a varying load one of its peak, thinned out.

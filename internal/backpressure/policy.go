@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
@@ -19,6 +20,9 @@ type Policy struct {
 
 	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
 	Retarget bool
+
+	// Throttling is whether attempts are held back from servers that would most likely reject them.
+	Throttling bool
 
 	// Clock measures and waits for backoffs.
 	Clock Clock
@@ -38,7 +42,7 @@ type Policy struct {
 type Holder struct {
 	policy   **Policy
 	server   address.Address
-	throttle *retry.Throttle
+	throttle *throttle.Throttle
 }
 
 // Hold returns a holder of the client's policy, which may be set later, before the first command.

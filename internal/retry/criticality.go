@@ -10,12 +10,6 @@ const (
 	Critical
 )
 
-// classes is the number of classes.
-const classes = int(Critical-Sheddable) + 1
-
-// class numbers the classes from the least critical, 0.
-func (c Criticality) class() int { return int(c - Sheddable) }
-
 // sheddableReserve is what Sheddable commands leave in a bucket for the others.
 const sheddableReserve = tokenCapacity / 2
 

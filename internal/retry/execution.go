@@ -10,19 +10,18 @@ type Execution struct {
 
 	attempt int   // failed attempts that were or will be retried, under any policy
 	unmade  int   // those among them for which no connection could be established
-	spared  int   // further ones, which were held back and did not count
 	limit   Limit // the policy's MaxRetries from the first retryable overload error on
 	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
 
-// Failed records the failure of an attempt and decides about a retry. An attempt that was held back cost the servers nothing, so the
-// token bucket knows nothing of it: it costs no token, and what is sent after it is the first attempt unless one was sent before.
+// First reports whether no attempt has failed yet that was or will be retried.
+func (e *Execution) First() bool { return e.attempt == 0 }
+
+// Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
 	switch {
 	case f.Cause == Late:
 		return tooLate
-	case f.Cause == HeldBack:
-		return e.heldBack(f)
 	case e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked:
 		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
@@ -59,12 +58,8 @@ func (e *Execution) decide(f Failure) Verdict {
 // backOff decides about a retry after a backoff. The token bucket is last, so that no other reason against a retry costs a token.
 func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
-	case f.Left != NoDeadline && backoff+f.ReplyTime > f.Left:
+	case f.Left != NoDeadline && backoff > f.Left:
 		return tooLate
-	case f.Lasts:
-		return Verdict{Reason: Throttled}
-	case f.Cause == HeldBack:
-		return Verdict{Retry: true, Backoff: backoff, Reason: Throttled}
 	case e.policy.Bucket.keepsFrom(f.Class) || !e.policy.Bucket.consume():
 		return Verdict{Reason: BucketEmpty}
 	default:

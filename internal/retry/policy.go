@@ -70,9 +70,6 @@ type Policy struct {
 	// Jitter returns a random number in [0, 1).
 	Jitter func() float64
 
-	// Throttling is the rule by which a client with adaptiveThrottling holds attempts back. Without that option it is nil.
-	Throttling *Throttling
-
 	// Bucket limits the retries after overload errors of a client with adaptiveRetries. Without that option it is nil.
 	Bucket *TokenBucket
 }

@@ -22,12 +22,6 @@ type Failure struct {
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
-	// ReplyTime is how long a server recently took to reply, if a retry that ends too late is not made.
-	ReplyTime time.Duration
-	// Lasts is whether an attempt was held back in an overload that lasts: it is not worth more retries.
-	Lasts bool
-	// Spared is whether an attempt that was held back need not count to the limit.
-	Spared bool
 }
 
 // Cause is what failed an attempt, as far as it matters to the policy.

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -33,7 +34,7 @@ type Script struct {
 	// returns its reply.
 	Rest any
 	// Throttles are the servers' throttles, by address, for a Policy with Throttling. Those that are missing are made by need.
-	Throttles map[address.Address]*retry.Throttle
+	Throttles map[address.Address]*throttle.Throttle
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
 

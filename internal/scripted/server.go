@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -25,15 +25,15 @@ type server struct {
 
 // server returns a server of the script, which for a Policy with Throttling has a throttle.
 func (s *Script) server(desc description.Server) server {
-	throttle := s.Throttles[desc.Addr]
-	if throttle == nil && s.Policy != nil && s.Policy.Throttling != nil {
-		throttle = retry.NewThrottle(*s.Policy.Throttling, s.Policy.Clock.Now)
+	known := s.Throttles[desc.Addr]
+	if known == nil && s.Policy != nil && s.Policy.Throttling {
+		known = throttle.New(s.Policy.Clock.Now, s.Policy.Jitter)
 		if s.Throttles == nil {
-			s.Throttles = map[address.Address]*retry.Throttle{}
+			s.Throttles = map[address.Address]*throttle.Throttle{}
 		}
-		s.Throttles[desc.Addr] = throttle
+		s.Throttles[desc.Addr] = known
 	}
-	return server{s, backpressure.HoldServer(&s.Policy, desc.Addr, throttle), desc}
+	return server{s, backpressure.HoldServer(&s.Policy, desc.Addr, known), desc}
 }
 
 // RTTMonitor implements the driver.Server interface.

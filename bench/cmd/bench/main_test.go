@@ -42,7 +42,7 @@ func everything(t *testing.T) (plan, measured) {
 			require.NotContains(t, all, key{e.Name, a}, "twice")
 			r := overload.Result{}
 			figures := []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error",
-				"own", "others", "own share", "in progress", "connections",
+				"own", "others", "own share", "in progress", "connections", "worst", "streams", "cursors",
 				"unconnected", "half connected", "last connected", "cleared", "heartbeats"}
 			for _, c := range e.Classes {
 				figures = append(figures, c.Name+": success", c.Name+": p99")

@@ -3,9 +3,9 @@ package driver
 import (
 	"context"
 	"errors"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -41,11 +41,9 @@ type attempt struct {
 	desc      description.SelectedServer
 	reply     bsoncore.Document
 
-	retryEnabled bool          // by the operation's RetryMode, which building the command may set
-	moreToCome   bool          // no reply will follow
-	lasts        bool          // it was held back in an overload that lasts
-	spared       bool          // it was held back and need not count
-	replyTime    time.Duration // of the server, recently, if that is known
+	retryEnabled bool              // by the operation's RetryMode, which building the command may set
+	moreToCome   bool              // no reply will follow
+	held         throttle.Decision // not to send it, if so
 }
 
 // mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.

@@ -1,6 +1,9 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/retry"
+import (
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
+)
 
 // attemptErrors holds the errors of a command's failed attempts that may still be returned.
 type attemptErrors struct {
@@ -16,7 +19,7 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
-	if a.stage == heldBack {
+	if a.held != throttle.Send {
 		// The server's word counts more than the client's own decision.
 		return
 	}

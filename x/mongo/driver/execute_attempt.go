@@ -66,14 +66,10 @@ func recyclable(message []byte) bool {
 // checkOut selects a server, which may be held back from, and gets a connection to it.
 func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	op := ex.op
-	throttling := ex.throttlingDeployment()
-	if throttling != nil {
-		op.Deployment = throttling
+	if gated := ex.gated(ctx); gated != nil {
+		op.Deployment = gated
 	}
 	ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
-	if throttling != nil {
-		ex.key = throttling.attempt.Command
-	}
 	if a.err != nil {
 		a.unconnected()
 	}
@@ -82,15 +78,14 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 // unconnected says of what server there is no connection, if that is known. An attempt that was held back looks to applications like a
 // rejection by the server after which nothing was executed.
 func (a *attempt) unconnected() {
-	var throttled heldBackError
+	var held heldBackError
 	var establishment connectionError
 	switch {
-	case errors.As(a.err, &throttled):
-		a.stage, a.address = heldBack, throttled.server
-		a.lasts, a.spared, a.replyTime = throttled.lasts, throttled.spared, throttled.state.ReplyTime
+	case errors.As(a.err, &held):
+		a.held, a.address = held.decision, held.server
 		a.err = Error{
 			Name:    "Throttled",
-			Message: throttled.Error(),
+			Message: held.Error(),
 			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
 		}
 	case errors.As(a.err, &establishment):

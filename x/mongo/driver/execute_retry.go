@@ -6,6 +6,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -46,6 +47,9 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) deci
 	}
 	failure := ex.describe(ctx, a, c)
 	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause}
+	if a.held != throttle.Send {
+		d.Verdict = afterHolding(a.held, d.Verdict)
+	}
 	switch {
 	case isDisconnected(a.err):
 		d = decision{Verdict: retry.Verdict{Reason: retry.Disconnected}, ended: backpressure.ErrDisconnected}
@@ -69,14 +73,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) re
 	if a.interrupted() || ctx.Err() != nil {
 		left = retry.Ended
 	}
-	failure := retry.Failure{
-		Cause: ex.cause(a, c), Class: ex.class, Left: left, FirstBackoff: serverFirstBackoff(a.err),
-		ReplyTime: a.replyTime, Lasts: a.lasts, Spared: a.spared,
-	}
-	if a.stage == heldBack {
-		failure.Cause = retry.HeldBack
-	}
-	return failure
+	return retry.Failure{Cause: ex.cause(a, c), Class: ex.class, Left: left, FirstBackoff: serverFirstBackoff(a.err)}
 }
 
 // cause says what failed the attempt. Without a policy there are no overload errors.

@@ -15,8 +15,7 @@ type operationRun struct {
 	policy  *backpressure.Policy
 	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
 	class   retry.Criticality
-	limit   retry.Limit   // by the Retryable Reads and Writes specifications, for each command
-	key     retry.Command // once a throttle had to know it, see Operation.commandKey
+	limit   retry.Limit // by the Retryable Reads and Writes specifications, for each command
 
 	held link // the connection, until it is returned
 	retrySupported,

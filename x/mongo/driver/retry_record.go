@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
 // record is what an operation's error, its events and its log lines say of its attempts.
@@ -37,7 +38,7 @@ func (r *record) attempted(requestID int32) {
 
 // decided records the decision after a failed attempt.
 func (r *record) decided(a *attempt, v retry.Verdict) {
-	if a.stage == heldBack {
+	if a.held != throttle.Send {
 		r.throttled++
 	}
 	if v.Retry {

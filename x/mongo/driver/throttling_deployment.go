@@ -6,55 +6,38 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// heldBack is the stage of an attempt that the client did not send, because the server would most likely have rejected it.
-const heldBack = unauthenticated + 1
-
 // throttlingDeployment is the deployment of one attempt, which it may hold back.
 type throttlingDeployment struct {
 	Deployment
-	op      Operation
-	policy  *backpressure.Policy
-	attempt retry.Attempt // its command is known once a throttle has to
+	attempt throttle.Attempt
 }
 
 // SelectServer implements the Deployment interface. It returns the selected server, or another that the attempt is not held back from
-// if it is from that one. If there is none, it fails with a heldBackError, unless the attempt is spared.
+// if it is from that one. If there is none, it fails with a heldBackError.
 func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
 	server, err := d.Deployment.SelectServer(ctx, selector)
 	if err != nil {
 		return nil, err
 	}
-	addr, throttle := backpressure.ThrottleOf(holder(server))
-	if !throttle.Active() {
-		return server, nil
-	}
-	d.attempt.Command = d.op.commandKey(d.attempt.Command)
-	attempt, draw := d.attempt, d.policy.Jitter()
-	d.attempt.Kept = attempt.Kept && !routed(d.Deployment) // another router may accept it
-	if !throttle.HoldsBack(d.attempt, draw) {
+	addr, known := backpressure.ThrottleOf(holder(server))
+	decision := known.Decide(d.attempt)
+	if decision == throttle.Send {
 		return server, nil
 	}
 	others := &otherServers{suitable: selector, avoided: []address.Address{addr}}
 	if other := d.selectOther(ctx, others); other != nil {
-		throttle.HeldBack(attempt)
 		return other, nil
 	}
-	if attempt.Kept || throttle.Admits(attempt, draw) {
-		return server, nil
-	}
-	throttle.HeldBack(attempt)
-	return nil, heldBackError{
-		addr, throttle.State(), throttle.Lasts(attempt, d.policy.Jitter()), throttle.Spares(attempt, d.policy.MaxRetries),
-	}
+	_, accepted := known.State(d.attempt.Write)
+	return nil, heldBackError{addr, decision, accepted}
 }
 
-// routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded. Only retries are held
-// back from them.
+// routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded.
 func routed(d Deployment) bool {
 	kind := d.Kind()
 	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
@@ -69,8 +52,8 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 		if err != nil || !others.found {
 			return nil
 		}
-		addr, throttle := backpressure.ThrottleOf(holder(server))
-		if !throttle.HoldsBack(d.attempt, d.policy.Jitter()) {
+		addr, known := backpressure.ThrottleOf(holder(server))
+		if known.Decide(d.attempt) == throttle.Send {
 			return server
 		}
 		others.avoided = append(others.avoided, addr)
@@ -114,15 +97,13 @@ func (o *otherServers) avoids(addr address.Address) bool {
 
 // heldBackError is the error of an attempt that was held back.
 type heldBackError struct {
-	server address.Address
-	state  retry.ThrottleState
-	lasts  bool
-	spared bool
+	server   address.Address
+	decision throttle.Decision
+	accepted float64 // share of what was sent
 }
 
 // Error implements the error interface.
 func (e heldBackError) Error() string {
-	return fmt.Sprintf("held back from %s, which is overloaded: it recently accepted %.0f %% of this client's attempts "+
-		"(adaptiveThrottling)",
-		e.server, 100*(1-e.state.Rejected))
+	return fmt.Sprintf("held back from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
+		e.server, 100*e.accepted)
 }

@@ -39,8 +39,8 @@ func TestThrottledOperations(t *testing.T) {
 			assert.Equal(t, backoffs, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
-			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of this "+
-				"client's attempts (adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and "+
+			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of what "+
+				"this client sent (adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and "+
 				"1.55s of backoff: limit)",
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
@@ -147,14 +147,17 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		require.Error(t, s.Execute(context.Background(), s.Read()))
 		assert.Len(t, s.Slept, 2)
 	})
-	t.Run("limit, in a burst that may soon be over", func(t *testing.T) {
+	t.Run("a limit of none", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
-		s.Policy.MaxRetries = 2
-		for i := 0; i < 3; i++ {
-			s.Throttles["a:27017"].Ended(retry.Attempt{}, false)
-		}
+		s.Policy.MaxRetries = retry.Never
 		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Len(t, s.Slept, 2+5)
+		assert.Empty(t, s.Slept)
+	})
+	t.Run("rejections and what is held back count together", func(t *testing.T) {
+		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
+		s.Policy.MaxRetries = 3
+		require.Error(t, s.Execute(context.Background(), s.Read()))
+		assert.Len(t, s.Slept, 3)
 	})
 	t.Run("deadline", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
@@ -170,7 +173,7 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
 		s.Policy.Bucket = retry.NewTokenBucket()
 		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, 1000.0, s.Policy.Bucket.Tokens())
+		assert.Equal(t, 995.0, s.Policy.Bucket.Tokens(), "a retry costs a token, whoever rejected the attempt before")
 	})
 	t.Run("a backoff that is interrupted", func(t *testing.T) {
 		s := throttled(t, nil, []string{"a"})
@@ -207,7 +210,7 @@ func TestThrottledEvents(t *testing.T) {
 // TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
 func TestThrottledLog(t *testing.T) {
 	withoutRetries := func(s *scripted.Script) { s.Policy.RetryReads = false }
-	accept := func(s *scripted.Script) { s.Throttles["a:27017"] = newThrottle() }
+	accept := func(s *scripted.Script) { s.Throttles["a:27017"] = newThrottle(s) }
 	tests := []struct {
 		name   string
 		level  logger.Level

@@ -5,16 +5,19 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
@@ -23,17 +26,16 @@ import (
 )
 
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
-// known to accept everything. The jitter of 0.5 is what is drawn, so that the first refuse each attempt.
+// known to accept everything. The jitter of 0.5 is what is drawn, so that the first hold back each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
 	s := scripted.New(t, replies...)
-	rule := throttling()
-	s.Policy.Throttling = &rule
-	s.Throttles = map[address.Address]*retry.Throttle{}
+	s.Policy.Throttling = true
+	s.Throttles = map[address.Address]*throttle.Throttle{}
 	s.Servers = nil
 	for _, host := range append(append([]string{}, rejecting...), accepting...) {
 		server := scripted.Server(host, description.ServerKindRSPrimary)
 		s.Servers = append(s.Servers, server)
-		s.Throttles[server.Addr] = newThrottle()
+		s.Throttles[server.Addr] = newThrottle(s)
 	}
 	for _, host := range rejecting {
 		reject(s, host, 9)
@@ -41,24 +43,24 @@ func throttled(t *testing.T, replies []any, rejecting []string, accepting ...str
 	return s
 }
 
-// throttling is the rule without trials, which would be sent whatever a server rejects, for a client that is known to send much.
-func throttling() retry.Throttling {
-	rule := retry.DefaultThrottling()
-	rule.Exemption.Trials = 0
-	rule.Little = time.Hour
-	return rule
-}
-
-func newThrottle() *retry.Throttle {
+// newThrottle returns a throttle for which no time passes, so that nothing is sent because nothing else was.
+func newThrottle(s *scripted.Script) *throttle.Throttle {
 	now := time.Unix(1, 0)
-	return retry.NewThrottle(throttling(), func() time.Time { return now })
+	return throttle.New(func() time.Time { return now }, func() float64 { return s.Policy.Jitter() })
 }
 
+// reject tells the throttle of a server of rejected first attempts, both reads and writes.
 func reject(s *scripted.Script, host string, n int) {
 	s.Policy.NoteRejection()
 	for i := 0; i < n; i++ {
-		s.Throttles[address.Address(host+":27017")].Ended(retry.Attempt{}, true)
+		s.Throttles[address.Address(host+":27017")].Refused()
 	}
+}
+
+// accepted returns which share of what was sent a server has accepted, of reads or of writes.
+func accepted(s *scripted.Script, host string, write bool) float64 {
+	_, share := s.Throttles[address.Address(host+":27017")].State(write)
+	return share
 }
 
 func TestNeverThrottled(t *testing.T) {
@@ -137,6 +139,7 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := throttled(t, nil, tt.rejecting, tt.accepting...)
+			s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
 			for i := range s.Servers {
 				for _, host := range tt.secondary {
 					if s.Servers[i].Addr == address.Address(host+":27017") {
@@ -162,38 +165,31 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
-// TestRefusedAttemptsCount: an attempt that is refused was wanted from the server all the same, whether another one takes it or not.
-func TestRefusedAttemptsCount(t *testing.T) {
-	s := throttled(t, []any{scripted.OK()}, nil, "a", "b")
-	s.Servers[1].Kind = description.ServerKindRSSecondary
-	reject(s, "a", 20)
-	before := s.Throttles["a:27017"].State()
-	op := s.Read()
-	var err error
-	op.ReadPreference, err = readpref.New(readpref.NearestMode)
-	require.NoError(t, err)
-	require.NoError(t, s.Execute(context.Background(), op))
-	require.Len(t, s.Sent, 1)
-	require.Equal(t, address.Address("b:27017"), s.Sent[0].Server)
-	after := s.Throttles["a:27017"].State()
-	assert.True(t, after.Probability > before.Probability, "%v after %v", after, before)
-
-	s = throttled(t, nil, []string{"a"})
-	before = s.Throttles["a:27017"].State()
-	require.Error(t, s.Execute(context.Background(), s.Read()))
-	after = s.Throttles["a:27017"].State()
-	assert.True(t, after.Probability > before.Probability, "%v after %v, with no other server", after, before)
-}
-
-// TestThrottleFloorOfFirstAttempts: a draw in the floor sends a first attempt, and no retry.
-func TestThrottleFloorOfFirstAttempts(t *testing.T) {
-	s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
-	s.Policy.Jitter = func() float64 { return 0.995 }
-	reject(s, "a", 999)
-	err := s.Execute(context.Background(), s.Read())
-	hasCode(462)(t, err)
-	assert.Len(t, s.Sent, 1, "the retries are refused")
-	assert.Len(t, s.Slept, 5)
+// TestHeldBackAttemptsCount: an attempt that is held back was wanted from the server all the same, whether another one takes it or not.
+func TestHeldBackAttemptsCount(t *testing.T) {
+	for others, replies := range map[string][]any{"": nil, "b": {scripted.OK()}} {
+		s := throttled(t, replies, nil, strings.Split("a"+others, "")...)
+		for i := 0; i < 10; i++ {
+			s.Throttles["a:27017"].Refused()
+			s.Throttles["a:27017"].Ended(throttle.Attempt{First: true}, false, 0)
+		}
+		s.Policy.NoteRejection()
+		s.Policy.RetryReads = false
+		s.Policy.Jitter = func() float64 { return 0 }
+		op := s.Read()
+		var err error
+		op.ReadPreference, err = readpref.New(readpref.NearestMode)
+		require.NoError(t, err)
+		for i := 1; i < len(s.Servers); i++ {
+			s.Servers[i].Kind = description.ServerKindRSSecondary
+		}
+		before, _ := s.Throttles["a:27017"].State(false)
+		_ = s.Execute(context.Background(), op)
+		require.Len(t, s.Sent, len(replies))
+		after, _ := s.Throttles["a:27017"].State(false)
+		assert.True(t, after > before, "%v after %v", after, before)
+		assert.InDelta(t, 0.5, accepted(s, "a", false), 1e-9, "what was not sent says nothing of the server")
+	}
 }
 
 // TestThrottleLearns: rejections are counted, other errors are not, and neither is what nobody knows of.
@@ -202,21 +198,27 @@ func TestThrottleLearns(t *testing.T) {
 		name  string
 		reply any
 		op    func(*scripted.Script) driver.Operation
-		want  float64 // the share that was not accepted, after one rejection before
+		write bool
+		want  float64 // the share that was accepted, after one rejection before
 	}{
 		{name: "success", reply: scripted.OK(), op: (*scripted.Script).Read, want: 1.0 / 2},
 		{name: "another error", reply: scripted.Failure(1), op: (*scripted.Script).Read, want: 1.0 / 2},
-		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*scripted.Script).Transaction, want: 1},
-		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*scripted.Script).Transaction, want: 1},
-		{name: "a rejection", reply: scripted.Overloaded(), op: (*scripted.Script).Read, want: 1},
+		{name: "a write", reply: scripted.OK(), op: (*scripted.Script).Write, write: true, want: 1.0 / 2},
+		{name: "a write says nothing of reads", reply: scripted.OK(), op: (*scripted.Script).Write},
+		{name: "a read says nothing of writes", reply: scripted.OK(), op: (*scripted.Script).Read, write: true},
+		{name: "a command that may be either", reply: scripted.OK(), op: (*scripted.Script).Command, write: true, want: 1.0 / 2},
+		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*scripted.Script).Transaction, write: true},
+		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*scripted.Script).Transaction, write: true},
+		{name: "a rejection", reply: scripted.Overloaded(), op: (*scripted.Script).Read},
 		{name: "nor does a query that the server admitted and then stopped",
-			reply: scripted.Failure(473, driver.ErrSystemOverloadedError), op: (*scripted.Script).Read, want: 1},
-		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*scripted.Script).Write, want: 1},
+			reply: scripted.Failure(473, driver.ErrSystemOverloadedError), op: (*scripted.Script).Read},
+		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*scripted.Script).Write, write: true},
 		{name: "a write without a reply", reply: nil, op: func(s *scripted.Script) driver.Operation {
 			op := s.Command()
 			op.Type, op.WriteConcern = driver.Write, writeconcern.Unacknowledged()
 			return op
-		}, want: 1},
+		}, write: true},
+		{name: "what continues something, which is always sent", reply: scripted.OK(), op: nextBatch},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -226,11 +228,10 @@ func TestThrottleLearns(t *testing.T) {
 				s.Replies = []any{tt.reply}
 			}
 			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
-			s.Policy.Jitter = func() float64 { return 0.9 }
 			reject(s, "a", 1)
 			_ = s.Execute(context.Background(), tt.op(s))
 			require.Len(t, s.Sent, 1)
-			assert.InDelta(t, tt.want, s.Throttles["a:27017"].State().Rejected, 1e-9)
+			assert.InDelta(t, tt.want, accepted(s, "a", tt.write), 1e-9)
 		})
 	}
 }
@@ -244,22 +245,21 @@ func (r slowReply) MarshalBSON() ([]byte, error) {
 	return bson.Marshal(scripted.OK())
 }
 
-// TestThrottleReplyTime: how long a reply took counts, unless nobody looked at a clock when the command was sent, as nothing had been
-// rejected, or the server may have waited for data or locks.
-func TestThrottleReplyTime(t *testing.T) {
+// TestThrottledRetriesThatComeTooLate: a retry is not sent if less time is left than the server recently took for a reply, unless nobody
+// looked at a clock then, as nothing had been rejected, or the server may have waited for data or locks.
+func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 	const took = 80 * time.Millisecond
 	for name, tt := range map[string]struct {
 		op       func(*scripted.Script) driver.Operation
 		rejected bool // something, before the command is sent
-		want     time.Duration
+		late     bool
 	}{
-		"a read":                     {op: (*scripted.Script).Read, rejected: true, want: took},
+		"a read":                     {op: (*scripted.Script).Read, rejected: true, late: true},
 		"before the first rejection": {op: (*scripted.Script).Read},
 		"a getMore":                  {op: nextBatch, rejected: true},
 		"in a transaction":           {op: laterInTransaction, rejected: true},
 	} {
 		s := throttled(t, nil, nil, "a")
-		s.Policy.Jitter = func() float64 { return 0.999 }
 		s.Replies = []any{slowReply{func() {
 			s.Elapsed += took
 			reject(s, "a", 1)
@@ -268,8 +268,38 @@ func TestThrottleReplyTime(t *testing.T) {
 			reject(s, "a", 1)
 		}
 		require.NoError(t, s.Execute(context.Background(), tt.op(s)), name)
-		assert.Equal(t, tt.want, s.Throttles["a:27017"].State().ReplyTime, name)
+		assert.Equal(t, tt.late, s.Throttles["a:27017"].Decide(throttle.Attempt{Left: took - 1, Write: tt.op(s).Type == driver.Write}) ==
+			throttle.TooLate, name)
 	}
+
+	s := throttled(t, nil, nil, "a")
+	s.Replies = []any{slowReply{func() { s.Elapsed += 600 * ms }}, scripted.Overloaded()}
+	reject(s, "a", 1)
+	require.NoError(t, s.Read().Execute(context.Background()))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err := s.Execute(ctx, s.Read())
+	hasCode(462)(t, err)
+	var retries *event.RetryError
+	require.True(t, errors.As(err, &retries))
+	assert.Equal(t, event.RetryReasonDeadline, retries.Reason)
+	assert.Equal(t, 1, retries.Throttled)
+}
+
+// TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is held back again fails.
+func TestThrottledRetriesOfALastingOverload(t *testing.T) {
+	s := throttled(t, nil, nil, "a")
+	now := time.Unix(1, 0)
+	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
+	for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
+		reject(s, "a", 1)
+	}
+	err := s.Execute(context.Background(), s.Read())
+	var retries *event.RetryError
+	require.True(t, errors.As(err, &retries), "got %v", err)
+	assert.Equal(t, &event.RetryError{
+		Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled,
+	}, retries)
 }
 
 func nextBatch(s *scripted.Script) driver.Operation {
@@ -285,23 +315,24 @@ func laterInTransaction(s *scripted.Script) driver.Operation {
 	return op
 }
 
-// TestThrottledRetriesOfWhatGoesOn: the first attempt of a command for which the server holds something is sent; its retries are held
-// back like others.
-func TestThrottledRetriesOfWhatGoesOn(t *testing.T) {
+// TestThrottledRetriesOfWhatContinues: what the server holds something for is sent, and so are its retries, until there is no token left.
+func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 	for name, op := range map[string]func(*scripted.Script) driver.Operation{
 		"getMore": nextBatch, "in a transaction": laterInTransaction,
 	} {
-		s := throttled(t, []any{scripted.Overloaded()}, []string{"a"})
+		s := throttled(t, nil, []string{"a"})
+		s.Policy.MaxRetries = 50
+		s.Rest = scripted.Overloaded()
 		require.Error(t, s.Execute(context.Background(), op(s)), name)
-		assert.Len(t, s.Sent, 1, name)
-		assert.Equal(t, backoffs, s.Slept, name)
+		assert.Len(t, s.Sent, 1+20, name)
+		assert.Len(t, s.Slept, 50, name)
 	}
 }
 
 // TestWithoutThrottling: servers that have a throttle are not asked without the option.
 func TestWithoutThrottling(t *testing.T) {
 	s := throttled(t, []any{scripted.OK()}, []string{"a"})
-	s.Policy.Throttling = nil
+	s.Policy.Throttling = false
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Len(t, s.Sent, 1)
 }
@@ -309,7 +340,7 @@ func TestWithoutThrottling(t *testing.T) {
 // TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.
 func TestThrottledTransactionStarts(t *testing.T) {
 	s := throttled(t, []any{scripted.OK()}, []string{"a"})
-	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle() }
+	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle(s) }
 	require.NoError(t, s.Execute(context.Background(), s.Transaction()))
 	require.Len(t, s.Sent, 1)
 	start, err := s.Sent[0].Command.LookupErr("startTransaction")
@@ -322,7 +353,7 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 	allocations := func(throttling bool) float64 {
 		s, ctx := throttled(t, nil, nil, "a"), marked(retry.Critical)
 		if !throttling {
-			s.Policy.Throttling, s.Throttles = nil, nil
+			s.Policy.Throttling, s.Throttles = false, nil
 			ctx = context.Background()
 		}
 		run := func() {

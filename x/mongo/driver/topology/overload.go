@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -51,10 +52,7 @@ func newOverloadPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
 		overload.Bucket = retry.NewTokenBucket()
 	}
-	if opts.AdaptiveThrottling != nil && *opts.AdaptiveThrottling {
-		rule := retry.DefaultThrottling()
-		overload.Throttling = &rule
-	}
+	overload.Throttling = opts.AdaptiveThrottling != nil && *opts.AdaptiveThrottling
 	return overload
 }
 
@@ -82,8 +80,8 @@ func New(cfg *Config) (*Topology, error) {
 type Server struct {
 	policyHolder
 
-	rejections *retry.Rejections
-	throttle   *retry.Throttle
+	rejections *recentRejections
+	throttle   *throttle.Throttle
 	pace       *heartbeatPace
 }
 
@@ -92,9 +90,9 @@ type Server struct {
 //fork:wrap the policy and the counts belong to the server
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
 	retS := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
-	if overload := retS.cfg.overload; overload != nil && overload.Throttling != nil {
-		retS.rejections = retry.NewRejections(overload.Clock.Now)
-		retS.throttle = retry.NewThrottle(*overload.Throttling, overload.Clock.Now)
+	if overload := retS.cfg.overload; overload != nil && overload.Throttling {
+		retS.rejections = &recentRejections{now: overload.Clock.Now}
+		retS.throttle = throttle.New(overload.Clock.Now, overload.Jitter)
 		retS.pace = &heartbeatPace{overload: overload, longest: retS.cfg.heartbeatInterval}
 		retS.rttMonitor.cfg.pace = retS.pace
 	}

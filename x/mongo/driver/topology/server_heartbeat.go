@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // start measures round trip times until the monitor is disconnected. This takes one more connection; for a server that limits
@@ -58,7 +57,7 @@ func (p *heartbeatPace) connected(err error) {
 		return
 	}
 	p.met.Store(true)
-	p.next = p.overload.Clock.Now().Add(retry.HeartbeatBackoff(p.overload.Jitter(), p.longest))
+	p.next = p.overload.Clock.Now().Add(pauseAfter(p.overload.Jitter(), p.longest))
 }
 
 // skip waits for that time if the server has ever closed the connection of a check, or returns the context's error.
@@ -80,4 +79,24 @@ func turnedAway(err error) bool {
 	}
 	var opErr *net.OpError
 	return errors.As(err, &opErr) && opErr.Op != "dial" && !opErr.Timeout()
+}
+
+const (
+	// leastPause is minHeartbeatFrequencyMS (server-monitoring.md).
+	leastPause = 500 * time.Millisecond
+
+	// randomPause is the longest random part of the wait, and how much later than others a client with adaptiveThrottling may notice
+	// that a server is back.
+	randomPause = time.Second
+)
+
+// pauseAfter returns the least time between the end of a check in which the server closed the connection before it was established, and
+// the beginning of the next check: minHeartbeatFrequencyMS plus jitter * 1 s, but no more than heartbeatFrequencyMS, after which checks
+// take place anyway. Jitter is in [0, 1).
+func pauseAfter(jitter float64, heartbeatFrequency time.Duration) time.Duration {
+	pause := leastPause + time.Duration(jitter*float64(randomPause))
+	if pause > heartbeatFrequency {
+		return heartbeatFrequency
+	}
+	return pause
 }

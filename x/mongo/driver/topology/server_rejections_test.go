@@ -223,7 +223,7 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 			assert.Nil(t, s.topology.ThrottleProbabilities())
 			a := s.topology.servers["a"]
 			_, throttle := backpressure.ThrottleOf(a)
-			assert.False(t, throttle.Active())
+			assert.Nil(t, throttle)
 			assert.Nil(t, a.pace, "heartbeats have a pace of their own")
 			assert.Nil(t, a.rttMonitor.cfg.pace, "so have measurements of the round trip time")
 		})

@@ -1,8 +1,9 @@
 package topology
 
 import (
+	"math"
+
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -21,7 +22,7 @@ func (s *Server) ProcessError(err error, describer mnet.Describer) driver.Proces
 // rejected records a rejection.
 func (s *Server) rejected() {
 	if s.throttle != nil {
-		s.rejections.Add()
+		s.rejections.add()
 		s.cfg.overload.NoteRejection()
 	}
 }
@@ -32,15 +33,15 @@ const herd = 10
 
 // refused records that a connection was refused. Commands that need another one are then held back like any other.
 func (s *Server) refused() {
-	if s.rejections.Count() > herd {
-		s.throttle.Ended(retry.Attempt{First: true}, true)
+	if s.rejections.count() > herd {
+		s.throttle.Refused()
 	}
 }
 
-// ThrottleProbabilities returns for each known server the probability, in [0, 1), with which commands are held back from it, or
-// nil without adaptiveThrottling.
+// ThrottleProbabilities returns for each known server the probability, in [0, 1), with which reads or writes are held back from it,
+// whichever is higher, or nil without adaptiveThrottling.
 func (t *Topology) ThrottleProbabilities() map[string]float64 {
-	if t.cfg.overload == nil || t.cfg.overload.Throttling == nil {
+	if t.cfg.overload == nil || !t.cfg.overload.Throttling {
 		return nil
 	}
 	t.serversLock.Lock()
@@ -48,7 +49,9 @@ func (t *Topology) ThrottleProbabilities() map[string]float64 {
 
 	probabilities := make(map[string]float64, len(t.servers))
 	for addr, server := range t.servers {
-		probabilities[addr.String()] = server.throttle.State().Probability
+		reads, _ := server.throttle.State(false)
+		writes, _ := server.throttle.State(true)
+		probabilities[addr.String()] = math.Max(reads, writes)
 	}
 	return probabilities
 }
@@ -88,4 +91,4 @@ func (t *Topology) lessLoaded(suitable []description.Server) []description.Serve
 
 // load returns the load by which a server is chosen: its operations in progress plus its recent overload errors. Rejecting is
 // quicker than executing, so by operations in progress alone a server that rejects would be preferred.
-func (s *Server) load() int64 { return s.OperationCount() + s.rejections.Count() }
+func (s *Server) load() int64 { return s.OperationCount() + s.rejections.count() }

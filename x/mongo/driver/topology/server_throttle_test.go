@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -30,12 +30,15 @@ func TestServersThrottleApart(t *testing.T) {
 	)
 
 	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
-	addr, throttle := backpressure.ThrottleOf(selected)
+	addr, known := backpressure.ThrottleOf(selected)
 	assert.Equal(t, address.Address("a:27017"), addr)
-	throttle.Ended(retry.Attempt{}, true)
+	for i := 0; i < 9; i++ {
+		known.Ended(throttle.Attempt{First: true, Write: true}, true, 0)
+	}
 
 	probabilities := topology.ThrottleProbabilities()
-	assert.Equal(t, 0.5, probabilities["a:27017"])
+	assert.InDelta(t, 1.0, probabilities["a:27017"], 1e-9, "of writes")
+	assert.True(t, probabilities["a:27017"] < 1)
 	assert.Equal(t, 0.0, probabilities["b:27017"])
 	clock.time = clock.time.Add(time.Minute)
 	assert.Equal(t, 0.0, topology.ThrottleProbabilities()["a:27017"])
@@ -51,44 +54,18 @@ func TestRefusedConnectionsThrottle(t *testing.T) {
 	}{
 		{name: "one command, with its retries", n: 6, want: 0},
 		{name: "ten at once", n: 10, want: 0},
-		{name: "a herd", n: 1000, want: 990.0 / 991},
+		{name: "a herd", n: 1000, want: 1},
 		{name: "many, one after the other", n: 1000, every: 100 * time.Millisecond, want: 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a:27017")
 			for i := 0; i < tt.n; i++ {
 				s.clock.time = s.clock.time.Add(tt.every)
-				s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
+				s.topology.servers["a:27017"].ProcessHandshakeError(errRejected, 0, nil)
 			}
-			assert.InDelta(t, tt.want, s.topology.servers["a"].throttle.State().Probability, 1e-9)
+			assert.InDelta(t, tt.want, s.topology.ThrottleProbabilities()["a:27017"], 1e-9)
 		})
 	}
-}
-
-// TestLoadBalancerThrottles: a load-balanced topology selects its server without asking a selector, and so never finds another.
-func TestLoadBalancerThrottles(t *testing.T) {
-	s := newSelection(t, description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, "a")
-	s.reject("a")
-	for i := 0; i < 9; i++ {
-		s.topology.servers["a"].throttle.Ended(retry.Attempt{}, true)
-	}
-	const enough = 1000
-	draws := 0
-	policy := s.topology.cfg.overload
-	policy.RetryReads = false
-	policy.Jitter = func() float64 {
-		if draws++; draws > enough {
-			return 0.999 // ends the search
-		}
-		return 0
-	}
-	err := driver.Operation{
-		Type: driver.Read, Database: "db", Deployment: s.topology,
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) { return dst, nil },
-	}.Execute(context.Background())
-
-	assert.Error(t, err, "the server has no connections")
-	assert.Equal(t, 1, draws)
 }
 
 // withLocalhost adds the server that clients without a URI may know.

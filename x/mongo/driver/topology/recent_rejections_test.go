@@ -1,4 +1,4 @@
-package retry
+package topology
 
 import (
 	"sync"
@@ -6,16 +6,9 @@ import (
 	"time"
 )
 
-// manualClock shows the time that it is set to.
-type manualClock struct{ time time.Time }
-
-func (c *manualClock) now() time.Time { return c.time }
-
-func (c *manualClock) advance(d time.Duration) { c.time = c.time.Add(d) }
-
-func newRejections() (*Rejections, *manualClock) {
+func newRejections() (*recentRejections, *manualClock) {
 	clock := &manualClock{time: time.Unix(1, 0)}
-	return NewRejections(clock.now), clock
+	return &recentRejections{now: clock.Now}, clock
 }
 
 func TestRejectionsDecay(t *testing.T) {
@@ -53,11 +46,11 @@ func TestRejectionsDecay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, clock := newRejections()
 			for i, s := range tt.steps {
-				clock.advance(s.after)
+				clock.time = clock.time.Add(s.after)
 				for j := 0; j < s.add; j++ {
-					r.Add()
+					r.add()
 				}
-				if got := r.Count(); got != s.want {
+				if got := r.count(); got != s.want {
 					t.Fatalf("step %d: count is %d, want %d", i+1, got, s.want)
 				}
 			}
@@ -71,11 +64,11 @@ func TestRejectionsCountLikeOperations(t *testing.T) {
 	const perSecond = 200
 	r, clock := newRejections()
 	for i := 0; i < 5*perSecond; i++ {
-		clock.advance(time.Second / perSecond)
-		r.Add()
+		clock.time = clock.time.Add(time.Second / perSecond)
+		r.add()
 	}
 	const want = 60 // in 300 ms
-	if got := r.Count(); got < want-1 || got > want+1 {
+	if got := r.count(); got < want-1 || got > want+1 {
 		t.Errorf("count is %v at %d rejections a second, want %v", got, perSecond, want)
 	}
 }
@@ -83,27 +76,27 @@ func TestRejectionsCountLikeOperations(t *testing.T) {
 func TestRejectionsReadNoClockWithoutRejections(t *testing.T) {
 	clock := &manualClock{time: time.Unix(1, 0)}
 	readings := 0
-	r := NewRejections(func() time.Time { readings++; return clock.now() })
+	r := &recentRejections{now: func() time.Time { readings++; return clock.Now() }}
 	expect := func(want int, when string) {
 		t.Helper()
 		readings = 0
-		r.Count()
+		r.count()
 		if readings != want {
 			t.Errorf("%s: the clock was read %d times, want %d", when, readings, want)
 		}
 	}
 	expect(0, "before any rejection")
-	r.Add()
+	r.add()
 	expect(1, "after a rejection")
-	clock.advance(time.Second)
+	clock.time = clock.time.Add(time.Second)
 	expect(1, "the first time after it was forgotten")
 	expect(0, "from then on")
 }
 
 func TestRejectionsNil(t *testing.T) {
-	var r *Rejections
-	r.Add()
-	if got := r.Count(); got != 0 {
+	var r *recentRejections
+	r.add()
+	if got := r.count(); got != 0 {
 		t.Errorf("count is %d, want 0", got)
 	}
 }
@@ -117,15 +110,15 @@ func TestRejectionsConcurrent(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for j := 0; j < each; j++ {
-				r.Add()
-				if got := r.Count(); got < 1 || got > goroutines*each {
+				r.add()
+				if got := r.count(); got < 1 || got > goroutines*each {
 					t.Errorf("count is %d, want 1 to %d", got, goroutines*each)
 				}
 			}
 		}()
 	}
 	wg.Wait()
-	if got := r.Count(); got != goroutines*each {
+	if got := r.count(); got != goroutines*each {
 		t.Errorf("count is %d, want %d", got, goroutines*each)
 	}
 }

@@ -1,0 +1,27 @@
+package throttle
+
+import "time"
+
+// The numbers of the rule. The page has a sentence for each.
+const (
+	// slack is K: a client sends more than is accepted, to notice when more is; and so does a class that others can give way to.
+	slack = 1.25
+	// exponent makes equal clients equal: with 1, any division of the server among them would last.
+	exponent = 0.85
+	// memory is the time in which the weight of an attempt falls to 1/e.
+	memory = 5 * time.Second
+	// patience is how long K stays constant after a rejection.
+	patience = 500 * time.Millisecond
+	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.
+	second = time.Second
+	// few is the number of first attempts from which on a client knows enough to hold some back.
+	few = 6
+	// tokenOfSuccess is the part of a retry that an accepted attempt pays for.
+	tokenOfSuccess = 0.1
+	// mostTokens is the number of retries that can be saved up.
+	mostTokens = 20
+	// brief is how long an overload is taken for a burst: a retry that is held back later fails its command.
+	brief = 3 * time.Second
+	// forgottenAfter is when a rejection is forgotten, with all that is known of the server.
+	forgottenAfter = 30 * time.Second
+)

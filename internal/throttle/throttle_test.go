@@ -1,0 +1,414 @@
+package throttle
+
+import (
+	"math"
+	"sync"
+	"testing"
+	"time"
+)
+
+const ms = time.Millisecond
+
+const (
+	sheddableClass int8 = iota - 1
+	normalClass
+	criticalClass
+)
+
+// subject is a throttle with a clock and a draw that are set.
+type subject struct {
+	*Throttle
+	at   time.Time
+	draw float64
+}
+
+func newSubject() *subject {
+	s := &subject{at: time.Unix(1, 0)}
+	s.Throttle = New(func() time.Time { return s.at }, func() float64 { return s.draw })
+	return s
+}
+
+var (
+	first     = Attempt{First: true, Left: math.MaxInt64}
+	again     = Attempt{Left: math.MaxInt64}
+	continued = Attempt{Continues: true, Left: math.MaxInt64}
+)
+
+func of(class int8, a Attempt) Attempt {
+	a.Class = class
+	return a
+}
+
+// ended records that many attempts that were rejected, and accepted.
+func (s *subject) ended(a Attempt, rejected, accepted int) {
+	for i := 0; i < rejected; i++ {
+		s.Ended(a, true, 0)
+	}
+	for i := 0; i < accepted; i++ {
+		s.Ended(a, false, 0)
+	}
+}
+
+// share returns which share of attempts is sent, to a thousandth. What is counted meanwhile is taken back.
+func (s *subject) share(a Attempt) float64 {
+	sent := 0
+	for i := 0; i < 1000; i++ {
+		s.draw = (float64(i) + 0.5) / 1000
+		copied := s.known[a.side()].copied()
+		if copied.decide(a, s.at, s.draw) == Send {
+			sent++
+		}
+	}
+	return float64(sent) / 1000
+}
+
+func (k *knowledge) copied() *knowledge {
+	return &knowledge{
+		at: k.at, attempts: k.attempts, firsts: k.firsts, classes: k.classes, tokens: k.tokens, kept: k.kept, took: k.took,
+		sent: k.sent, accepted: k.accepted, rejected: k.rejected, pressed: k.pressed, began: k.began,
+	}
+}
+
+func (s *subject) expect(t *testing.T, a Attempt, want float64, when string) {
+	t.Helper()
+	if got := s.share(a); math.Abs(got-want) > 0.002 {
+		t.Errorf("%s: the share %.3f is sent, want %.3f", when, got, want)
+	}
+}
+
+// TestShare is the formula: (1.25 * accepted / wanted) ^ 0.85.
+func TestShare(t *testing.T) {
+	for _, tt := range []struct {
+		rejected, accepted int
+		want               float64
+	}{
+		{rejected: 20, accepted: 80, want: 1},
+		{rejected: 36, accepted: 64, want: 0.827},
+		{rejected: 50, accepted: 50, want: 0.671},
+		{rejected: 90, accepted: 10, want: 0.171},
+		{rejected: 100, want: 0},
+	} {
+		s := newSubject()
+		s.ended(first, tt.rejected, tt.accepted)
+		s.expect(t, first, tt.want, "first attempts")
+		s.expect(t, again, tt.want, "retries")
+		heldBack, accepted := s.State(false)
+		if math.Abs(1-heldBack-tt.want) > 0.001 || math.Abs(accepted-float64(tt.accepted)/100) > 1e-9 || heldBack >= 1 {
+			t.Errorf("%+v: the state is %v, %v", tt, heldBack, accepted)
+		}
+	}
+}
+
+// TestHeldBackIsWanted: what is held back counts as not accepted, but not as sent.
+func TestHeldBackIsWanted(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 50, 50)
+	s.draw = 0
+	for i := 0; i < 100; i++ {
+		if s.Decide(first) != HoldBack {
+			t.Fatal("it was sent")
+		}
+	}
+	s.expect(t, first, math.Pow(1.25/4, 0.85), "after that")
+	if _, accepted := s.State(false); math.Abs(accepted-0.5) > 1e-9 {
+		t.Errorf("the share %v of what was sent was accepted, want 0.5", accepted)
+	}
+}
+
+// TestFirstsByFirsts: of a few commands that are always rejected only the retries are too many.
+func TestFirstsByFirsts(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 15, 85)
+	s.ended(again, 75, 0)
+	s.expect(t, first, 1, "first attempts")
+	s.expect(t, again, math.Pow(1.25*85/175, 0.85), "retries")
+}
+
+// TestReadsAndWrites are judged apart.
+func TestReadsAndWrites(t *testing.T) {
+	s := newSubject()
+	write := first
+	write.Write = true
+	s.ended(write, 100, 0)
+	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != HoldBack {
+		t.Error("reads are held back, or writes are not")
+	}
+}
+
+// TestMemory: weights fall to 1/e in five seconds, so that what is newer counts more, and all is forgotten after half a minute.
+func TestMemory(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 100, 0)
+	s.at = s.at.Add(5 * time.Second)
+	s.ended(first, 1, 50)
+	s.known[0].accepted = s.at // no outage
+	s.expect(t, first, math.Pow(1.25*50/(51+100/math.E), 0.85), "after five seconds")
+	s.at = s.at.Add(30*time.Second + 1)
+	if s.draw = 0; s.Decide(first) != Send || s.active[0].Load() {
+		t.Error("it is not forgotten")
+	}
+}
+
+// TestGrowth: K is constant for half a second after a rejection, and then grows by e in a second.
+func TestGrowth(t *testing.T) {
+	for after, grown := range map[time.Duration]float64{0: 1, 500 * ms: 1, time.Second: math.Exp(0.5), 1500 * ms: math.E} {
+		s := newSubject()
+		s.ended(first, 90, 10)
+		s.at = s.at.Add(after)
+		s.Ended(first, false, 0) // something was sent
+		weight := math.Exp(-after.Seconds() / 5)
+		s.expect(t, first, math.Min(1, math.Pow(1.25*grown*(10*weight+1)/(100*weight+1), 0.85)), after.String())
+	}
+}
+
+// TestFewKnown: who knows little sends all first attempts, and pays for retries with what was accepted.
+func TestFewKnown(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 5, 0)
+	s.expect(t, first, 1, "five first attempts are known")
+	s.expect(t, again, 0, "there is no token")
+	s.known[0].tokens = 1
+	if s.draw = 0; s.Decide(again) != Send || s.Decide(again) != HoldBack {
+		t.Error("one token pays for one retry")
+	}
+	s.ended(first, 1, 0)
+	s.expect(t, first, 0, "six are known")
+}
+
+// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to twenty. Those of what continues something are full at first.
+func TestTokens(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 1, 0)
+	k := &s.known[0]
+	s.ended(first, 0, 3)
+	s.ended(again, 0, 1)
+	if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != 20 {
+		t.Errorf("there are %v and %v tokens, want 1.4 and 20", k.tokens, k.kept)
+	}
+	s.ended(again, 0, 50)
+	if k.tokens != 20 {
+		t.Errorf("there are %v tokens, want 20", k.tokens)
+	}
+}
+
+// TestContinued: what the server holds something for is never held back, does not count, and has tokens for its retries.
+func TestContinued(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 100, 0)
+	before := s.known[0].attempts
+	started := continued
+	started.First = true
+	for i := 0; i < 20; i++ {
+		if s.Decide(started) != Send || s.Decide(continued) != Send {
+			t.Fatal("it is held back")
+		}
+		s.Ended(continued, true, 0)
+	}
+	s.at = s.at.Add(4 * time.Second)
+	if d := s.Decide(continued); d != HoldBack {
+		t.Errorf("without a token it is decided %v", d)
+	}
+	s.Ended(continued, false, time.Hour)
+	if s.Decide(continued) != Send {
+		t.Error("a retry that was accepted does not return its token")
+	}
+	if s.known[0].took != 0 || s.known[0].attempts.wanted > before.wanted {
+		t.Error("it counts")
+	}
+}
+
+// TestRouted: to a router first attempts are sent, and retries unless something would be held back.
+func TestRouted(t *testing.T) {
+	routed, retried := first, again
+	routed.Routed, retried.Routed = true, true
+	s := newSubject()
+	s.ended(routed, 20, 80)
+	s.expect(t, retried, 1, "a fifth is rejected")
+	s.ended(routed, 5, 0)
+	s.expect(t, routed, 1, "more than a fifth")
+	s.expect(t, retried, 0, "more than a fifth")
+}
+
+// TestSomethingIsSent: if nothing was sent for a second, an attempt is.
+func TestSomethingIsSent(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 100, 0)
+	s.draw = 0
+	s.at = s.at.Add(time.Second - 1)
+	if s.Decide(first) != HoldBack {
+		t.Error("before a second")
+	}
+	s.at = s.at.Add(1)
+	if s.Decide(first) != Send || s.Decide(first) != HoldBack {
+		t.Error("after a second one is sent")
+	}
+}
+
+// TestOutageEnds: the first acceptance for five seconds makes what was rejected before it count nothing.
+func TestOutageEnds(t *testing.T) {
+	for after, want := range map[time.Duration]bool{5 * time.Second: false, 5*time.Second + 1: true} {
+		s := newSubject()
+		for i := 0; i < 2; i++ {
+			s.ended(of(sheddableClass, first), 50, 0)
+			s.ended(of(criticalClass, first), 50, 0)
+			if i == 0 {
+				s.at = s.at.Add(after)
+			}
+		}
+		s.ended(first, 0, 1)
+		if got := s.known[0].attempts.wanted < 2 && s.known[0].firsts.wanted < 2 && sum(s.known[0].classes[:]) < 2; got != want {
+			t.Errorf("after %v it is forgotten: %v", after, got)
+		}
+	}
+}
+
+// TestLateRetries: a retry is of no use if less time is left than a reply takes, by a mean with weights of an eighth.
+func TestLateRetries(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 1, 0)
+	s.Ended(first, false, 80*ms)
+	s.Ended(first, false, 160*ms)
+	s.known[0].tokens = 9
+	for left, want := range map[time.Duration]Decision{90*ms - 1: TooLate, 90 * ms: Send} {
+		if got := s.Decide(Attempt{Left: left}); got != want {
+			t.Errorf("with %v left it is decided %v, want %v", left, got, want)
+		}
+	}
+	if s.Decide(Attempt{First: true, Left: 1}) != Send {
+		t.Error("a first attempt may be lucky")
+	}
+}
+
+// TestBursts: after three seconds of pressure, what is held back again fails. After a second without any another overload begins.
+func TestBursts(t *testing.T) {
+	s := newSubject()
+	press := func(seconds float64) {
+		for i := 0.0; i < seconds*10; i++ {
+			s.at = s.at.Add(100 * ms)
+			s.ended(first, 10, 0)
+		}
+	}
+	press(3)
+	if s.draw = 0; s.Decide(again) != HoldBack {
+		t.Error("not yet three seconds")
+	}
+	press(0.2)
+	if s.Decide(again) != GiveUp || s.Decide(first) != HoldBack {
+		t.Error("it lasts: retries fail, first attempts wait")
+	}
+	s.at = s.at.Add(time.Second + 1)
+	s.ended(first, 1, 0)
+	if s.Decide(again) != HoldBack {
+		t.Error("this is another one")
+	}
+}
+
+// TestClasses: what may be sent is for the most critical first, and a class takes up to a quarter more from those below.
+func TestClasses(t *testing.T) {
+	for _, tt := range []struct {
+		name                        string
+		sheddable, normal, critical int // of which half of all is accepted: 67.1 of 100 may be sent
+		shed, norm, crit            float64
+	}{
+		{name: "one class", normal: 100, norm: 0.671},
+		{name: "one class, all critical", critical: 100, crit: 0.671},
+		{name: "few critical", sheddable: 70, critical: 30, shed: 37.1 / 70, crit: 1},
+		{name: "many critical", sheddable: 20, critical: 80, shed: 0, crit: 67.1 * 1.25 / 80},
+		{name: "nearly all critical", sheddable: 2, critical: 98, shed: 0, crit: 69.1 / 98},
+		{name: "three", sheddable: 40, normal: 40, critical: 20, shed: 7.1 / 40, norm: 1, crit: 1},
+		{name: "three, of which two are too many", sheddable: 10, normal: 50, critical: 40, norm: 37.1 / 50, crit: 1},
+	} {
+		s := newSubject()
+		for i, n := range map[int8]int{sheddableClass: tt.sheddable, normalClass: tt.normal, criticalClass: tt.critical} {
+			s.ended(of(i, first), (n+1)/2, n/2)
+		}
+		for class, want := range map[int8]float64{
+			sheddableClass: tt.shed, normalClass: tt.norm, criticalClass: tt.crit,
+		} {
+			if s.known[0].classes[class+1] == 0 {
+				continue
+			}
+			s.expect(t, of(class, first), math.Min(1, want), tt.name)
+		}
+	}
+}
+
+// TestNewClass: the first attempt of a class is sent if nothing is too much, whatever the others have.
+func TestNewClass(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 1, 20)
+	for _, class := range []int8{sheddableClass, normalClass, criticalClass} {
+		s.expect(t, of(class, first), 1, "a fifth is not rejected")
+	}
+}
+
+// TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is held back. A nil throttle knows nothing.
+func TestNothingRejected(t *testing.T) {
+	fail := func() float64 { t.Error("a number was drawn"); return 0 }
+	quiet := New(func() time.Time { t.Error("the clock was read"); return time.Time{} }, fail)
+	for _, throttle := range []*Throttle{quiet, nil} {
+		for i := 0; i < 10; i++ {
+			throttle.Ended(first, false, time.Second)
+			if throttle.Decide(first) != Send {
+				t.Error("it is held back")
+			}
+		}
+		if heldBack, accepted := throttle.State(false); heldBack != 0 || accepted != 1 {
+			t.Errorf("the state is %v, %v", heldBack, accepted)
+		}
+	}
+	var none *Throttle
+	none.Refused()
+}
+
+// TestClockGoesBack: no weight grows by that.
+func TestClockGoesBack(t *testing.T) {
+	s := newSubject()
+	s.ended(first, 50, 50)
+	s.at = s.at.Add(-time.Hour)
+	s.expect(t, first, math.Pow(1.25/2, 0.85), "an hour before")
+}
+
+// TestConcurrent is for the race detector.
+func TestConcurrent(t *testing.T) {
+	now := time.Now()
+	throttle := New(func() time.Time { return now }, func() float64 { return 0.5 })
+	var running sync.WaitGroup
+	for i := 0; i < 8; i++ {
+		running.Add(1)
+		go func() {
+			defer running.Done()
+			for n := 0; n < 100; n++ {
+				if throttle.Decide(first) == Send {
+					throttle.Ended(first, n%2 == 0, time.Millisecond)
+				}
+				throttle.State(false)
+			}
+		}()
+	}
+	running.Wait()
+}
+
+// BenchmarkActive is the cost of an attempt while the server rejects some, for as many goroutines as -cpu and SetParallelism say.
+func BenchmarkActive(b *testing.B) {
+	throttle := New(time.Now, func() float64 { return 0.5 })
+	throttle.Refused()
+	b.SetParallelism(128)
+	b.RunParallel(func(pb *testing.PB) {
+		for n := 0; pb.Next(); n++ {
+			if throttle.Decide(first) == Send {
+				throttle.Ended(first, n%8 == 0, time.Millisecond)
+			}
+		}
+	})
+}
+
+// BenchmarkIdle is that cost as long as it rejects nothing.
+func BenchmarkIdle(b *testing.B) {
+	throttle := New(time.Now, func() float64 { return 0.5 })
+	for n := 0; n < b.N; n++ {
+		if throttle.Decide(first) == Send {
+			throttle.Ended(first, false, time.Millisecond)
+		}
+	}
+}
