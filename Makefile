@@ -244,6 +244,10 @@ verify-fixes: trees
 verify-series: verify-fixes ## Apply the series; after each patch build, vet and test the tree
 	$(VERIFY)verify.sh
 
+.PHONY: layers
+layers: trees ## Take out each fix, backport and extra, and test what remains: make layers LAYERS=fixes/pool
+	etc/series/layers.sh
+
 .PHONY: api
 api: trees ## Report what the fork adds to upstream's exported API, and what it breaks
 	@cd build/pristine/$(BASE) && go run $(APIDIFF) -m -w ../../$(BASE).upstream.api $(UPSTREAM) 2>/dev/null
@@ -309,11 +313,12 @@ PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md
 .PHONY: size
 size:
 	@echo "lines of Go: $$($(call SIZED,-v -e)), and of tests, with $(TESTING): $$($(call SIZED,-e))"
-	@echo "lines of the overlay, without tests and internal/scripted: $$(git ls-files $$(grep -v '^#' etc/overlay) | \
-		grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"
+	@echo "lines of the overlay, without tests and internal/scripted:"
+	@for layer in 'event internal mongo x' fixes backports extras; do \
+		echo "  $$layer: $$(git ls-files $$layer | grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"; done
 	@echo "targets of make with help: $$($(MAKE) -s help | grep -c '^  ')"
 	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
-	@echo "patches: $$(ls etc/series/[0-9]* | wc -l)"
+	@echo "layers: $$(ls -d fixes/* backports/* extras/* | wc -l)"
 
 .PHONY: lint
 lint: fork ## Run golangci-lint on the modules of this repository and on the overlay, and check the workflows of GitHub Actions

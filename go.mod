@@ -3,15 +3,19 @@ module mongofork
 go 1.25.0
 
 ignore (
+	./backports
 	./bson
 	./build
 	./event
+	./extras
+	./fixes
 	./internal/backpressure
 	./internal/integration
 	./internal/randutil
 	./internal/scripted
 	./internal/serverselector
 	./mongo
+	./standalone
 	./version
 	./x
 )

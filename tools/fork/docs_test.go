@@ -2,6 +2,7 @@ package fork
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,8 +25,17 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	driver, rest, found := strings.Cut(after, "**What builds and tests it.**")
 	require.True(t, found, "the map has no second table")
 
-	overlay, err := plan.ReadFolders(repositoryRoot)
+	layers, err := plan.ReadLayers(repositoryRoot)
 	require.NoError(t, err)
+	var overlay []string
+	for _, layer := range layers {
+		for _, folder := range layer.Folders {
+			if layer.Below || path.Ext(folder) != "" {
+				folder = path.Dir(folder)
+			}
+			overlay = append(overlay, folder)
+		}
+	}
 	covers := func(shown, folder string) bool { return shown == folder || strings.HasPrefix(shown, folder+"/") }
 	for _, folder := range overlay {
 		require.True(t, slices.ContainsFunc(foldersIn(driver), func(shown string) bool { return covers(shown, folder) }),

@@ -31,7 +31,7 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	matched, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
+	matched, _, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
 	require.NoError(t, err)
 	lock, err := plan.NewLock(matched)
 	require.NoError(t, err)

@@ -67,14 +67,18 @@ func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
 	if err != nil {
 		return f, err
 	}
-	folders, err := plan.ReadFolders(p.Root)
+	layers, err := plan.ReadLayers(p.Root)
 	if err != nil {
 		return f, err
 	}
 	f = Fork{Plan: matched, Tree: assemble.Noticed(matched.Module.Tree, tree)}
 	var state git.State
 	if p.State != nil {
-		state, f.Nameless = p.State(ctx, p.Root, append(folders, "etc/overlay", descriptions, "contrib", "tools/fork/assemble"))
+		names := []string{"etc/overlay", descriptions, "contrib", "tools/fork/assemble"}
+		for _, layer := range layers {
+			names = append(names, layer.Folders...)
+		}
+		state, f.Nameless = p.State(ctx, p.Root, names)
 	}
 	f.Time = state.Time
 	file := f.Tree[PatchLevelFile]

@@ -16,10 +16,10 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
@@ -83,31 +83,40 @@ func (p *Project) readLock() (*plan.Lock, error) {
 
 // Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
 func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
-	lock, err := p.readLock()
-	if err != nil {
-		return nil, err
-	}
-	plan, problems, err := p.match(ctx, lock)
-	if err != nil {
-		return nil, err
-	}
-	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
+	plan, _, err := p.Assemble(ctx)
+	return plan, err
 }
 
-// match obtains the base, compares it with the lock, and matches the overlay with it.
-func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, problem.List, error) {
-	m, err := p.Source(ctx, p.Module, p.Base)
+// Assemble plans and lays the overlay over the base, in memory.
+func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
+	lock, err := p.readLock()
 	if err != nil {
 		return nil, nil, err
+	}
+	plan, tree, problems, err := p.match(ctx, lock)
+	if err != nil {
+		return nil, nil, err
+	}
+	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
+	return plan, tree, append(problems, plan.Overlay.At(lock.Check(plan, p.LockFile(), len(problems) == 0))...).OrNil()
+}
+
+// match obtains the base, compares it with the lock, and lays the overlay over it, in memory.
+func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, problem.List, error) {
+	m, err := p.Source(ctx, p.Module, p.Base)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
 	o, problems, err := plan.ReadOverlay(p.Root, m, bases...)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	plan, unmatched := plan.Match(m, o)
-	problems = append(problems, unmatched...)
+	plan, tree, unmatched, err := layer.Lay(m, o)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	problems = append(problems, o.At(unmatched)...)
 	sum, err := m.Sum()
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
@@ -115,17 +124,7 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, probl
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return plan, problems, err
-}
-
-// Assemble plans and lays the overlay over the base, in memory.
-func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
-	plan, err := p.Plan(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	tree, err := assemble.Build(plan)
-	return plan, tree, err
+	return plan, tree, problems, err
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
@@ -139,7 +138,7 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 			return 0, err
 		}
 	}
-	matched, problems, err := p.match(ctx, former)
+	matched, _, problems, err := p.match(ctx, former)
 	if err := errors.Join(err, problems.OrNil()); err != nil {
 		return 0, err
 	}

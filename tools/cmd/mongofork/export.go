@@ -10,7 +10,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/series"
-	"mongofork/tools/fork/upstream"
 )
 
 // author is who git is configured for, or else the builder.
@@ -48,12 +47,12 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Fixes {
-		return c.fixes(a, plan.Module)
-	}
 	steps, err := series.New(a.project.Root, plan)
 	if err != nil {
 		return err
+	}
+	if c.Fixes {
+		return c.fixes(a, steps)
 	}
 	patches, tree, err := steps.Patches(a.ctx, a.author())
 	if err != nil {
@@ -76,21 +75,13 @@ func (c *seriesCmd) Run(a *app) error {
 }
 
 // fixes writes the fixes for the base.
-func (c *seriesCmd) fixes(a *app, m *upstream.Module) error {
-	opt, err := series.ReadOptions(a.project.Root)
+func (c *seriesCmd) fixes(a *app, steps *series.Series) error {
+	patches, err := steps.FixPatches(a.ctx, a.author())
 	if err != nil {
 		return err
 	}
-	fixes, err := series.ReadFixes(a.project.Root, m.Version)
-	if err != nil {
-		return err
-	}
-	patches, out := filetree.Tree{}, cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
-	for _, fix := range fixes {
-		name := fix.Name + ".patch"
-		if patches[name], err = fix.Patch(a.ctx, a.author(), opt.Ticket, m); err != nil {
-			return err
-		}
+	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
+	for _, name := range patches.Paths() {
 		a.printf("%s/%s\n", out, name)
 	}
 	return series.Write(out, patches)

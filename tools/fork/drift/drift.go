@@ -2,13 +2,14 @@
 package drift
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 
-	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -91,11 +92,15 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 	}
 	r := &Report{}
 	for _, t := range p.Touches {
+		was := p.Theirs(t)
+		if len(was) == 0 {
+			continue
+		}
 		now := target.Lookup(t.Key)
 		if t.How == syntax.Remove && len(now) > 0 {
 			now = target.Package(path.Dir(t.File.Path)).Whole(t.Key)
 		}
-		r.Rows = append(r.Rows, Row{Subject: t.Key, How: string(t.How), Ours: t.At(), Was: t.All, Now: now})
+		r.Rows = append(r.Rows, Row{Subject: t.Key, How: string(t.How), Ours: t.At(), Was: was, Now: now})
 	}
 	for _, use := range usesOf(p, fork) {
 		use.Was, use.Now = p.Module.Lookup(use.Subject), target.Lookup(use.Subject)
@@ -111,11 +116,11 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 
 // compile lays a plan's overlay over its module and type-checks the result.
 func compile(ctx context.Context, p *plan.Plan) (*program, error) {
-	tree, err := assemble.Build(p)
-	if err != nil {
+	_, tree, problems, err := layer.Lay(p.Module, p.Overlay)
+	if err = cmp.Or(err, problems.OrNil()); err != nil {
 		return nil, err
 	}
-	fork, err := upstream.New(p.Module.Path, p.Module.Version, tree)
+	fork, err := p.Module.With(tree)
 	if err != nil {
 		return nil, err
 	}
@@ -146,15 +151,13 @@ func texts(decls []*syntax.Decl) (out []byte) {
 
 // fit lays the overlay's files that are for another version over it, and compiles the result.
 func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan.Overlay) error {
-	p, problems := plan.Match(target, overlay)
-	if len(problems) == 0 {
-		fork, err := compile(ctx, p)
-		if !errors.As(err, &problems) {
-			if err == nil {
-				r.Misfits = fork.refused
-			}
-			return err
+	var problems problem.List
+	fork, err := compile(ctx, &plan.Plan{Module: target, Overlay: overlay})
+	if !errors.As(err, &problems) {
+		if err == nil {
+			r.Misfits = fork.refused
 		}
+		return err
 	}
 	r.Misfits, r.Uncompiled = problems, true
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/upstream"
 )
@@ -38,7 +39,8 @@ func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 	o, problems, err := plan.ReadOverlay(root, m)
 	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
-	p, problems := plan.Match(m, o)
+	p, _, problems, err := layer.Lay(m, o)
+	require.NoError(t, err)
 	require.NoError(t, problems.OrNil())
 	return p
 }

@@ -37,11 +37,14 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 // Format returns the lock's text: one line per declaration in order, so that changes merge line by line.
 func (l *Lock) Format() ([]byte, error) { return yaml.Marshal(l) }
 
-// touches returns the plan's touches by the names of the entries that they ask for.
+// touches returns the plan's touches of what upstream declares by the names of the entries that they ask for. What an earlier layer has
+// added is no business of the lock.
 func (p *Plan) touches() map[string]Touch {
 	now := map[string]Touch{}
 	for _, t := range p.Touches {
-		now[fmt.Sprintf("%s %s", t.How, t.Key)] = t
+		if len(p.Theirs(t)) > 0 {
+			now[fmt.Sprintf("%s %s", t.How, t.Key)] = t
+		}
 	}
 	return now
 }
@@ -50,7 +53,7 @@ func (p *Plan) touches() map[string]Touch {
 func NewLock(p *Plan) (l *Lock, err error) {
 	l = &Lock{Module: p.Module.String(), Touched: map[string]string{}}
 	for name, t := range p.touches() {
-		l.Touched[name] = syntax.Fingerprint(t.All...)
+		l.Touched[name] = syntax.Fingerprint(p.Theirs(t)...)
 	}
 	l.Sum, err = p.Module.Sum()
 	return l, err
@@ -62,7 +65,7 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	now := plan.touches()
 	for name, t := range now {
 		said, locked := "not in the lock", l.Touched[name]
-		if locked == syntax.Fingerprint(t.All...) {
+		if locked == syntax.Fingerprint(plan.Theirs(t)...) {
 			continue
 		} else if locked != "" {
 			said = "upstream's declaration changed since the lock"

@@ -28,6 +28,8 @@ type Touch struct {
 	Theirs *syntax.Decl
 	// All is Theirs and, if it is removed, what cannot be there without it.
 	All []*syntax.Decl
+	// Wrapped is how what ours wraps is called in the fork.
+	Wrapped string
 }
 
 // At returns "file:line" of the directive.
@@ -39,6 +41,15 @@ type Plan struct {
 	Overlay *Overlay
 	Touches []Touch
 	Added   []*syntax.Decl
+}
+
+// Theirs returns the upstream declarations that a touch is about, also if an earlier layer has changed them; none if such a layer has added
+// what it is about.
+func (p *Plan) Theirs(t Touch) []*syntax.Decl {
+	if t.How == syntax.Remove {
+		return p.Module.Package(strings.TrimSuffix(t.Key.Package, "_test")).Whole(t.Key)
+	}
+	return p.Module.Lookup(t.Key)
 }
 
 // Match looks up what each overlay declaration is about and checks what its directive, or the lack of one, asserts, as far as a compiler
@@ -144,6 +155,9 @@ func (mt *matcher) touch(d *syntax.Decl, found []*syntax.Decl) {
 			d.File.Constraint, found[0].At(), found[0].File.Constraint)
 	default:
 		t.Theirs = found[0]
+		if t.How == syntax.Wrap {
+			t.Wrapped = UpstreamName(d.Bare())
+		}
 		mt.plan.Touches = append(mt.plan.Touches, t)
 	}
 }
@@ -204,8 +218,8 @@ func UpstreamName(name string) string {
 
 // WrappedKey is the key of a wrapped declaration after it was renamed.
 func WrappedKey(t Touch) syntax.Key {
-	key, bare := t.Key, t.Ours.Bare()
-	key.Name = strings.TrimSuffix(key.Name, bare) + UpstreamName(bare)
+	key := t.Key
+	key.Name = strings.TrimSuffix(key.Name, t.Ours.Bare()) + t.Wrapped
 	return key
 }
 
@@ -215,6 +229,6 @@ func (p *Plan) Counts() string {
 	for _, t := range p.Touches {
 		count[t.How]++
 	}
-	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
+	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d edited, %d added, %d removed",
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], count[syntax.Edit], len(p.Added), count[syntax.Remove])
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -23,15 +24,22 @@ import (
 type Overlay struct {
 	// Files are those for the chosen base, in the order of their paths.
 	Files []*File
+	// Edits are those for the chosen base, in order.
+	Edits []Edit
+	// Alone has the files and edits of the layers that are not laid with the others.
+	Alone *Overlay
 	// Bases are those that the repository has. Each file has to be for one of them, unless it is for the chosen one.
 	Bases []string
 }
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the file's in the output; From is its in this repository, the same unless the base has the folder elsewhere.
+	// Path is the file's in the output; From is its in this repository, the same unless it is in a layer's folder, or the base has the
+	// folder elsewhere.
 	Path, From string
-	Data       []byte
+	// Layer is the number of the layer that the file belongs to. Layers are laid one after the other.
+	Layer int
+	Data  []byte
 	// Source is nil for files that are not Go source.
 	Source *syntax.File
 	// Decls are the declarations with their directives.
@@ -39,9 +47,6 @@ type File struct {
 	// Removals are its //fork:remove directives; their keys have no package yet.
 	Removals []Touch
 }
-
-// FoldersFile lists a repository's overlay folders, one per line.
-const FoldersFile = "etc/overlay"
 
 // FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
 func FindRoot(start string) (string, error) {
@@ -59,23 +64,9 @@ func FindRoot(start string) (string, error) {
 	}
 }
 
-// ReadFolders reads a repository's list of overlay folders.
-func ReadFolders(root string) ([]string, error) {
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
-	if err != nil {
-		return nil, err
-	}
-	var folders []string
-	for line := range strings.Lines(string(data)) {
-		folder, _, _ := strings.Cut(line, "#")
-		folders = append(folders, strings.Fields(folder)...)
-	}
-	return folders, nil
-}
-
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Problems are about files that cannot be used.
 func ReadOverlay(root string, m *upstream.Module, bases ...string) (*Overlay, problem.List, error) {
-	folders, err := ReadFolders(root)
+	layers, err := ReadLayers(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,39 +74,68 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (*Overlay, pr
 	if err != nil {
 		return nil, nil, err
 	}
-	o, ps, repository := &Overlay{Bases: bases}, problem.List{}, os.DirFS(root)
-	for _, folder := range folders {
-		err := fs.WalkDir(repository, folder, func(name string, e fs.DirEntry, err error) error {
-			base := path.Base(name)
-			switch {
-			case err != nil:
-				return err
-			case strings.HasPrefix(base, "."): // editors' and operating systems' own files
-			case strings.HasPrefix(base, "_") || base == "go.mod" || !e.IsDir() && !e.Type().IsRegular():
-				ps.Add(name, 0, "rename it, put a copy in its place, or move it out of the overlay folders",
-					"the go command would leave it out: it is no regular file, a go.mod, or "+
-						"has a name that begins with _")
-			case e.IsDir():
-				return nil
-			default:
-				data, err := fs.ReadFile(repository, name)
-				at, text := inPlace(moved, m.Path, name, data)
-				if f := o.ReadFile(at, text, m.Version, &ps); err == nil && f != nil {
-					f.From = name
+	all, ps, repository, places := &Overlay{Bases: bases, Alone: &Overlay{}}, problem.List{}, os.DirFS(root), map[string]string{}
+	for i, layer := range layers {
+		o, places := all, places
+		if layer.Alone {
+			o, places = all.Alone, map[string]string{}
+		}
+		if err := o.readEdits(repository, layer, i, m.Version, &ps); err != nil {
+			return nil, nil, err
+		}
+		for _, folder := range layer.Folders {
+			err := fs.WalkDir(repository, folder, func(name string, e fs.DirEntry, err error) error {
+				base := path.Base(name)
+				switch {
+				case err != nil:
+					return err
+				case strings.HasPrefix(base, "."): // editors' and operating systems' own files
+				case strings.HasPrefix(base, "_") || base == "go.mod" || !e.IsDir() && !e.Type().IsRegular():
+					ps.Add(name, 0, "rename it, put a copy in its place, or move it out of the overlay folders",
+						"the go command would leave it out: it is no regular file, a go.mod, or "+
+							"has a name that begins with _")
+				case e.IsDir():
+					return nil
+				case layer.place(name) != "":
+					data, err := fs.ReadFile(repository, name)
+					at, text := inPlace(moved, m.Path, layer.place(name), data)
+					f := o.ReadFile(at, text, m.Version, &ps)
+					if err != nil || f == nil {
+						return err
+					}
+					if first, taken := places[at]; taken && first == name { // an earlier layer lists the file
+						return nil
+					} else if taken {
+						ps.Add(name, 0, "rename one of them", "%s goes to the same place", first)
+						return nil
+					}
+					f.From, f.Layer, places[at] = name, i, name
 					o.Files = append(o.Files, f)
 				}
-				return err
+				if e.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
 			}
-			if e.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
 		}
 	}
-	return o, ps, nil
+	slices.SortFunc(all.Files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+	return all, ps, nil
+}
+
+// At returns problems with the paths that files of the overlay have in the repository, not in the module.
+func (o *Overlay) At(ps problem.List) problem.List {
+	from := map[string]string{}
+	for _, f := range o.Files {
+		from[f.Path] = f.From
+	}
+	for i, p := range ps {
+		ps[i].File = cmp.Or(from[p.File], p.File)
+	}
+	return ps
 }
 
 // readMoved reads which folders of the overlay a base has elsewhere, such as some below x, which upstream calls unstable; none if it has no

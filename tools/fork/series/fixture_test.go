@@ -2,38 +2,20 @@ package series
 
 import (
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 )
 
-// stepFile is a step of a series that says everything and brings what more says.
-func stepFile(title, more string) []byte {
-	return []byte("title: " + title +
-		"\nwhy: |\n  It was wrong.\n\n  It is right now.\nusers: nothing\nspecification: none\ntests: its own\n" + more)
+// message is that of a layer that says everything.
+func message(title string) []byte {
+	return []byte("# " + title + "\n\nIt was wrong.\n\nIt is right now.\n\n**Users.** Nothing.\n\n**Source.** None.\n\n" +
+		"**Tests.** Its own.\n\n**Dropped by.** Nobody.\n")
 }
 
-// seriesOverlay is an overlay of two steps. The second has a wrapped declaration, and changes the file that the first brings: a
-// function, which then needs an import, and a field.
+// seriesOverlay is an overlay of three layers: files that the second edits, and a wrapped declaration.
 func seriesOverlay() filetree.Tree {
 	return filetree.Tree{
-		"pool/policy.go": []byte(`package pool
-
-import "strings"
-
-// limit is the limit.
-const limit = 3
-
-// limitName names the limit in words.
-func limitName() string {
-	name := "limit"
-	name = strings.ToUpper(name)
-	return name
-}
-
-// names are what the pool is called.
-type names struct {
-	limit string
-	shout string // what the second step wants
-}
-`),
+		plan.FoldersFile: []byte("limits: pool/policy.go\nfixes/*\ncalls: pool\n"),
+		"pool/policy.go": []byte("package pool\n\n// limit is the limit.\nconst limit = 3\n"),
 		"pool/get.go": []byte(`package pool
 
 import "context"
@@ -48,13 +30,15 @@ func (p *Pool) Get(ctx context.Context, name string) (int, error) {
 
 var calls = limit
 `),
-		"pool/own.go":             []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
-		"etc/series/1-limit.yaml": stepFile("Have a limit", "files: [pool/policy.go]\n"),
-		"etc/series/2-calls.txtar": stepFile("Count calls", "files: [pool/get.go]\nfields: [pool names.shout]\n"+
-			"-- pool/policy.go --\npackage pool\n\n// limitName names the limit.\nfunc limitName() string {\n"+
-			"\treturn \"limit\"\n}\n"),
+		"pool/own.go":               []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
+		"fixes/returns/README.md":   message("Count returns"),
+		"fixes/returns/edits.yaml":  []byte("- {in: pool Pool.Put, at: statement used, instead: \"…\\np.returned++\"}\n"),
+		"fixes/returns/pool/sum.go": []byte("package pool\n\n// Pool counts.\n//\n//fork:extend it counts\ntype Pool struct {\n\treturned int\n}\n"),
+		"fixes/none/README.md":      message("Change another base"),
+		"fixes/none/edits.yaml":     []byte("- {base: <v2.0.0, in: pool Pool.Put, at: statement used, instead: x}\n"),
+		"etc/series/limits.md":      message("Have a limit"),
+		"etc/series/calls.md":       message("Count calls"),
 		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], " +
 			"reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
-		"etc/series/0-absent.yaml": stepFile("Change another base", ""),
 	}
 }

@@ -1,13 +1,12 @@
-// Package series tells the overlay as a series of patches: which step brings what, the tree after each step, and whether each patch
-// stands by itself.
+// Package series tells the overlay as a series of patches, one for each layer.
 package series
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,104 +19,46 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Series tells the overlay of one base step by step.
+// Series tells the overlay of one base layer by layer.
 type Series struct {
 	Options Options
-	// Steps are the fixes, and then the steps of the overlay.
-	Steps []Step
+	Steps   []Step
 
-	fixes  int // how many of the steps are fixes
-	root   string
-	plan   *plan.Plan // of the whole overlay
-	files  map[string]int
-	fields map[string]int
+	root    string
+	module  *upstream.Module
+	overlay *plan.Overlay
 }
 
-// never is the number of the step of what stays out of the series: it is later than every step.
-func (s *Series) never() int { return len(s.Steps) }
-
-// New reads the steps of a repository and finds each part of the overlay in one of them.
+// New reads the layers of a repository as steps.
 func New(root string, whole *plan.Plan) (*Series, error) {
 	opt, err := ReadOptions(root)
 	if err != nil {
 		return nil, err
 	}
-	fixes, err := ReadFixes(root, whole.Module.Version)
+	steps, err := ReadSteps(root)
 	if err != nil {
 		return nil, err
 	}
-	steps, err := read(root, Folder+"/[0-9]*")
-	if err != nil {
-		return nil, err
-	}
-	s := &Series{Options: opt, Steps: append(fixes, steps...), fixes: len(fixes), root: root, plan: whole,
-		files: map[string]int{}, fields: map[string]int{}}
+	s := &Series{Options: opt, root: root, module: whole.Module, overlay: whole.Overlay}
 	var ps problem.List
-	s.place(&ps)
-	for _, f := range whole.Overlay.Files {
-		if _, ok := s.files[f.Path]; !ok {
-			ps.Add(f.Path, 0, "list it in a file of "+Folder, "no step of the series brings this file")
+	for _, left := range opt.Left {
+		if left.Reason == "" {
+			ps.Add(setup, 0, "say why", "files are left out without a reason")
+		}
+	}
+	for _, step := range steps {
+		if !s.left(step.Name) {
+			s.Steps = append(s.Steps, step)
 		}
 	}
 	return s, ps.OrNil()
 }
 
-// place finds out which step brings what.
-func (s *Series) place(ps *problem.List) {
-	for i, step := range s.Steps {
-		s.exist(step.from, step.Files, ps)
-		if i < s.fixes {
-			put(s.files, s.never(), step.from, step.Files, ps) // the fix brings them itself
-			if step.Until != "" && s.until(step) == s.never() {
-				ps.Add(step.from, 0, "name a step", "until: there is no step %s", step.Until)
-			}
-			continue
-		}
-		step.complete(ps)
-		for _, file := range step.archive {
-			if _, before := s.files[file.Name]; !before {
-				ps.Add(step.from, 0, "list the file in an earlier step", "it changes %s, which no earlier step brings",
-					file.Name)
-			}
-		}
-		put(s.files, i, step.from, step.Files, ps)
-		put(s.fields, i, step.from, step.Fields, ps)
-	}
-	for _, left := range s.Options.Left {
-		s.exist(setup, left.Files, ps)
-		put(s.files, s.never(), setup, left.Files, ps)
-		if left.Reason == "" {
-			ps.Add(setup, 0, "say why", "files are left out without a reason")
-		}
-	}
-	s.exist(setup, slices.Sorted(maps.Keys(s.Options.Files)), ps)
-}
-
-// put notes that a step brings what a list names.
-func put(in map[string]int, i int, at string, list []string, ps *problem.List) {
-	for _, name := range list {
-		if _, twice := in[name]; twice {
-			ps.Add(at, 0, "keep one of them", "%s is listed twice in the series", name)
-		}
-		in[name] = i
-	}
-}
-
-// exist checks that a repository has these files.
-func (s *Series) exist(at string, files []string, ps *problem.List) {
-	for _, file := range files {
-		if info, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(file))); err != nil || !info.Mode().IsRegular() {
-			ps.Add(at, 0, "remove it from the list, or correct its name", "the overlay has no file %s", file)
-		}
-	}
-}
-
-// until returns the number of the step that removes a fix.
-func (s *Series) until(fix Step) int {
-	if i := slices.IndexFunc(s.Steps, func(step Step) bool { return step.Name == fix.Until }); i >= 0 {
-		return i
-	}
-	return s.never()
+// left reports whether a file or a layer stays out of the series.
+func (s *Series) left(name string) bool {
+	return slices.ContainsFunc(s.Options.Left, func(l LeftOut) bool {
+		return slices.ContainsFunc(l.Files, func(out string) bool { return name == out || strings.HasPrefix(name, out+"/") })
+	})
 }
 
 // formatPatch is how git writes patches.
@@ -127,14 +68,17 @@ var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "-
 // Patches returns the cover letter and the patches, in the order of their names, each in the format of git format-patch, and the tree
 // that they lead to.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
-	trees, messages := []filetree.Tree{assemble.Pristine(s.plan.Module)}, []string{s.plan.Module.String()}
-	for i, step := range s.Steps {
-		next, err := s.Tree(i)
+	trees, messages := []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
+	for _, step := range s.Steps {
+		if step.alone {
+			continue
+		}
+		next, err := s.Tree(step)
 		if err != nil {
 			return nil, nil, err
 		}
 		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
-			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.plan.Module.Version))
+			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.module.Version))
 		}
 	}
 	g, done, err := git.New(ctx, author)
@@ -181,22 +125,36 @@ func (s *Series) letter(g *git.Repository, n string) []byte {
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 }
 
-// Patch returns a fix alone, as git format-patch writes it.
-func (s Step) Patch(ctx context.Context, author, ticket string, m *upstream.Module) ([]byte, error) {
-	p, after, err := lay(m, &plan.Overlay{}, s)
-	if err == nil {
-		err = nameWrapped(p, after)
+// reports is the folder of the reports of defects, DEFECT.md.
+const reports = "docs/upstream-defects"
+
+// FixPatches returns the patch of each fix that has a report alone, on upstream's tree, by the names of the defects.
+func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
+	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
+	for _, step := range s.Steps {
+		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(step.Name)+".md")
+		if _, err := os.Stat(report); !slices.Contains(fixFolders, path.Dir(step.Name)) || err != nil {
+			continue
+		}
+		after, err := s.tree(func(layer int) bool { return layer == step.layer })
+		if err != nil {
+			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
+		}
+		if len(filetree.Changed(before, after)) == 0 {
+			continue
+		}
+		g, done, err := git.New(ctx, author)
+		if err != nil {
+			return nil, err
+		}
+		commit(g, []filetree.Tree{before, after}, []string{s.module.String(), step.message(s.Options.Ticket, s.module.Version)})
+		patches[path.Base(step.Name)+".patch"] = g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
+		done()
+		if g.Err != nil {
+			return nil, g.Err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	g, done, err := git.New(ctx, author)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	commit(g, []filetree.Tree{assemble.Pristine(m), after}, []string{m.String(), s.message(ticket, m.Version)})
-	return g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...), g.Err
+	return patches, nil
 }
 
 // Write writes a series to a folder, in the place of the series that is there.

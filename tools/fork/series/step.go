@@ -1,6 +1,7 @@
 package series
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,53 +10,36 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/txtar"
-
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/strict"
 )
 
-// Folder holds the steps by which the overlay is told as a series of patches, one file for each, in the order of their names. Fixes holds
-// those that mend one defect of upstream each, with the names of the defects' reports: the series begins with them. A file is YAML, or an
-// archive with YAML before its Go files.
+// Folder holds what the series says beside the layers: the messages of those that have no folder of their own, and the setup.
 const (
 	Folder = "etc/series"
-	Fixes  = Folder + "/fixes"
-	// setup is the file in Folder that is about the whole series and is no step.
-	setup = Folder + "/series.yaml"
+	setup  = Folder + "/series.yaml"
 )
 
-// Step is one commit of the series: what it brings, and why. What a step says holds for every base; on a base where it brings nothing it
-// is left out.
+// fixFolders are the folders of the layers that mend a defect of upstream each. One with a report needs nothing else.
+var fixFolders = []string{"fixes", "standalone"}
+
+// Step is one commit of the series: a layer, and the message that its README is. On a base where the layer changes nothing it is left out.
 type Step struct {
-	// Name is that of the file, without its extension, and from where that is.
-	Name string `yaml:"-"`
-	from string
+	// Name is the layer's.
+	Name string
 	// Title is the first line of the message, below the ticket's number.
-	Title string `yaml:"title"`
-	// Why says what is wrong or missing, Users what changes for applications, Specification which section wants it, and Tests what
-	// shows that it works.
-	Why           string `yaml:"why"`
-	Users         string `yaml:"users"`
-	Specification string `yaml:"specification"`
-	Tests         string `yaml:"tests"`
-	// Files are files of the overlay.
-	Files []string `yaml:"files"`
-	// Fields are the keys of fields of structs that come with this step, although the structs are there before.
-	Fields []string `yaml:"fields"`
+	Title string
 
-	// Base is the range of upstream's versions that a fix is for.
-	Base string `yaml:"base"`
-	// Until is the step of the series that removes a fix with its test, as it mends more in another way.
-	Until string `yaml:"until"`
-	// Edits are for declarations as upstream has them: once a step replaces or wraps one, that mends the defect.
-	Edits []Edit `yaml:"edits"`
-
-	// archive has Go files: of a step, declarations as they are before it, by the names of the files that have them now; of a fix,
-	// what it adds, which may have directives.
-	archive []txtar.File
+	layer      int
+	alone      bool   // it is no part of the series, but a patch of its own
+	from       string // where the message is
+	paragraphs []string
 }
+
+// Sections are what each message says, at the beginning of a paragraph, after what is wrong or missing. The last is of no interest upstream.
+var sections = []string{"**Users.** ", "**Source.** ", "**Tests.** ", "**Dropped by.** "}
 
 // Options is what the series has besides its steps.
 type Options struct {
@@ -74,7 +58,7 @@ type Options struct {
 	Tests Tests `yaml:"tests"`
 }
 
-// LeftOut is what stays out of the series.
+// LeftOut is what stays out of the series: files, and folders of layers.
 type LeftOut struct {
 	Files  []string `yaml:"files"`
 	Reason string   `yaml:"reason"`
@@ -86,103 +70,82 @@ func ReadOptions(root string) (opt Options, err error) {
 	if err != nil {
 		return opt, err
 	}
-	return opt, decodeStrictly(setup, data, &opt)
+	if err := strict.Decode(data, &opt); err != nil {
+		return opt, problem.List{{File: setup, Message: "the file cannot be read: " + err.Error(),
+			Mend: "correct the line that the message names"}}
+	}
+	return opt, nil
 }
 
-// read reads the steps whose files a pattern matches.
-func read(root, pattern string) ([]Step, error) {
-	names, err := fs.Glob(os.DirFS(root), pattern)
-	if err != nil {
-		return nil, err
-	}
-	var steps []Step
-	for _, name := range names {
-		data, err := fs.ReadFile(os.DirFS(root), name)
-		if err != nil {
-			return nil, err
-		}
-		archive := txtar.Parse(data)
-		step := Step{Name: strings.TrimSuffix(path.Base(name), path.Ext(name)), from: name, archive: archive.Files}
-		if err := decodeStrictly(name, archive.Comment, &step); err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
-	}
-	return steps, nil
-}
-
-// ReadFixes reads a repository's fixes for a version of upstream, or all if it is empty.
-func ReadFixes(root, version string) ([]Step, error) {
-	all, err := read(root, Fixes+"/*")
+// ReadSteps reads a repository's layers as steps.
+func ReadSteps(root string) (steps []Step, err error) {
+	layers, err := plan.ReadLayers(root)
 	if err != nil {
 		return nil, err
 	}
 	var ps problem.List
-	var fixes []Step
-	for _, fix := range all {
-		versions, err := syntax.ParseBaseRange(strings.Fields(fix.Base))
-		if err != nil {
-			ps.Add(fix.from, 0, "write for which versions it is, as //fork:base does", "base: %v", err)
+	for i, layer := range layers {
+		step := Step{Name: layer.Name, layer: i, alone: layer.Alone, from: path.Join(Folder, layer.Name+".md")}
+		if layer.Below {
+			step.from = path.Join(layer.Name, "README.md")
 		}
-		fix.complete(&ps)
-		for _, file := range fix.Files {
-			data, err := fs.ReadFile(os.DirFS(root), file)
-			if err != nil {
-				return nil, err
-			}
-			fix.archive = append(fix.archive, txtar.File{Name: file, Data: data})
+		text, err := fs.ReadFile(os.DirFS(root), step.from)
+		if errors.Is(err, fs.ErrNotExist) {
+			ps.Add(step.from, 0, "write it: it is the commit's message", "the layer %q has no message", layer.Name)
+			continue
+		} else if err != nil {
+			return nil, err
 		}
-		if version == "" || versions.Holds(version) {
-			fixes = append(fixes, fix)
-		}
+		step.read(string(text), &ps)
+		steps = append(steps, step)
 	}
-	return fixes, ps.OrNil()
-}
-
-// decodeStrictly reads a YAML file and refuses fields that it does not know.
-func decodeStrictly(name string, data []byte, to any) error {
-	if err := strict.Decode(data, to); err != nil {
-		return problem.List{{File: name, Message: "the file cannot be read: " + err.Error(),
-			Mend: "correct the line that the message names"}}
-	}
-	return nil
+	return steps, ps.OrNil()
 }
 
 // forVersion matches a paragraph that is only for some of upstream's versions, and their range.
 var forVersion = regexp.MustCompile(`^\[([^\]]+)\]\s`)
 
-// paragraphs returns the paragraphs of a text that are for a version, or all if it is empty.
-func paragraphs(text, version string) (list []string, err error) {
-	for p := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+// read reads the message, and lists what it does not say.
+func (s *Step) read(text string, ps *problem.List) {
+	text, titled := strings.CutPrefix(strings.TrimSpace(text), "# ")
+	list := strings.Split(text, "\n\n")
+	s.Title, s.paragraphs = strings.TrimSpace(list[0]), list[1:]
+	if !titled || len(s.Title) > 60 || strings.Contains(s.Title, "\n") {
+		ps.Add(s.from, 0, "shorten it", "the title, after # in the first line, is none of at most 60 bytes")
+	}
+	for _, section := range sections {
+		begins := func(p string) bool { return strings.HasPrefix(p, section) }
+		if !slices.ContainsFunc(s.paragraphs, begins) {
+			ps.Add(s.from, 0, "write it: reviewers know nothing but the driver", "no paragraph begins with %s", strings.TrimSpace(section))
+		}
+	}
+	for _, p := range s.paragraphs {
 		if of := forVersion.FindStringSubmatch(p); of != nil {
-			versions, err := syntax.ParseBaseRange(strings.Fields(of[1]))
-			if err != nil {
-				return nil, err
+			if _, err := syntax.ParseBaseRange(strings.Fields(of[1])); err != nil {
+				ps.Add(s.from, 0, "write versions as //fork:base does", "%v", err)
 			}
-			if version != "" && !versions.Holds(version) {
+		}
+	}
+}
+
+// message returns the commit message for a version of upstream.
+func (s Step) message(ticket, version string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(ticket+" "+s.Title))
+	for _, p := range s.paragraphs {
+		if of := forVersion.FindStringSubmatch(p); of != nil {
+			if versions, _ := syntax.ParseBaseRange(strings.Fields(of[1])); !versions.Holds(version) { // read looks for errors
 				continue
 			}
 			p = p[len(of[0]):]
 		}
-		list = append(list, p)
-	}
-	return list, nil
-}
-
-// message returns the commit message for a version: the title, then why and what for.
-func (s Step) message(ticket, version string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(ticket+" "+s.Title))
-	for _, part := range []struct{ head, text string }{
-		{"", s.Why}, {"What changes for users: ", s.Users}, {"Specification: ", s.Specification}, {"Tests: ", s.Tests},
-	} {
-		list, _ := paragraphs(part.text, version) // complete has looked for errors
-		for i, paragraph := range list {
-			if i == 0 {
-				paragraph = part.head + paragraph
-			}
-			fmt.Fprintf(&b, "\n%s\n", fill(paragraph))
+		if strings.HasPrefix(p, sections[len(sections)-1]) {
+			continue
 		}
+		if name, text, ok := strings.Cut(p, ".** "); ok && strings.HasPrefix(name, "**") {
+			p = name[2:] + ": " + text
+		}
+		fmt.Fprintf(&b, "\n%s\n", fill(p))
 	}
 	return b.String()
 }
@@ -199,29 +162,4 @@ func fill(text string) string {
 		lines[last] += " " + word
 	}
 	return strings.Join(lines, "\n")
-}
-
-// complete lists what the step does not say.
-func (s Step) complete(ps *problem.List) {
-	for _, field := range []struct{ name, text string }{
-		{"title", s.Title}, {"why", s.Why}, {"users", s.Users}, {"specification", s.Specification}, {"tests", s.Tests},
-	} {
-		if strings.TrimSpace(field.text) == "" {
-			ps.Add(s.from, 0, "write it: reviewers know nothing but the driver", "the step has no %s", field.name)
-		}
-		if _, err := paragraphs(field.text, ""); err != nil {
-			ps.Add(s.from, 0, "write versions as //fork:base does", "%s: %v", field.name, err)
-		}
-	}
-	if len(s.Title) > 60 || strings.Contains(strings.TrimSpace(s.Title), "\n") {
-		ps.Add(s.from, 0, "shorten it", "the title is longer than a line of 60 bytes")
-	}
-	for _, field := range s.Fields {
-		if _, err := syntax.ParseKey(field); err != nil {
-			ps.Add(s.from, 0, "write it as docs/builder.md says", "fields: %v", err)
-		}
-	}
-	if !slices.IsSorted(s.Files) {
-		ps.Add(s.from, 0, "sort the list", "the files are not in order")
-	}
 }

@@ -18,6 +18,7 @@ const (
 	Extend  Verb = "extend"  // our struct's fields, or our literal's elements, are added to upstream's
 	Remove  Verb = "remove"  // a declaration of upstream's that nothing uses any more goes
 	Base    Verb = "base"    // the versions of upstream that a file is for
+	Edit    Verb = "edit"    // a place in upstream's function changes: no directive, but an entry of a layer's edits.yaml
 )
 
 // Directive is one "//fork:verb ..." comment line.

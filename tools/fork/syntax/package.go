@@ -99,6 +99,12 @@ func ParseKey(s string) (Key, error) {
 	return Key{Package: folder, Name: name}, nil
 }
 
+// UnmarshalText reads a key in a YAML file.
+func (k *Key) UnmarshalText(text []byte) (err error) {
+	*k, err = ParseKey(string(text))
+	return err
+}
+
 // isDeclName reports whether s is an identifier or two of them joined by a dot.
 func isDeclName(s string) bool {
 	receiver, method, dotted := strings.Cut(s, ".")

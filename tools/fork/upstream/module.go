@@ -2,6 +2,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,22 +28,36 @@ type Module struct {
 
 // New parses a module's Go files.
 func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
-	m := &Module{Path: modulePath, Version: version, Tree: tree, packages: map[string]*syntax.Package{}}
+	return (&Module{Path: modulePath, Version: version}).With(tree)
+}
+
+// With returns the module with other files. Those that it has already are not parsed again.
+func (m *Module) With(tree filetree.Tree) (*Module, error) {
+	parsed := map[string]*syntax.File{}
+	for _, p := range m.packages {
+		for _, f := range p.Files {
+			parsed[f.Path] = f
+		}
+	}
+	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, packages: map[string]*syntax.Package{}}
 	files := map[string][]*syntax.File{}
 	for _, name := range tree.Paths() {
 		if !syntax.IsGoFile(name) {
 			continue
 		}
-		file, err := syntax.Parse(name, tree[name])
+		file, err := parsed[name], error(nil)
+		if file == nil || !bytes.Equal(file.Src, tree[name]) {
+			file, err = syntax.Parse(name, tree[name])
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m, err)
 		}
 		files[path.Dir(name)] = append(files[path.Dir(name)], file)
 	}
 	for folder, list := range files {
-		m.packages[folder] = syntax.NewPackage(folder, list)
+		other.packages[folder] = syntax.NewPackage(folder, list)
 	}
-	return m, nil
+	return other, nil
 }
 
 // Source provides upstream modules.

@@ -27,8 +27,12 @@ func TestTableIsOfOurs(t *testing.T) {
 		assert.False(t, names[d.Name], "%s is there twice", d.Name)
 		names[d.Name] = true
 		assert.NotEqual(t, d.Text, d.Instead, d.Name)
-		files, err := filepath.Glob(filepath.Join(root, d.In, "*.go"))
-		require.NoError(t, err)
+		var files []string
+		for _, layer := range []string{"", "fixes/*", "backports/*", "extras/*"} {
+			found, err := filepath.Glob(filepath.Join(root, layer, d.In, "*.go"))
+			require.NoError(t, err)
+			files = append(files, found...)
+		}
 		var ours strings.Builder
 		for _, file := range files {
 			data, err := os.ReadFile(file)

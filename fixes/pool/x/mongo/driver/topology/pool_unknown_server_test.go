@@ -1,0 +1,42 @@
+package topology
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+)
+
+// The pool of a server that is not there is neither ready nor cleared.
+func TestPoolOfUnknownServerStaysPaused(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+
+	events := make(chan string, 10)
+	server := NewServer(address.Address(listener.Addr().String()), bson.NewObjectID(), time.Minute,
+		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor {
+			return &event.PoolMonitor{Event: func(e *event.PoolEvent) { events <- e.Type }}
+		}),
+	)
+	require.NoError(t, server.Connect(nil))
+	failed := func() bool {
+		server.processErrorLock.Lock() // it is held while the description changes and the pool is cleared
+		defer server.processErrorLock.Unlock()
+		return server.Description().LastError != nil
+	}
+	require.Eventually(t, failed, time.Minute, time.Millisecond)
+	require.NoError(t, server.Disconnect(context.Background()))
+	close(events)
+	var got []string
+	for e := range events {
+		got = append(got, e)
+	}
+	assert.Equal(t, []string{event.ConnectionPoolCreated, event.ConnectionPoolClosed}, got)
+}

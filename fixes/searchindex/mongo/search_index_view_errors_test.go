@@ -1,0 +1,28 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
+)
+
+// Errors of the server are of the types of this package.
+func TestSearchIndexViewErrors(t *testing.T) {
+	for name, run := range map[string]func(SearchIndexView) error{
+		"DropOne":   func(siv SearchIndexView) error { return siv.DropOne(context.Background(), "index") },
+		"UpdateOne": func(siv SearchIndexView) error { return siv.UpdateOne(context.Background(), "index", bson.D{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := setupClient()
+			client.deployment = drivertest.NewMockDeployment(bson.D{{"ok", 0}, {"code", 13}, {"codeName", "Unauthorized"}})
+			var got CommandError
+			err := run(client.Database("db").Collection("coll").SearchIndexes())
+			assert.True(t, errors.As(err, &got), "got %T", err)
+			assert.Equal(t, int32(13), got.Code)
+		})
+	}
+}

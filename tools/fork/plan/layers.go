@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// FoldersFile lists a repository's layers.
+const FoldersFile = "etc/overlay"
+
+// Layer is what is laid over a module at once: some folders of a repository that are called as in the module, or one that has such folders
+// below it, fixes/pool/x/mongo/driver for x/mongo/driver.
+type Layer struct {
+	// Name is that of the folder, or what the list calls the folders.
+	Name string
+	// Folders have the files.
+	Folders []string
+	// Alone is true if it is not laid with the others: a fix of what the fork replaces, for upstream alone.
+	Alone bool
+	// Below is true if the module's paths begin below the folder. What lies in the folder itself, such as its README, goes nowhere.
+	Below bool
+}
+
+// place returns where a file of the layer goes in the module; empty if it stays in the repository.
+func (l Layer) place(name string) string {
+	if !l.Below {
+		return name
+	}
+	if below := strings.TrimPrefix(name, l.Name+"/"); strings.Contains(below, "/") {
+		return below
+	}
+	return ""
+}
+
+// ReadLayers reads a repository's list of layers, in the order in which they are laid. In it fixes/* stands for every folder below fixes,
+// each a layer, and -fixes/* each a layer that is not laid with the others; the other folders after "name:", or at the beginning, are
+// one layer.
+func ReadLayers(root string) (layers []Layer, err error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
+	if err != nil {
+		return nil, err
+	}
+	open := false // the last layer takes more folders
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		for _, word := range strings.Fields(line) {
+			name, named := strings.CutSuffix(word, ":")
+			above, each := strings.CutSuffix(word, "/*")
+			switch {
+			case named:
+				layers, open = append(layers, Layer{Name: name}), true
+			case each:
+				above, alone := strings.CutPrefix(above, "-")
+				below, err := layersBelow(root, above)
+				if err != nil {
+					return nil, err
+				}
+				for i := range below {
+					below[i].Alone = alone
+				}
+				layers, open = append(layers, below...), false
+			case !open:
+				layers, open = append(layers, Layer{Folders: []string{word}}), true
+			default:
+				last := &layers[len(layers)-1]
+				last.Folders = append(last.Folders, word)
+			}
+		}
+	}
+	return layers, nil
+}
+
+// layersBelow returns the layers in a folder; none if it is gone, because all of them were removed.
+func layersBelow(root, above string) (layers []Layer, err error) {
+	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(above)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if name := path.Join(above, entry.Name()); entry.IsDir() {
+			layers = append(layers, Layer{Name: name, Folders: []string{name}, Below: true})
+		}
+	}
+	return layers, nil
+}
