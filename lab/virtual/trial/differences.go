@@ -135,6 +135,15 @@ func adds(more string) clue {
 	}
 }
 
+// sameCause is whether the fork's error tells what upstream's does.
+func sameCause(i *Instant) bool {
+	_, up := i.Up.failure()
+	_, fork := i.Fork.failure()
+	cause := re(`^\s*(write command error: \[\{write errors: \[\]\}, \{|bulk write exception: (write concern errors?: \[?)?)?(.*?)(\}?\])?$`).
+		FindStringSubmatch(up)
+	return cause != nil && cause[3] != "" && strings.Contains(fork, cause[3])
+}
+
 // sameText is whether the errors have the same text.
 func sameText(i *Instant) bool {
 	_, up := i.Up.failure()

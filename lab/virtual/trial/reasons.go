@@ -39,11 +39,14 @@ const (
 	transactions  = byApplication + `|` + within
 	writes        = `(insert|update|replace|delete|findOneAnd|bulkWrite|clientBulkWrite).*`
 
-	beforeRetry = "the deadline passes, or the context is cancelled, before a retry is sent"
-	clearedPool = "pool cleared before the command asked for a connection"
-	wasSent     = "a commit of unknown result that was sent"
-	thatError   = "that error of a commit; a commit that finds no server"
-	bulkResults = "client bulk write, reading its results with getMore"
+	beforeRetry     = "the deadline passes, or the context is cancelled, before a retry is sent"
+	clearedPool     = "pool cleared before the command asked for a connection"
+	wasSent         = "a commit of unknown result that was sent"
+	thatError       = "that error of a commit; a commit that finds no server"
+	sharedTimeout   = "the client's Timeout, `Collection.BulkWrite` of several commands"
+	seesWrite       = `^\S+ sees (insert|update|delete): `
+	severalCommands = "a write of several commands, of which some fail"
+	bulkResults     = "client bulk write, reading its results with getMore"
 )
 
 // Differences are all of them. A comment says what upstream does.
@@ -61,10 +64,6 @@ var ofCalls = []Difference{
 			_, up := i.Up.failure()
 			return strings.HasSuffix(fork, up+`"`)
 		})},
-	// It has an error of another package.
-	{Row: "an interrupted write of many documents", Kinds: "clientBulkWrite.*", Ends: "both", When: allOf(hurries, sameResult,
-		up(fails, noServer), fork(is, `^((`+expired+`|network|RetryableWriteError)(, |$))+$`), fork(is, expired),
-		fork(fails, `^backpressure\.Interruption "bulk write exception: write concern errors: \[.*`+noTime))},
 	// It returns the error before that of a retry.
 	{Row: clearedPool, Apart: true, Ends: "up|both", When: allOf(
 		anyOf(up(now, unfit), up(fails, `^(topology\.poolClearedError|\*errors\.joinError) ".*`+poolCleared)),
@@ -86,10 +85,17 @@ var ofCalls = []Difference{
 			return forks != "" && strings.HasSuffix(forks, strings.TrimPrefix(i.Up.end(fails), up+exception)) &&
 				alike(i.Up[returns], i.Fork[returns], `, (an|no) error$`)
 		})},
+	// It has the error of one command, or one of another package, and says less of the result.
+	{Row: severalCommands, Kinds: "insertMany|bulkWrite|clientBulkWrite.*", Ends: "both", When: allOf(sameCause,
+		fork(fails, `^mongo\.(Bulk|ClientBulk)WriteException "bulk write exception: `),
+		not(fork(is, `RetryableError|NoWritesPerformed`)))},
+	// Each of its commands has the whole timeout.
+	{Row: sharedTimeout, Apart: true, Kinds: "bulkWrite", Ends: "none|both", Up: seesWrite, Fork: seesWrite, But: maxTime,
+		When: has("timeoutMS")},
 	// It panics, or takes it for an answer.
 	{Row: "malformed sizes, lengths, indexes and cursors in replies", Apart: true, Ends: "fork|both",
 		Up: `^(started|failed|succeeded) `, When: allOf(
-			fork(fails, `"malformed reply: the cursor has no `), faulty(Fault{What: Lack, Field: "cursor"}))},
+			fork(fails, `malformed reply: the cursor has no `), faulty(Fault{What: Lack, Field: "cursor"}))},
 	// It lacks the event.
 	{Row: "a compressor fails, or the connection is closed before the command is sent", Ends: "none|both",
 		Fork: `^failed \w+ at once: topology\.ConnectionError "connection\(<closed>\) connection is closed" $`,
