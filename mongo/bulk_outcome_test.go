@@ -471,10 +471,6 @@ func (o oracle) commandErrors(acknowledged) string {
 		if !errorHasLabel(o.err, driver.ErrSystemOverloadedError) {
 			return "it does not say that the server is overloaded"
 		}
-		var retries *RetryError
-		if c.attempts > 1 && !errors.As(o.err, &retries) {
-			return "it does not say how often the command was tried"
-		}
 		var client ClientBulkWriteException
 		if errors.As(o.err, &client) && client.WriteError == nil {
 			return "WriteError is nil"

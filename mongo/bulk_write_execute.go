@@ -20,7 +20,7 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 	defer cancel()
 
 	ordered := bw.ordered == nil || *bw.ordered
-	bw.result = BulkWriteResult{UpsertedIDs: make(map[int64]any), Acknowledged: true}
+	bw.result = BulkWriteResult{UpsertedIDs: make(map[int64]any), Acknowledged: bw.writeConcern.Acknowledged()}
 	outcome := &bulkOutcome{writes: len(bw.models), ordered: ordered}
 	for _, batch := range createBatches(bw.models, ordered) {
 		if len(batch.models) == 0 {
@@ -31,16 +31,14 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 		if !stopped {
 			err = bw.runBatch(ctx, batch)
 		}
-		switch {
-		case errors.Is(err, driver.ErrUnacknowledgedWrite):
-			bw.result.Acknowledged = false
-		case stopped || err != nil:
+		if stopped || err != nil && !errors.Is(err, driver.ErrUnacknowledgedWrite) {
 			outcome.add(err, len(batch.models), batch.indexes)
 		}
 	}
 	if len(outcome.commands) == 0 {
 		return nil
 	}
+	bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
 	outcome.many = func(write int) bool {
 		switch bw.models[write].(type) {
 		case *UpdateManyModel, *DeleteManyModel:

@@ -51,6 +51,26 @@ func TestRetryErrorOfOperations(t *testing.T) {
 	}
 }
 
+// TestRetryErrorOfSeveralCommands is about calls of which one command was executed and the next was rejected: the exception tells how often that
+// was tried.
+func TestRetryErrorOfSeveralCommands(t *testing.T) {
+	for _, call := range bulkCalls {
+		for _, ordered := range []bool{true, false} {
+			ends := append([]commandEnd{{name: "accepted", answer: accepted}}, commandEnd{name: "rejected", answer: (*modelServer).reject})
+			s := scripted.New(t)
+			s.Rest = (&modelServer{t: t, plan: ends, executed: map[int]int{}, replies: map[int64]bson.D{}}).answer
+			coll := connectScript(t, s).Database("db").Collection("coll")
+			_, err := call.run(context.Background(), coll, 2*scripted.MaxBatchCount, ordered)
+			var retries *RetryError
+			require.True(t, errors.As(err, &retries), "%s: %v", call.name, err)
+			assert.Equal(t, 5, retries.Retries)
+			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
+			assert.Contains(t, err.Error(), "no further retry after")
+			assert.False(t, errorHasLabel(err, driver.ErrRetryableError))
+		}
+	}
+}
+
 func TestRetryErrorOfGetMore(t *testing.T) {
 	ctx := context.Background()
 	replies := append([]any{scripted.OK(batch("firstBatch", 7))}, scripted.Repeat(6, scripted.Overloaded())...)
