@@ -9,9 +9,9 @@ import (
 
 // read reads a message, a compressed one only if what it becomes is within the bound.
 //
-//fork:wrap a message of 25 bytes took memory of 2 GB
+//fork:replace a message of 25 bytes took memory of 2 GB
 func (c *connection) read(ctx context.Context) ([]byte, string, error) {
-	bytesRead, errMsg, err := c.upstreamRead(ctx)
+	bytesRead, errMsg, err := c.readMessage(ctx)
 	if err == nil {
 		if err = c.checkUncompressedSize(bytesRead); err != nil {
 			errMsg = "compressed message"
