@@ -2,7 +2,6 @@ package bson
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 
 	"go.mongodb.org/mongo-driver/v2/internal/inmemory"
@@ -33,7 +32,7 @@ func memoryReaderOf(d *inmemory.Document) *valueReader {
 		m.stack = m.frames[:]
 		d.Reader = m
 	}
-	m.source = memorySource{rest: d.Bytes}
+	m.source = memorySource{bufferedByteSrc{buf: d.Bytes}}
 	m.src, m.frame = &m.source, 0
 	m.stack = m.stack[:1]
 	m.stack[0] = vrState{mode: mTopLevel}
@@ -42,103 +41,36 @@ func memoryReaderOf(d *inmemory.Document) *valueReader {
 
 // memorySource does for bytes in memory what streamingByteSrc does for an io.Reader, with the same errors, but without its limit of 4096
 // bytes for a key and a regular expression.
-type memorySource struct {
-	rest   []byte
-	offset int64 // of the rest
-}
-
-var _ byteSrc = &memorySource{}
+type memorySource struct{ bufferedByteSrc }
 
 // readBytes returns the next n bytes. Those of a memorySource are not copied.
 //
 //fork:wrap a stream's bytes have to be copied before the next are read, those in memory do not
 func readBytes(src byteSrc, n int) ([]byte, error) {
-	if m, ok := src.(*memorySource); ok {
-		return m.next(n)
+	m, ok := src.(*memorySource)
+	if !ok {
+		return upstreamReadBytes(src, n)
 	}
-	return upstreamReadBytes(src, n)
-}
-
-// next returns the next n bytes and goes beyond them.
-func (m *memorySource) next(n int) ([]byte, error) {
-	read := m.rest
-	if n > len(read) {
-		m.skip(len(read))
-		if len(read) == 0 {
-			return nil, io.EOF
-		}
-		return nil, io.ErrUnexpectedEOF
+	read, err := m.peek(n)
+	if err != nil && len(read) > 0 {
+		err = io.ErrUnexpectedEOF
 	}
-	m.skip(n)
-	return read[:n:n], nil
+	_, _ = m.discard(n)
+	return read, err
 }
 
-func (m *memorySource) skip(n int) {
-	m.rest = m.rest[n:]
-	m.offset += int64(n)
-}
-
-// readExact implements the byteSrc interface, as do the following methods.
-func (m *memorySource) readExact(p []byte) (int, error) {
-	read, err := m.next(len(p))
-	return copy(p, read), err
-}
-
-func (m *memorySource) ReadByte() (byte, error) {
-	if len(m.rest) == 0 {
-		return 0, io.EOF
-	}
-	b := m.rest[0]
-	m.skip(1)
-	return b, nil
-}
-
-func (m *memorySource) peek(n int) ([]byte, error) {
-	if n > len(m.rest) {
-		return m.rest, io.EOF
-	}
-	return m.rest[:n], nil
-}
-
+// discard implements the byteSrc interface. A malformed length can be negative.
 func (m *memorySource) discard(n int) (int, error) {
-	switch {
-	case n < 0:
+	if n < 0 {
 		return 0, bufio.ErrNegativeCount
-	case n > len(m.rest):
-		n = len(m.rest)
-		m.skip(n)
-		return n, io.EOF
-	default:
-		m.skip(n)
-		return n, nil
 	}
+	return m.bufferedByteSrc.discard(n)
 }
 
-func (m *memorySource) readSlice(delim byte) ([]byte, error) {
-	end := bytes.IndexByte(m.rest, delim)
-	if end < 0 {
-		m.skip(len(m.rest))
-		return nil, io.EOF
-	}
-	return m.next(end + 1)
-}
-
-func (m *memorySource) pos() int64 { return m.offset }
-
-func (m *memorySource) regexLength() (int32, error) {
-	length := 0
-	for i := 0; i < 2; i++ { // the pattern and the options
-		end := bytes.IndexByte(m.rest[length:], 0)
-		if end < 0 {
-			return 0, io.EOF
-		}
-		length += end + 1
-	}
-	return int32(length), nil
-}
-
-// streamable implements the byteSrc interface. What follows a document in memory is read as in a stream.
+// streamable implements the byteSrc interface: what follows a document in memory is read as in a stream.
 func (m *memorySource) streamable() bool { return true }
 
-// reset starts to count anew. It does not go back.
-func (m *memorySource) reset() { m.offset = 0 }
+// reset implements the byteSrc interface. It counts anew, and does not go back.
+func (m *memorySource) reset() {
+	m.buf, m.offset = m.buf[m.offset:], 0
+}

@@ -84,7 +84,7 @@ func (l *lengths) streamable() bool { return false }
 
 // wanted returns the largest number of bytes that is wanted at once. A stream allocates it, whether the bytes are there or not.
 func wanted(data []byte, target any) int {
-	src := &lengths{memorySource: memorySource{rest: data}}
+	src := &lengths{memorySource: memorySource{bufferedByteSrc{buf: data}}}
 	_ = NewDecoder(&valueReader{src: src, stack: []vrState{{mode: mTopLevel}}}).Decode(target)
 	return src.largest
 }

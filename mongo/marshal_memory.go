@@ -9,8 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// outputs are those that no document is encoded to at present.
-var outputs = sync.Pool{New: func() any { return &inmemory.Output{} }}
+// documentEncoder encodes documents, one after the other.
+type documentEncoder struct {
+	bson.Encoder
+	output inmemory.Output
+}
+
+// documentEncoders are those that are not in use.
+var documentEncoders = sync.Pool{New: func() any { return &documentEncoder{} }}
 
 // marshal encodes a value as a document, with the default registry unless there is another. The bytes of a []byte are a document.
 //
@@ -25,12 +31,18 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 	if registry == nil {
 		registry = defaultRegistry
 	}
-	out := outputs.Get().(*inmemory.Output)
-	if err := getEncoder(out, bsonOpts, registry).Encode(val); err != nil {
-		return nil, MarshalError{Value: val, Err: err}
+	enc := documentEncoders.Get().(*documentEncoder)
+	if bsonOpts == nil {
+		enc.Encoder = *bson.NewEncoder(bson.NewDocumentWriter(&enc.output))
+		enc.SetRegistry(registry)
+	} else {
+		enc.Encoder = *getEncoder(&enc.output, bsonOpts, registry)
 	}
-	doc := out.Bytes
-	out.Bytes = nil
-	outputs.Put(out)
+	if err := enc.Encode(val); err != nil {
+		return nil, MarshalError{Value: val, Err: err} // whatever was written of it goes with the encoder
+	}
+	doc := enc.output.Bytes
+	enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil
+	documentEncoders.Put(enc)
 	return doc, nil
 }

@@ -2,49 +2,40 @@ package serverselector
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 
-// selectByKind returns the candidates of a kind.
+// A single candidate of the kind is not copied.
 //
-//fork:replace descriptions, of hundreds of bytes each, were copied for each operation
+//fork:wrap the description of the primary, of hundreds of bytes, was copied for each operation
 func selectByKind(candidates []description.Server, kind description.ServerKind) []description.Server {
-	return selectInPlace(candidates, func(k description.ServerKind) bool { return k == kind })
+	if one := only(candidates, func(k description.ServerKind) bool { return k == kind }); one != nil {
+		return one
+	}
+	return upstreamSelectByKind(candidates, kind)
 }
 
-// SelectServer returns the candidates that take writes. A single server and a load balancer count as such.
+// A single candidate that takes writes is not copied.
 //
-//fork:replace as for selectByKind
+//fork:wrap as for selectByKind
 func (selector *Write) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
-	switch topo.Kind {
-	case description.TopologyKindSingle, description.TopologyKindLoadBalanced:
-		return candidates, nil
-	default:
-		return selectInPlace(candidates, isWritable), nil
+	if one := only(candidates, isWritable); one != nil {
+		return one, nil
 	}
+	return selector.upstreamSelectServer(topo, candidates)
 }
 
 func isWritable(kind description.ServerKind) bool {
 	return kind == description.ServerKindRSPrimary || kind == description.ServerKindMongos || kind == description.ServerKindStandalone
 }
 
-// selectInPlace returns the candidates whose kinds suit: where they are, if they stand in a row, as one primary always does. What is
-// appended to the result does not change the candidates.
-func selectInPlace(candidates []description.Server, suits func(description.ServerKind) bool) []description.Server {
-	first, end, count := 0, 0, 0
+// only returns the candidate whose kind suits, where it is, or nil if there is not exactly one.
+func only(candidates []description.Server, suits func(description.ServerKind) bool) []description.Server {
+	var found []description.Server
 	for i := range candidates {
 		if suits(candidates[i].Kind) {
-			if count++; count == 1 {
-				first = i
+			if found != nil {
+				return nil
 			}
-			end = i + 1
+			found = candidates[i : i+1 : i+1]
 		}
 	}
-	if count == end-first {
-		return candidates[first:end:end]
-	}
-	selected := make([]description.Server, 0, count)
-	for i := range candidates {
-		if suits(candidates[i].Kind) {
-			selected = append(selected, candidates[i])
-		}
-	}
-	return selected
+	return found
 }

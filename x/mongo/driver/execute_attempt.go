@@ -131,7 +131,10 @@ func (ex *operationRun) begin(a *attempt) {
 // buildCommand writes the command's wire message to the buffer.
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
 	rtt := a.server.RTTMonitor()
-	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
+	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, rtt.Min(), "")
+	if err != nil { // only now is the text worth what it costs
+		maxTimeMS, err = ex.op.calculateMaxTimeMS(ctx, rtt.Min(), rtt.Stats())
+	}
 	if isContextError(err) {
 		a.stage = tooLate
 	}

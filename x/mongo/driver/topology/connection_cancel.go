@@ -29,10 +29,9 @@ func (c *connection) readMessage(ctx context.Context) ([]byte, string, error) {
 	return wm, failed, err
 }
 
-// receive reads a message. If time is up before any of it, or in its midst, it notes how much the pool has to read before the connection can
-// be used again: zero stands for all.
+// receive reads a message, and nothing of another that may follow. If time is up before any of it, or in its midst, it notes how much the
+// pool has to read before the connection can be used again: zero stands for all.
 func (c *connection) receive() ([]byte, string, error) {
-	// No more than the size is read at first: another message may follow.
 	var size [4]byte
 	n, err := io.ReadFull(c.nc, size[:])
 	if err != nil {

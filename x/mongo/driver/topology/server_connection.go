@@ -13,10 +13,8 @@ type checkedOut struct {
 	parts mnet.Connection
 }
 
-// Connection checks a connection out of the server's pool. It fails with ErrServerClosed if the server is not connected.
-//
-// An operation counts from before the check-out, so that those that wait for a connection count, until the connection is returned: if it is
-// pinned, until the cursor or the transaction has ended.
+// Connection checks a connection out of the server's pool. The operation counts until the connection is returned: also while it waits for
+// one, and while the connection is pinned.
 //
 //fork:replace a connection that was checked out was in three parts of the heap
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
@@ -26,14 +24,13 @@ func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	atomic.AddInt64(&s.operationCount, 1)
 	conn, err := s.pool.checkOut(ctx)
 	if err != nil {
-		s.operationEnded()
+		s.endOperation()
 		return nil, err
 	}
-	out := &checkedOut{Connection: Connection{connection: conn, cleanupServerFn: s.operationEnded}}
+	out := &checkedOut{Connection: Connection{connection: conn, cleanupServerFn: s.endOperation}}
 	c := &out.Connection
 	out.parts = mnet.Connection{ReadWriteCloser: c, Describer: c, Compressor: c, Pinner: c}
 	return &out.parts, nil
 }
 
-// operationEnded counts down the operations.
-func (s *Server) operationEnded() { atomic.AddInt64(&s.operationCount, -1) }
+func (s *Server) endOperation() { atomic.AddInt64(&s.operationCount, -1) }
