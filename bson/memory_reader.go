@@ -52,11 +52,14 @@ func readBytes(src byteSrc, n int) ([]byte, error) {
 		return upstreamReadBytes(src, n)
 	}
 	read, err := m.peek(n)
-	if err != nil && len(read) > 0 {
+	_, _ = m.discard(n)
+	if err == nil {
+		return read, nil
+	}
+	if len(read) > 0 {
 		err = io.ErrUnexpectedEOF
 	}
-	_, _ = m.discard(n)
-	return read, err
+	return nil, err
 }
 
 // discard implements the byteSrc interface. A malformed length can be negative.

@@ -33,15 +33,12 @@ func (c *Cursor) addFromBatch(
 	return sliceVal, index, nil
 }
 
-// lengthen returns a slice with more elements: at first those that it has room for, of which the next becomes zero. Otherwise it makes room
-// for as many as are wanted, and for a quarter of what it has, so that the elements of many small batches are not moved for each.
+// lengthen returns a slice with more elements: those that it has room for, of which the next becomes zero; otherwise as many as are wanted,
+// and at least a quarter, so that small batches do not move all of them each time.
 func lengthen(slice reflect.Value, more int) reflect.Value {
 	length := slice.Len()
 	if length < slice.Cap() {
-		slice = slice.Slice(0, slice.Cap())
-		next := slice.Index(length)
-		next.Set(reflect.Zero(next.Type()))
-		return slice
+		return reflect.Append(slice, reflect.Zero(slice.Type().Elem())).Slice(0, slice.Cap())
 	}
 	if least := length / 4; more < least {
 		more = least

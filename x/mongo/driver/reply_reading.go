@@ -43,17 +43,9 @@ func succeeded(doc bsoncore.Document) bool {
 
 // isOne reports whether the value is 1 or true.
 func isOne(val bsoncore.Value) bool {
-	switch val.Type {
-	case bsoncore.TypeDouble:
-		return val.Double() == 1
-	case bsoncore.TypeInt32:
-		return val.Int32() == 1
-	case bsoncore.TypeInt64:
-		return val.Int64() == 1
-	default:
-		is, ok := val.BooleanOK()
-		return ok && is
-	}
+	is, _ := val.BooleanOK()
+	number, ok := val.AsFloat64OK()
+	return is || ok && number == 1 && val.Type != bsoncore.TypeDecimal128
 }
 
 // updateClusterTimes tells the session and the clock the reply's cluster time, in a document of its own.
