@@ -132,6 +132,7 @@ modules: fork
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | $(OTHERS)) || exit; done
 	@$(call WITH,$(BASE)) lab test ./virtual/...
+	@$(call WITH,$(BASE)) bench test -count=1 -run Allocations ./cost
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 

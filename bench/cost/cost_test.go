@@ -94,7 +94,7 @@ func measure(b *testing.B, c *mongo.Collection, do operation) {
 }
 
 // connect returns a collection of a client that has done an operation: what is done once does not count.
-func connect(b *testing.B, more ...*options.ClientOptions) *mongo.Collection {
+func connect(b testing.TB, more ...*options.ClientOptions) *mongo.Collection {
 	b.Helper()
 	dialer, err := newDialer()
 	if err != nil {

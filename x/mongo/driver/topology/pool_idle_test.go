@@ -16,6 +16,7 @@ func idlePool(t *testing.T, monitor *event.PoolMonitor, connections int) *pool {
 	require.NoError(t, p.ready())
 	for i := 0; i < connections; i++ {
 		c := newConnection("a:27017")
+		close(c.connectDone)
 		c.pool, c.state, c.driverConnectionID = p, connConnected, int64(i+1)
 		p.conns[c.driverConnectionID] = c
 		p.idleConns = append(p.idleConns, c)
