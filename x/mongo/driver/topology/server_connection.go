@@ -18,16 +18,16 @@ type checkedOut struct {
 //
 //fork:replace a connection that was checked out was in three parts of the heap
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
-	if atomic.LoadInt64(&s.state) != serverConnected {
+	if state := atomic.LoadInt64(&s.state); state != serverConnected {
 		return nil, ErrServerClosed
 	}
 	atomic.AddInt64(&s.operationCount, 1)
-	conn, err := s.pool.checkOut(ctx)
-	if err != nil {
+	out, err := &checkedOut{}, error(nil)
+	if out.connection, err = s.pool.checkOut(ctx); err != nil {
 		s.endOperation()
 		return nil, err
 	}
-	out := &checkedOut{Connection: Connection{connection: conn, cleanupServerFn: s.endOperation}}
+	out.cleanupServerFn = s.endOperation
 	c := &out.Connection
 	out.parts = mnet.Connection{ReadWriteCloser: c, Describer: c, Compressor: c, Pinner: c}
 	return &out.parts, nil
