@@ -15,6 +15,7 @@ ignore (
 	./internal/scripted
 	./internal/serverselector
 	./mongo
+	./performance
 	./standalone
 	./version
 	./x

@@ -131,8 +131,12 @@ func (c *conn) answer(r request) (bson.Raw, error) {
 	}
 	name := first.KeyBytes()
 	switch {
+	case string(name) == "insert" && r.documents == thousand:
+		return c.replies[insertThousand], nil
 	case string(name) == "insert" && r.documents > 1:
 		return c.replies[bulk], nil
+	case string(name) == "find" && bytes.Contains(r.body, []byte(all)):
+		return c.replies[all], nil
 	case string(name) == "find" && bytes.Contains(r.body, hasBatchSize):
 		c.batches = batches - 1
 		return c.replies[firstBatch], nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -26,14 +27,32 @@ type operation func(context.Context, *mongo.Collection) error
 func BenchmarkFindOne(b *testing.B)   { variants(b, findOne) }
 func BenchmarkInsertOne(b *testing.B) { variants(b, insertOne) }
 
+func BenchmarkUpdateOne(b *testing.B) { measure(b, connect(b), updateOne) }
+
+// BenchmarkInsertMany1000 inserts documents that have an _id, which the result names, and ones that the driver gives one.
+func BenchmarkInsertMany1000(b *testing.B) {
+	b.Run("id", func(b *testing.B) { measure(b, connect(b), insertMany) })
+	b.Run("noid", func(b *testing.B) { measure(b, connect(b), insertManyWithoutID) })
+}
+
+// BenchmarkAll1000 decodes documents of one batch.
+func BenchmarkAll1000(b *testing.B) {
+	b.Run("raw", func(b *testing.B) { measure(b, connect(b), decodeAll[bson.Raw]) })
+	b.Run("struct", func(b *testing.B) { measure(b, connect(b), decodeAll[record]) })
+	b.Run("map", func(b *testing.B) { measure(b, connect(b), decodeAll[bson.M]) })
+}
+
 func BenchmarkBulkWrite100(b *testing.B)         { measure(b, connect(b), bulkWrite) }
 func BenchmarkCursor10Batches(b *testing.B)      { measure(b, connect(b), readAll) }
 func BenchmarkTransaction3Commands(b *testing.B) { measure(b, connect(b), transaction) }
 
-// variants measures an operation plainly, with a context that has a deadline, with a client that has a Timeout, and on as many
-// goroutines as there are processors.
+// variants measures an operation with a context that can be cancelled, one that cannot, and one that has a deadline, with a client that
+// has a Timeout, and on many goroutines.
 func variants(b *testing.B, do operation) {
 	b.Run("plain", func(b *testing.B) { measure(b, connect(b), do) })
+	b.Run("background", func(b *testing.B) {
+		measure(b, connect(b), func(_ context.Context, c *mongo.Collection) error { return do(context.Background(), c) })
+	})
 	b.Run("deadline", func(b *testing.B) {
 		measure(b, connect(b), func(ctx context.Context, c *mongo.Collection) error {
 			ctx, cancel := context.WithTimeout(ctx, patience)
@@ -44,17 +63,23 @@ func variants(b *testing.B, do operation) {
 	b.Run("timeout", func(b *testing.B) {
 		measure(b, connect(b, options.Client().SetTimeout(patience)), do)
 	})
-	b.Run("parallel", func(b *testing.B) {
-		c := connect(b)
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				if err := do(context.Background(), c); err != nil {
-					b.Error(err)
-					return
-				}
+	for _, goroutines := range []int{2, 64, 256} {
+		b.Run(fmt.Sprintf("goroutines%d", goroutines), func(b *testing.B) { parallel(b, goroutines, do) })
+	}
+}
+
+func parallel(b *testing.B, goroutines int, do operation) {
+	b.Helper()
+	c := connect(b)
+	b.ReportAllocs()
+	b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := do(context.Background(), c); err != nil {
+				b.Error(err)
+				return
 			}
-		})
+		}
 	})
 }
 
@@ -69,7 +94,7 @@ func measure(b *testing.B, c *mongo.Collection, do operation) {
 }
 
 // connect returns a collection of a client that has done an operation: what is done once does not count.
-func connect(b *testing.B, more ...*options.ClientOptions) *mongo.Collection {
+func connect(b testing.TB, more ...*options.ClientOptions) *mongo.Collection {
 	b.Helper()
 	dialer, err := newDialer()
 	if err != nil {
@@ -101,6 +126,51 @@ func findOne(ctx context.Context, c *mongo.Collection) error {
 func insertOne(ctx context.Context, c *mongo.Collection) error {
 	_, err := c.InsertOne(ctx, document())
 	return err
+}
+
+func updateOne(ctx context.Context, c *mongo.Collection) error {
+	_, err := c.UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "$set", Value: bson.D{{Key: "count", Value: 2}}}})
+	return err
+}
+
+func insertMany(ctx context.Context, c *mongo.Collection) error {
+	documents := make([]any, thousand)
+	for i := range documents {
+		documents[i] = append(bson.D{{Key: "_id", Value: i}}, document()...)
+	}
+	_, err := c.InsertMany(ctx, documents)
+	return err
+}
+
+func insertManyWithoutID(ctx context.Context, c *mongo.Collection) error {
+	documents := make([]any, thousand)
+	for i := range documents {
+		documents[i] = document()
+	}
+	_, err := c.InsertMany(ctx, documents)
+	return err
+}
+
+// record is a document as a struct.
+type record struct {
+	ID    int    `bson:"_id"`
+	Name  string `bson:"name"`
+	Count int64  `bson:"count"`
+}
+
+func decodeAll[T any](ctx context.Context, c *mongo.Collection) error {
+	found, err := c.Find(ctx, bson.D{}, options.Find().SetComment(all))
+	if err != nil {
+		return err
+	}
+	var documents []T
+	if err := found.All(ctx, &documents); err != nil {
+		return err
+	}
+	if len(documents) != thousand {
+		return fmt.Errorf("the cursor returned %d documents, want %d", len(documents), thousand)
+	}
+	return nil
 }
 
 func bulkWrite(ctx context.Context, c *mongo.Collection) error {
@@ -144,7 +214,7 @@ func transaction(ctx context.Context, c *mongo.Collection) error {
 		if err := insertOne(ctx, c); err != nil {
 			return nil, err
 		}
-		return c.UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "$set", Value: bson.D{{Key: "count", Value: 2}}}})
+		return nil, updateOne(ctx, c)
 	})
 	return err
 }

@@ -12,13 +12,16 @@ const (
 	// batches is the number of batches of a cursor whose find asks for a batch size, batchSize that of documents in each.
 	batches, batchSize = 10, 10
 	bulkSize           = 100
+	thousand           = 1000
 )
 
 // Replies that more than a command's name decides on.
 const (
-	bulk       = "insert of many"
-	firstBatch = "find of many"
-	lastBatch  = "last getMore"
+	bulk           = "insert of many"
+	insertThousand = "insert of a thousand"
+	firstBatch     = "find of many"
+	lastBatch      = "last getMore"
+	all            = "all documents in one batch" // as the find's comment
 )
 
 // replies are all replies, by the command's name.
@@ -40,6 +43,8 @@ func replies() map[string]bson.D {
 		lastBatch:           ok(cursor("nextBatch", batchSize, 0)),
 		"insert":            ok(bson.E{Key: "n", Value: 1}),
 		bulk:                ok(bson.E{Key: "n", Value: bulkSize}),
+		insertThousand:      ok(bson.E{Key: "n", Value: thousand}),
+		all:                 ok(cursor("firstBatch", thousand, 0)),
 		"update":            ok(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1}),
 		"commitTransaction": ok(),
 		"endSessions":       ok(),

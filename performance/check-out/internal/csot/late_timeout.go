@@ -1,0 +1,70 @@
+package csot
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lateTimeout is a context with a timeout, whose timer runs only if somebody waits for its end.
+type lateTimeout struct {
+	context.Context // the parent
+	deadline        time.Time
+
+	mu       sync.Mutex
+	canceled bool
+	timer    context.Context // nil until somebody waits
+	stop     context.CancelFunc
+}
+
+// WithServerSelectionTimeout returns a context that ends after the timeout, or with the parent if that ends earlier. If the timeout is not
+// positive, it is the parent.
+//
+//fork:replace a timer was started for each operation, though a server and a connection are nearly always at hand
+func WithServerSelectionTimeout(parent context.Context, serverSelectionTimeout time.Duration) (context.Context, context.CancelFunc) {
+	if serverSelectionTimeout <= 0 {
+		return parent, func() {}
+	}
+	c := &lateTimeout{Context: parent, deadline: time.Now().Add(serverSelectionTimeout)}
+	if d, ok := parent.Deadline(); ok && d.Before(c.deadline) {
+		c.deadline = d
+	}
+	return c, c.cancel
+}
+
+// Deadline implements the context.Context interface, as do the following methods.
+func (c *lateTimeout) Deadline() (time.Time, bool) { return c.deadline, true }
+
+func (c *lateTimeout) Done() <-chan struct{} { return c.start().Done() }
+
+func (c *lateTimeout) Err() error {
+	c.mu.Lock()
+	waits := c.timer != nil || c.canceled
+	c.mu.Unlock()
+	if !waits && c.Context.Err() == nil && time.Now().Before(c.deadline) {
+		return nil
+	}
+	return c.start().Err()
+}
+
+// start returns a context that does what this one promises, with a timer.
+func (c *lateTimeout) start() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer == nil {
+		c.timer, c.stop = context.WithDeadline(c.Context, c.deadline)
+		if c.canceled {
+			c.stop()
+		}
+	}
+	return c.timer
+}
+
+func (c *lateTimeout) cancel() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.canceled = true
+	if c.stop != nil {
+		c.stop()
+	}
+}

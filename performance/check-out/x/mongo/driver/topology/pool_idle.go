@@ -1,0 +1,36 @@
+package topology
+
+import "context"
+
+// checkOut takes an idle connection if there is one. It leaves everything else to upstream's, and everything if somebody is told of it.
+//
+//fork:wrap a request that waits for a connection, with a channel, was made although nobody waits
+func (p *pool) checkOut(ctx context.Context) (*connection, error) {
+	if p.monitor == nil && !mustLogPoolMessage(p) {
+		if conn := p.takeIdle(); conn != nil {
+			return conn, nil
+		}
+	}
+	return p.upstreamCheckOut(ctx)
+}
+
+// takeIdle returns the connection that has been idle for the shortest time, or nil if there is none or the pool is not ready.
+func (p *pool) takeIdle() *connection {
+	p.stateMu.RLock()
+	defer p.stateMu.RUnlock()
+	if p.state != poolReady {
+		return nil
+	}
+	p.idleMu.Lock()
+	defer p.idleMu.Unlock()
+	last := len(p.idleConns) - 1
+	if last < 0 || p.idleConns[last] == nil {
+		return nil
+	}
+	conn := p.idleConns[last]
+	if _, perished := connectionPerished(conn); perished {
+		return nil
+	}
+	p.idleConns = p.idleConns[:last]
+	return conn
+}

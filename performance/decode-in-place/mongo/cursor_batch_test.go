@@ -1,0 +1,51 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// TestAllReusesSlice: documents are decoded into the elements that the slice has, as before; the one after the last is zero.
+func TestAllReusesSlice(t *testing.T) {
+	t.Parallel()
+	type document struct{ N, Old int }
+	for length := 0; length <= 4; length++ {
+		for more := 0; more <= 3; more++ {
+			t.Run(fmt.Sprintf("%d of %d elements", length, length+more), func(t *testing.T) {
+				cursor, err := NewCursorFromDocuments([]any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}, nil, nil)
+				require.NoError(t, err)
+				results := make([]document, length+more)
+				for i := range results {
+					results[i].Old = 9
+				}
+				results = results[:length]
+				require.NoError(t, cursor.All(context.Background(), &results))
+				want := make([]document, 3)
+				for i := range want {
+					want[i].N = i + 1
+					if i != length && i < length+more {
+						want[i].Old = 9
+					}
+				}
+				assert.Equal(t, want, results)
+			})
+		}
+	}
+}
+
+// TestDecoderOptionsPriority: of two types for documents the map has priority.
+func TestDecoderOptionsPriority(t *testing.T) {
+	t.Parallel()
+	doc, err := bson.Marshal(bson.D{{Key: "a", Value: bson.D{{Key: "b", Value: 1}}}})
+	require.NoError(t, err)
+	var got struct{ A any }
+	opts := &options.BSONOptions{DefaultDocumentM: true, DefaultDocumentMap: true}
+	require.NoError(t, getDecoder(doc, opts, nil).Decode(&got))
+	assert.Equal(t, any(map[string]any{"b": int32(1)}), got.A)
+}

@@ -1,0 +1,80 @@
+package driver
+
+import (
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+)
+
+func reply(t *testing.T, fields ...bson.E) bsoncore.Document {
+	t.Helper()
+	doc, err := bson.Marshal(append(bson.D{}, fields...))
+	require.NoError(t, err)
+	return doc
+}
+
+func TestSucceeded(t *testing.T) {
+	t.Parallel()
+	ok, n := bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "n", Value: int32(1)}
+	for name, tt := range map[string]struct {
+		reply bsoncore.Document
+		want  bool
+	}{
+		"double":              {reply(t, n, ok), true},
+		"int32":               {reply(t, bson.E{Key: "ok", Value: int32(1)}, n), true},
+		"int64":               {reply(t, bson.E{Key: "ok", Value: int64(1)}), true},
+		"true":                {reply(t, bson.E{Key: "ok", Value: true}), true},
+		"either":              {reply(t, bson.E{Key: "ok", Value: 0}, ok), true},
+		"zero":                {reply(t, bson.E{Key: "ok", Value: 0.0}), false},
+		"two":                 {reply(t, bson.E{Key: "ok", Value: int32(2)}), false},
+		"false":               {reply(t, bson.E{Key: "ok", Value: false}), false},
+		"decimal":             {reply(t, bson.E{Key: "ok", Value: bson.NewDecimal128(0x3040000000000000, 1)}), false},
+		"string":              {reply(t, bson.E{Key: "ok", Value: "1"}), false},
+		"missing":             {reply(t, n), false},
+		"empty":               {reply(t), false},
+		"write errors":        {reply(t, ok, bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "code", Value: 1}}}}), false},
+		"write concern error": {reply(t, bson.E{Key: "writeConcernError", Value: bson.D{}}, ok), false},
+		"nothing":             {nil, false},
+	} {
+		assert.Equal(t, tt.want, succeeded(tt.reply), name)
+		if tt.want {
+			assert.NoError(t, ExtractErrorFromServerResponse(tt.reply), name)
+		}
+	}
+	// A malformed reply never succeeds, and has an error.
+	whole := reply(t, ok, bson.E{Key: "text", Value: "abc"})
+	for end := range whole[:len(whole)-1] {
+		assert.False(t, succeeded(whole[:end]))
+		assert.Error(t, ExtractErrorFromServerResponse(whole[:end]))
+	}
+}
+
+func TestUpdateClusterTimes(t *testing.T) {
+	t.Parallel()
+	clock := &session.ClusterClock{}
+	op := Operation{Clock: clock, Client: &session.Client{}}
+	for _, seconds := range []uint32{5, 7, 7, 6} {
+		op.updateClusterTimes(reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: seconds}}}}))
+	}
+	want := bson.Raw(reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 7}}}}))
+	assert.Equal(t, want, clock.GetClusterTime())
+	assert.Equal(t, want, op.Client.ClusterTime)
+
+	for _, other := range []any{"text", int32(1), bson.D{}} {
+		op.updateClusterTimes(reply(t, bson.E{Key: "$clusterTime", Value: other}))
+	}
+	op.updateClusterTimes(reply(t))
+	assert.Equal(t, want, clock.GetClusterTime())
+}
+
+func TestGetCommandName(t *testing.T) {
+	t.Parallel()
+	command := reply(t, bson.E{Key: "find", Value: "c"})
+	for _, name := range []string{"find", "fin", "finds", "", "aggregate", "find\x00\x02\x00\x00\x00c\x00\x00"} {
+		assert.Equal(t, "find", Operation{Name: name}.getCommandName(command), "%q", name)
+	}
+}
