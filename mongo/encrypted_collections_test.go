@@ -50,7 +50,7 @@ func TestEncryptedCollectionsHaveOneTimeout(t *testing.T) {
 			client, err := Connect(opts)
 			require.NoError(t, err)
 			if ctx == nil && name == "CreateCollection" {
-				continue // which upstream does not accept
+				continue // which Drop does not accept
 			}
 			require.NoError(t, run(ctx, client.Database("db").Collection("coll")), name)
 			require.GreaterOrEqual(t, len(d.seen), 2, name)

@@ -229,6 +229,10 @@ func (p *Plan) Counts() string {
 	for _, t := range p.Touches {
 		count[t.How]++
 	}
-	return fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d edited, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], count[syntax.Edit], len(p.Added), count[syntax.Remove])
+	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
+		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
+	if n := count[syntax.Edit]; n > 0 {
+		counts += fmt.Sprintf(", %d edited", n)
+	}
+	return counts
 }

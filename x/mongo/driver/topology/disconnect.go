@@ -136,8 +136,8 @@ func newPool(poolConfig, ...ConnectionOption) *pool {
 	return &pool{done: make(chan struct{})}
 }
 
-// whileOpen returns a context for establishing a connection, which also ends when the pool is closed. Upstream's does so, unless there is
-// no connectTimeout.
+// whileOpen returns a context for establishing a connection, which also ends when the pool is closed. One with a connectTimeout does so
+// already.
 func (p *pool) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
 	if p == nil || p.done == nil || ctx.Done() != nil {
 		return ctx, func() {}
