@@ -112,7 +112,9 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 		case cs.cursor.ID() == 0:
 			return
 		default:
-			unreadable = 0
+			if !cs.opened { // a getMore
+				unreadable = 0
+			}
 			cs.updatePbrtFromCommand()
 			if nonBlocking {
 				return

@@ -338,47 +338,81 @@ func TestMalformedHello(t *testing.T) {
 				if err == nil {
 					err = cursor.All(ctx, &[]bson.Raw{})
 				}
-				assert.Error(t, err)
+				require.ErrorContains(t, err, "malformed hello")
+				for _, label := range []string{"SystemOverloadedError", "RetryableError", "NetworkError"} {
+					var labelled mongo.LabeledError
+					assert.False(t, errors.As(err, &labelled) && labelled.HasErrorLabel(label), "%s: %v", label, err)
+				}
 			})
 		})
 	}
 }
 
-// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected: a Disconnect with a deadline waits for it.
+// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected, or in its first attempt, which is then
+// rejected: a Disconnect with a deadline waits for it.
 func TestGracefulDisconnect(t *testing.T) {
+	needsFork(t)
+	for name, slow := range map[string]time.Duration{"in a backoff": 0, "in its first attempt": 50 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectGraceful(t, slow) }) })
+	}
+}
+
+// TestEndOfSessions is about a Disconnect whose time an operation uses up that gets no reply: the sessions are ended nevertheless, in time.
+func TestEndOfSessions(t *testing.T) {
 	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		client, err := mongo.Connect(cluster.Client())
 		require.NoError(t, err)
-		coll := client.Database("db").Collection("c")
 		require.NoError(t, client.Ping(context.Background(), nil))
-		rejected := 0
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if c.Name == "insert" && rejected < 2 {
-				rejected++
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		result := make(chan error, 1)
-		go func() {
-			_, err := coll.InsertOne(context.Background(), id(1))
-			result <- err
-		}()
-		time.Sleep(2 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(1)) }()
+		synctest.Wait()
+		held := held(cluster, func(c Command) bool { return c.Name == "insert" })
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(2)) }()
+		go func() { _ = client.Ping(context.Background(), nil) }()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		go func() {
-			time.Sleep(time.Microsecond)
-			_, err := coll.InsertOne(context.Background(), id(2))
-			assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
-		}()
-		require.NoError(t, client.Disconnect(ctx))
-		assert.NoError(t, <-result, "Disconnect waits for a backoff")
-		assert.NotNil(t, cluster.Document("db.c", 1))
-		assert.Nil(t, cluster.Document("db.c", 2))
-		_, err = coll.InsertOne(context.Background(), id(3))
-		assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
+		start := time.Now()
+		_ = client.Disconnect(ctx)
+		assert.LessOrEqual(t, time.Since(start), 5*time.Second+10*time.Millisecond)
+		assert.Equal(t, 1, cluster.Count("endSessions"))
+		held()
 	})
+}
+
+func expectGraceful(t *testing.T, slow time.Duration) {
+	cluster := New(t, Options{})
+	client, err := mongo.Connect(cluster.Client())
+	require.NoError(t, err)
+	coll := client.Database("db").Collection("c")
+	require.NoError(t, client.Ping(context.Background(), nil))
+	rejected := 0
+	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+		if c.Name == "insert" && rejected < 2 {
+			rejected++
+			time.Sleep(slow)
+			return RequestRate.Reply()
+		}
+		return run()
+	})
+	result := make(chan error, 1)
+	go func() {
+		_, err := coll.InsertOne(context.Background(), id(1))
+		result <- err
+	}()
+	time.Sleep(2 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	go func() {
+		time.Sleep(time.Microsecond)
+		_, err := coll.InsertOne(context.Background(), id(2))
+		assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
+	}()
+	require.NoError(t, client.Disconnect(ctx))
+	assert.NoError(t, <-result, "Disconnect waits for a backoff")
+	assert.NotNil(t, cluster.Document("db.c", 1))
+	assert.Nil(t, cluster.Document("db.c", 2))
+	_, err = coll.InsertOne(context.Background(), id(3))
+	assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
 }

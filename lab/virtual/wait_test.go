@@ -258,6 +258,9 @@ var waitingCalls = map[string]opener{
 		_, err := c.Database().GridFSBucket().DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}),
+	"GridFSBucket.Delete": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
+		return c.Database().GridFSBucket().Delete(ctx, 1)
+	}),
 	"GridFSBucket.UploadFromStream": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
 		_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "x", strings.NewReader("x"))
 		return err
@@ -450,10 +453,14 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	defer endless.Stop()
 	start := time.Now()
 	returned := make(chan error, 1)
-	go func() { returned <- w.call(ctx) }()
+	var took time.Duration
+	go func() {
+		err := w.call(ctx)
+		took = time.Since(start)
+		returned <- err
+	}()
 	time.Sleep(until - time.Since(start))
-	synctest.Wait()
-	var early bool
+	var early bool // it has ended by itself: servers rejected it, or no reply was awaited
 	select {
 	case err = <-returned:
 		early = true
@@ -478,7 +485,7 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	if !early {
 		err = <-returned
 	}
-	took := time.Since(start)
+	early = took < until
 	what := fmt.Sprintf("after %v: %T %v", took, err, err)
 
 	gone := !early && (end == byDisconnect || end == byGraceful)
@@ -490,9 +497,12 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 		limit += 5 * time.Second // it waits for connections
 	}
 	assert.LessOrEqual(t, took, limit+50*time.Millisecond, what)
-	if !early {
+	switch {
+	case !early:
 		expectCause(t, at, end, err, what)
-	} else if err != nil {
+	case at.rejected && err != nil:
+		expectRejection(t, err, what)
+	case err != nil:
 		assert.NotErrorIs(t, err, context.Canceled, what)
 	}
 	proceed()
@@ -519,6 +529,14 @@ func expectCause(t *testing.T, at place, end string, err error, what string) {
 		assert.NotErrorIs(t, err, context.Canceled, what)
 		assert.True(t, at.sent || errors.Is(err, mongo.ErrClientDisconnected), what)
 	}
+}
+
+// expectRejection checks the error of a call that ended because servers rejected its commands.
+func expectRejection(t *testing.T, err error, what string) {
+	var labelled mongo.LabeledError
+	assert.True(t, errors.As(err, &labelled) && labelled.HasErrorLabel("SystemOverloadedError"), what)
+	assert.NotErrorIs(t, err, context.Canceled, what)
+	assert.NotErrorIs(t, err, mongo.ErrClientDisconnected, what)
 }
 
 // expectRest checks that an iterator goes on, and that nothing stays behind.
