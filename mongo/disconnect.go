@@ -14,7 +14,8 @@ import (
 //fork:replace the driver's packages below have to tell why an operation was given up
 var ErrClientDisconnected = backpressure.ErrDisconnected
 
-// Operations that wait for a server or a connection fail at once, and no more operations begin. If the context has a deadline, Disconnect
+// Operations that wait for a server or a connection fail at once, and no more operations begin, but for those that end a cursor or a
+// transaction: they wait until the connections are closed. If the context has a deadline, Disconnect
 // waits until the others have ended, with their retries, as it does for the connections that are in use; without one, those in a backoff
 // fail, too. It leaves a quarter of that time, but at most 2 seconds, for ending sessions.
 //

@@ -210,35 +210,62 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline.
+// TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline: it tries to end the
+// sessions, as long as the client's Timeout or 10 seconds.
 func TestDisconnectFromNoServer(t *testing.T) {
 	needsFork(t)
-	for link, limit := range map[Link]time.Duration{Refusing: 100 * time.Millisecond, Silent: 10*time.Second + 100*time.Millisecond} {
-		for _, uri := range []string{"", "timeoutMS=2000", "connectTimeoutMS=0"} {
-			t.Run(fmt.Sprint(link, uri), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{})
-					client, err := mongo.Connect(cluster.Client(uri))
-					require.NoError(t, err)
-					require.NoError(t, client.Ping(context.Background(), nil))
-					cluster.SetLink(link)
-					if link == Refusing {
-						cluster.Reset()
-					}
-					time.Sleep(time.Second)
-					if uri == "timeoutMS=2000" && link == Silent {
-						limit = 2100 * time.Millisecond
-					}
-					go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
-					synctest.Wait()
-					start := time.Now()
-					_ = client.Disconnect(context.Background())
-					assert.LessOrEqual(t, time.Since(start), limit)
-					cluster.SetLink(Up)
+	for uri, limit := range map[string]time.Duration{"": 10 * time.Second, "timeoutMS=2000": 2 * time.Second, "connectTimeoutMS=0": 10 * time.Second} {
+		for _, link := range []Link{Refusing, Silent} {
+			for _, waits := range []bool{false, true} {
+				t.Run(fmt.Sprint(link, uri, waits), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { expectDisconnect(t, uri, link, waits, limit) })
 				})
-			})
+			}
 		}
 	}
+}
+
+// expectDisconnect disconnects a client with two sessions, one of which may be that of an insert without a reply.
+func expectDisconnect(t *testing.T, uri string, link Link, waits bool, limit time.Duration) {
+	cluster := New(t, Options{})
+	var ended atomic.Int32
+	opts := cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
+		if e.CommandName == "endSessions" {
+			ended.Add(1)
+		}
+	}})
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	sessions := make([]*mongo.Session, 2)
+	for i := range sessions {
+		sessions[i], err = client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, client.Ping(mongo.NewSessionContext(context.Background(), sessions[i]), nil))
+	}
+	for _, session := range sessions {
+		session.EndSession(context.Background())
+	}
+	cluster.SetLink(link)
+	if link == Refusing {
+		cluster.Reset()
+	}
+	time.Sleep(time.Second)
+	if waits {
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
+		synctest.Wait()
+	}
+	start := time.Now()
+	_ = client.Disconnect(context.Background())
+	took := time.Since(start)
+	if link == Refusing {
+		assert.LessOrEqual(t, took, 100*time.Millisecond)
+	} else {
+		assert.InDelta(t, limit, took, float64(100*time.Millisecond))
+	}
+	if link == Silent && !waits { // otherwise there is no connection for it
+		assert.EqualValues(t, 1, ended.Load())
+	}
+	cluster.SetLink(Up)
 }
 
 // TestUnknownCursors is about replies that open a cursor of which nobody learns: it is closed, and its connection given back.

@@ -38,6 +38,8 @@ type waiting struct {
 	close func(ctx context.Context) error // or nil
 	// opens is whether it opens a cursor that only its reply tells of.
 	opens bool
+	// ends is whether it ends a transaction, for which a graceful Disconnect waits wherever it is.
+	ends bool
 	// rest reads what the iterator still has, and returns the first error.
 	rest func(ctx context.Context) ([]int64, error)
 	seen func() []int64 // what the call has read
@@ -270,9 +272,13 @@ var waitingCalls = map[string]opener{
 	"Cursor.TryNext":         iterating(true, ofCursor),
 	"Cursor.Next, a command": iterating(false, ofCommand),
 	"ChangeStream.Next":      iterating(false, ofStream),
-	"Session.CommitTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
-		return s.CommitTransaction(ctx)
-	}),
+	"Session.CommitTransaction": func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
+		w := inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+			return s.CommitTransaction(ctx)
+		})(t, client, coll)
+		w.ends = true
+		return w
+	},
 	"a command of a transaction": inTransaction(func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
 		return c.FindOne(mongo.NewSessionContext(ctx, s), bson.D{}).Err()
 	}),
@@ -493,7 +499,7 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	if gone && at.rejected && end == byGraceful {
 		limit += 5 * time.Second // it waits for backoffs
 	}
-	if gone && at.sent && end == byGraceful {
+	if gone && (at.sent || w.ends) && end == byGraceful {
 		limit += 5 * time.Second // it waits for connections
 	}
 	assert.LessOrEqual(t, took, limit+50*time.Millisecond, what)
