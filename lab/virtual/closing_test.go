@@ -408,6 +408,34 @@ func TestEndOfSessions(t *testing.T) {
 	})
 }
 
+// TestClosingWhileDisconnecting is about a killCursors that waits for a connection when the client is disconnected: it is sent.
+func TestClosingWhileDisconnecting(t *testing.T) {
+	needsFork(t)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		for i := range 10 {
+			cluster.Put("db.c", id(i))
+		}
+		client, err := mongo.Connect(cluster.Client("maxPoolSize=1"))
+		require.NoError(t, err)
+		coll := client.Database("db").Collection("c")
+		cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
+		require.NoError(t, err)
+		free := held(cluster, func(c Command) bool { return c.Name == "insert" })
+		time.AfterFunc(time.Second, free)
+		go func() { _, _ = coll.InsertOne(context.Background(), id(11)) }()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- cursor.Close(context.Background()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = client.Disconnect(ctx)
+		assert.NoError(t, <-closed)
+		assert.Zero(t, cluster.Cursors())
+	})
+}
+
 func expectGraceful(t *testing.T, slow time.Duration) {
 	cluster := New(t, Options{})
 	client, err := mongo.Connect(cluster.Client())
