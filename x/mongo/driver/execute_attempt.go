@@ -76,7 +76,7 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 		return
 	}
 	ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
-	for woken := 0; woken < maxWakings && isDisconnected(a.err) && op.endsSomething(); woken++ {
+	for woken := 0; woken < maxWakings && closing.Begun() && isDisconnected(a.err) && op.endsSomething(); woken++ {
 		ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	}
 	if a.err != nil {
