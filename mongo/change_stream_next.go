@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/mongoutil"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 // ChangeStream knows what the error of its last Next left of it, and counts what an overloaded server does to it.
@@ -22,8 +23,10 @@ type ChangeStream struct {
 	lost   bool  // events of the cursor may have been lost, so that the next call has to resume
 	id     int64 // of the last cursor
 
-	left   changeStreamCursor // one that could not be closed when the stream was resumed
+	left   []changeStreamCursor // those that could not be closed when the stream was resumed
 	closed bool
+
+	returned bool // an event, so that the stream no longer is where startAfter has put it
 }
 
 // ID returns the ID of the stream's cursor. It is 0 once no event can follow those that the stream already has: it is closed, or an error
@@ -32,7 +35,7 @@ type ChangeStream struct {
 //fork:replace whoever iterates has to know whether an error ended the stream
 func (cs *ChangeStream) ID() int64 {
 	switch {
-	case cs.cursor == nil || cs.err != nil && !cs.goesOn:
+	case cs.closed || cs.cursor == nil || cs.err != nil && !cs.goesOn:
 		return 0
 	case cs.lost:
 		return cs.id
@@ -100,7 +103,7 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 		}
 		switch cs.err = wrapErrors(cs.cursor.Err()); {
 		case cs.err != nil:
-			if isUnreadable(cs.err) {
+			if unreadableReply(cs.cursor) {
 				unreadable++
 			}
 			if !cs.resumesAtOnce(ctx) || unreadable > 1 {
@@ -109,6 +112,9 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 		case cs.cursor.ID() == 0:
 			return
 		default:
+			if !cs.opened { // a getMore
+				unreadable = 0
+			}
 			cs.updatePbrtFromCommand()
 			if nonBlocking {
 				return
@@ -117,10 +123,10 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	}
 }
 
-// isUnreadable reports whether an error is about a reply that came, but that the driver cannot read.
-func isUnreadable(err error) bool {
-	var failed CommandError
-	return !errors.As(err, &failed) && !isContextError(err)
+// unreadableReply reports whether the last getMore of a cursor failed because the driver cannot read the reply.
+func unreadableReply(bc changeStreamCursor) bool {
+	cursor, ok := bc.(interface{ Unreadable() bool })
+	return ok && cursor.Unreadable()
 }
 
 func isContextError(err error) bool { return errors.Is(err, context.Canceled) || IsTimeout(err) }
@@ -128,11 +134,13 @@ func isContextError(err error) bool { return errors.Is(err, context.Canceled) ||
 // resumesAtOnce decides what follows the error of a getMore, and reports whether the stream is to be resumed in the same call.
 func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	moved := !unmoved(cs.cursor)
-	late := ctx.Err() != nil || errors.Is(cs.err, driver.ErrDeadlineWouldBeExceeded)
+	// The deadline of a read can come before the context knows of its own. That of a dial, after which nothing has moved, is another.
+	late := ctx.Err() != nil || errors.Is(cs.err, driver.ErrDeadlineWouldBeExceeded) ||
+		moved && errors.Is(cs.err, context.DeadlineExceeded)
 	switch {
 	case errors.Is(cs.err, ErrClientDisconnected):
 		return false
-	case errorHasLabel(cs.err, driver.ErrSystemOverloadedError) && !errorHasLabel(cs.err, resumableErrorLabel) && !moved:
+	case rejected(cs.err) && !errorHasLabel(cs.err, resumableErrorLabel) && !moved:
 		cs.goesOn = true // with the same getMore
 		return false
 	case !cs.isResumableError():
@@ -165,32 +173,69 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 	return true
 }
 
-// leaveCursor closes the cursor before the stream is resumed. It leaves half of the time for that.
+// rejected reports whether an overloaded server rejected a command, or the command was held back from it. A connection that such a server
+// does not accept is a network error, after which a stream is resumed (change-streams.md, "Resumable Error").
+func rejected(err error) bool {
+	return errorHasLabel(err, driver.ErrSystemOverloadedError) && !errorHasLabel(err, networkErrorLabel)
+}
+
+// leaveCursor closes the cursor before the stream is resumed, and those that could not be closed before. It leaves half of the time for
+// the resume.
 func (cs *ChangeStream) leaveCursor(ctx context.Context) {
-	old := cs.cursor
 	patience := backpressure.CleanUpTime
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)/2 < patience {
 		patience = time.Until(deadline) / 2
 	}
 	ctx, cancel := backpressure.InOwnTime(ctx, patience)
 	defer cancel()
-	if cursor, ok := old.(unseen); ok {
-		_ = cursor.Leave(ctx)
-	}
-	if old.ID() != 0 && cs.left == nil {
-		cs.left = old
-	}
+	cs.leave(cs.cursor)
+	cs.closeLeft(ctx)
 }
 
-// mayResumeAfter reports whether the stream can be resumed later though this attempt has failed: it met no server, or one that can do
-// so at another time.
-func (cs *ChangeStream) mayResumeAfter(err error) bool {
-	if errors.Is(err, ErrClientDisconnected) {
-		return false
+// leave remembers a cursor that is to be closed.
+func (cs *ChangeStream) leave(old changeStreamCursor) {
+	for _, known := range cs.left {
+		if known == old {
+			return
+		}
 	}
+	cs.left = append(cs.left, old)
+}
+
+// closeLeft closes the cursors that the stream has left, the latest first. It forgets those that are closed.
+func (cs *ChangeStream) closeLeft(ctx context.Context) {
+	var open []changeStreamCursor
+	for i := len(cs.left) - 1; i >= 0; i-- {
+		if cursor, ok := cs.left[i].(unseen); ok {
+			_ = cursor.Leave(ctx)
+		}
+	}
+	for _, cursor := range cs.left {
+		if cursor.ID() != 0 {
+			open = append(open, cursor)
+		}
+	}
+	cs.left = open
+}
+
+// mayResumeAfter reports whether the stream can be resumed later though this attempt has failed: it had no time
+// (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream), met no server, or one that can do so at
+// another time. Any other error, such as that of a session that has ended, would come again.
+func (cs *ChangeStream) mayResumeAfter(err error) bool {
+	err = wrapErrors(err)
 	var failed driver.Error
-	return !errors.As(err, &failed) || !ofServer(failed.Code, failed.Raw) || failed.RetryableRead() || cs.isResumableError() ||
-		errorHasLabel(err, driver.ErrSystemOverloadedError)
+	var unselected topology.ServerSelectionError
+	var unconnected topology.ConnectionError
+	switch {
+	case errors.Is(err, ErrClientDisconnected):
+		return false
+	case isContextError(err), errorHasLabel(err, driver.ErrSystemOverloadedError):
+		return true
+	case errors.As(err, &failed) && ofServer(failed.Code, failed.Raw):
+		return failed.RetryableRead() || cs.isResumableError()
+	default:
+		return errors.As(err, &unselected) || errors.As(err, &unconnected) || IsPoolClearedError(err) || IsNetworkError(err)
+	}
 }
 
 // ofServer reports whether an error is what a server has replied.
@@ -225,7 +270,9 @@ func withoutEvent(err error) error {
 	return failed
 }
 
-// replaceOptions lets the stream resume behind the last event, or else at the time at which it was opened.
+// replaceOptions lets the stream resume behind the last event, or else at the time at which it was opened. Until the first event, one
+// that was opened with startAfter resumes with it: the token may be that of an event that invalidates streams (change-streams.md, "Resume
+// Process").
 //
 //fork:replace the session's latest time, by which events may have passed, stood for that at which the stream was opened
 func (cs *ChangeStream) replaceOptions(wireVersion *description.VersionRange) {
@@ -233,9 +280,12 @@ func (cs *ChangeStream) replaceOptions(wireVersion *description.VersionRange) {
 	if startAt == nil {
 		startAt = cs.operationTime
 	}
+	startsAfter := cs.options.StartAfter != nil && !cs.returned
 	cs.options.ResumeAfter, cs.options.StartAfter, cs.options.StartAtOperationTime = nil, nil, nil
 	const startAtOperationTimeWireVersion = 7 // which servers have since 4.0
 	switch {
+	case cs.resumeToken != nil && startsAfter:
+		cs.options.StartAfter = cs.resumeToken
 	case cs.resumeToken != nil:
 		cs.options.ResumeAfter = cs.resumeToken
 	case wireVersion != nil && wireVersion.Max >= startAtOperationTimeWireVersion:

@@ -98,13 +98,15 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 			"startAtOperationTime", bson.Timestamp{T: 3}},
 		{"after the application's token", 21, options.ChangeStream().SetResumeAfter(token), empty, "resumeAfter", token},
 		{"after the token of an empty batch", 21, options.ChangeStream(), at(withToken), "resumeAfter", token},
+		{"after an invalidated stream", 21, options.ChangeStream().SetStartAfter(token), empty, "startAfter", token},
 	}
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			event := scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: token}}))
 			const hostUnreachable = 6 // servers before 4.4 send no label
-			interrupted := scripted.Failure(hostUnreachable, resumableErrorLabel)
+			interrupted := append(scripted.Failure(hostUnreachable, resumableErrorLabel),
+				bson.E{Key: "operationTime", Value: bson.Timestamp{T: 9, I: 1}}) // to which the session has advanced since
 			s := scripted.New(t, tt.first, interrupted, scripted.OK(), empty, event)
 			s.Servers[0].WireVersion.Max = tt.wire
 			stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, tt.opts)

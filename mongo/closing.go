@@ -49,10 +49,23 @@ func closingTime(ctx context.Context, timeout *time.Duration) (context.Context, 
 	return backpressure.InOwnTime(ctx, closeTime)
 }
 
+// timeToClose returns how long closing may take if the context does not say.
+func timeToClose(timeout *time.Duration) time.Duration {
+	if timeout != nil && *timeout > 0 {
+		return *timeout
+	}
+	return closeTime
+}
+
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
+	if end, ok := ctx.Value(closedBy{}).(time.Time); ok {
+		var cancelBound context.CancelFunc
+		ctx, cancelBound = backpressure.InOwnTime(ctx, time.Until(end))
+		defer cancelBound()
+	}
 	ctx, cancel := closingTime(ctx, c.timeout)
 	defer cancel()
 	c.upstreamEndSessions(ctx)
@@ -65,15 +78,20 @@ func (c *Cursor) timeout() *time.Duration {
 	return &c.clientTimeout
 }
 
-// The context's deadline or, if it has none, the client's Timeout is for all of the documents. If a getMore fails, the slice has the
+// The context's deadline or, if it has none, the client's Timeout is for all of the documents: reading them into a slice is one operation
+// (client-side-operations-timeout.md, "timeoutMS": "any method that reads documents from a cursor into an array"). If a getMore fails, the slice has the
 // documents that came before; on other errors it keeps its length, but its elements may have changed. All closes the cursor in any case,
-// for which it takes at most 2 seconds more.
+// for which it takes at most 2 seconds more. After a Next whose error has ended the cursor, All returns that error.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting; what had been read was lost
 func (c *Cursor) All(ctx context.Context, results any) error {
 	bc, ok := c.bc.(*driver.BatchCursor)
 	if !ok {
 		return c.upstreamAll(ctx, results)
+	}
+	if c.err != nil && !c.goesOn {
+		c.discard(ctx)
+		return c.err
 	}
 	ctx, cancel := withTimeout(ctx, c.timeout())
 	defer cancel()
@@ -110,6 +128,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 //
 //fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
+	cs.returned = true
 	if len(cs.batch) == 0 {
 		if token := cs.cursor.PostBatchResumeToken(); token != nil {
 			cs.resumeToken = bson.Raw(token)
@@ -139,16 +158,33 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	cs.closed = true
 	ctx, cancel := closingTime(ctx, cs.client.timeout)
 	defer cancel()
-	cursor := cs.cursor
+	cursor, start := cs.cursor, time.Now()
 	retErr := cs.upstreamClose(ctx)
 	if cursor != nil && cursor.ID() != 0 {
 		cs.cursor = cursor
 	}
-	if cs.left != nil {
-		_ = cs.left.Close(ctx)
-		cs.left = nil
+	if len(cs.left) > 0 {
+		ctx, cancel := restOfCleanUp(ctx, start)
+		defer cancel()
+		cs.closeLeft(ctx)
 	}
 	return retErr
+}
+
+// restOfCleanUp returns a context for what is closed after something else, both with the same context, since a time: together they take at
+// most one clean-up time longer than that context lasts.
+func restOfCleanUp(ctx context.Context, start time.Time) (context.Context, context.CancelFunc) {
+	rest := backpressure.CleanUpTime
+	if ctx.Err() != nil {
+		ended := start
+		if deadline, ok := ctx.Deadline(); ok && deadline.After(start) && deadline.Before(time.Now()) {
+			ended = deadline
+		}
+		rest -= time.Since(ended)
+	}
+	own, cancelOwn := backpressure.ForCleanUp(ctx)
+	own, cancel := context.WithTimeout(own, rest)
+	return own, func() { cancel(); cancelOwn() }
 }
 
 // Close closes the download stream.

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
@@ -13,18 +14,43 @@ import (
 //fork:replace the driver's packages below have to tell why an operation was given up
 var ErrClientDisconnected = backpressure.ErrDisconnected
 
-// Operations that wait for a server or a connection fail at once, and no more operations begin. If the context has a deadline, Disconnect
-// waits until those have ended that are in a backoff, as it does for the connections that are in use; without one they fail, too.
+// Operations that wait for a server or a connection fail at once, and no more operations begin, but for those that end a cursor or a
+// transaction: they wait until the connections are closed. If the context has a deadline, Disconnect
+// waits until the others have ended, with their retries, as it does for the connections that are in use; without one, those in a backoff
+// fail, too. It leaves a quarter of that time, but at most 2 seconds, for ending sessions.
 //
-// If the context has no deadline, the client's Timeout or, without one, 10 seconds, is how long the server may take to end sessions.
+// If the context has no deadline, the client's Timeout or, without one, 10 seconds, is how long the servers may take to end sessions,
+// together with those of the clients that automatic encryption uses.
 //
 //fork:wrap operations that hold no connection went on, or waited in vain
 func (c *Client) Disconnect(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if topology, ok := c.deployment.(interface{ Drain(context.Context) }); ok {
-		topology.Drain(ctx)
+	_, graceful := ctx.Deadline()
+	if _, bounded := ctx.Value(closedBy{}).(time.Time); !graceful && !bounded {
+		ctx = context.WithValue(ctx, closedBy{}, time.Now().Add(timeToClose(c.timeout)))
 	}
+	c.drain(ctx)
 	return c.upstreamDisconnect(ctx)
+}
+
+// closedBy is the key of the time by which a client and those that it uses for encryption have to have ended their sessions. It is no
+// deadline of the context: with one, pools wait for their connections.
+type closedBy struct{}
+
+// drain wakes who waits in the client, and then in those that it uses for encryption, which operations of the client need to end.
+func (c *Client) drain(ctx context.Context) {
+	clients := []*Client{c, c.internalClientFLE, c.keyVaultClientFLE, c.metadataClientFLE}
+	if c.mongocryptdFLE != nil {
+		clients = append(clients, c.mongocryptdFLE.client)
+	}
+	for _, client := range clients {
+		if client == nil {
+			continue
+		}
+		if topology, ok := client.deployment.(interface{ Drain(context.Context) }); ok {
+			topology.Drain(ctx)
+		}
+	}
 }

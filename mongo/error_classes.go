@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 // IsTimeout reports whether a timeout caused the error or an error that it wraps. That is a deadline on the client's side, a timeout of a
@@ -14,21 +14,18 @@ import (
 //
 //fork:wrap a cancellation in the wait for a connection looked like a timeout; error 50 counts in writeErrors and writeConcernError, too
 func IsTimeout(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) { // each has a cause of its own
 		for _, one := range joined.Unwrap() {
 			if IsTimeout(one) {
 				return true
 			}
 		}
-		return false
 	}
 	return (upstreamIsTimeout(err) || anyError(err, exceedsMaxTime)) && !errors.Is(err, context.Canceled)
 }
 
 // IsPoolClearedError returns true if err says that an operation got no connection, or its command was not sent, because the connections to
-// its server were given up: another operation or the server's monitor has met a network error, or the server has not been checked yet. The
+// its server were given up: another operation or the server's monitor has met a network error, or the server has not been checked yet. That
 // command was not executed. Operations can be tried again once the server is known, usually within a second.
-func IsPoolClearedError(err error) bool {
-	var cleared driver.RetryablePoolError
-	return errors.As(err, &cleared)
-}
+func IsPoolClearedError(err error) bool { return anyError(err, topology.IsPoolCleared) }

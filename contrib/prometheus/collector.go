@@ -82,6 +82,7 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
+			event.RetryReasonDisconnected,
 		} {
 			c.decisions.WithLabelValues(verdicts[false], string(reason), class)
 		}

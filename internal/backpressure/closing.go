@@ -11,17 +11,16 @@ import (
 var ErrDisconnected = errors.New("client is disconnected")
 
 // Closing is the end of a client, as those see it who wait for a server, a connection or the end of a backoff. It begins when the
-// application disconnects the client. An operation that has backed off goes on until the end, like one that holds a connection; who
-// waits for a server or a connection does not. The zero value is a client that is open, and so is nil. It is safe for concurrent use.
+// application disconnects the client. An operation that runs goes on until the end, unless it waits for a server or a connection. The zero value is a client that is open, and so is nil. It is safe for concurrent use.
 type Closing struct {
-	begun atomic.Bool
+	begun   atomic.Bool
+	running atomic.Int64 // operations
 
-	mu      sync.Mutex
-	over    bool
-	begin   chan struct{} // closed when it begins; made when it is first asked for
-	end     chan struct{} // closed when it is over
-	running int           // operations that have backed off and have not ended
-	idle    chan struct{} // closed when there are none
+	mu    sync.Mutex
+	over  bool
+	begin chan struct{} // closed when it begins; made when it is first asked for
+	end   chan struct{} // closed when it is over
+	idle  chan struct{} // closed when no operation runs
 }
 
 // Begin begins the end of the client. Operations that begin later are refused.
@@ -91,41 +90,53 @@ func made(ch *chan struct{}, happened bool) <-chan struct{} {
 	return *ch
 }
 
-// Enter counts an operation that backs off, until Leave.
-func (c *Closing) Enter() {
-	if c == nil {
-		return
+// Over reports whether the end has come.
+func (c *Closing) Over() bool {
+	if !c.Begun() {
+		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.running++
+	return c.over
 }
 
-// Leave is the end of such an operation.
+// Enter counts an operation until Leave, and reports whether it may begin. Once the client is being disconnected, only one may that ends
+// something.
+func (c *Closing) Enter(endsSomething bool) bool {
+	if c == nil {
+		return true
+	}
+	c.running.Add(1) // before it is asked whether the closing has begun, so that Drain misses none
+	if !c.begun.Load() || endsSomething {
+		return true
+	}
+	c.Leave()
+	return false
+}
+
+// Leave is the end of an operation.
 func (c *Closing) Leave() {
-	if c == nil {
+	if c == nil || c.running.Add(-1) > 0 || !c.begun.Load() {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running--; c.running == 0 {
-		closeMade(c.idle)
-		c.idle = nil
-	}
+	closeMade(c.idle)
+	c.idle = nil
 }
 
-// Drain waits until no operation that has backed off is left, or the context ends.
+// Drain waits until no operation runs, or the context ends. The closing has begun.
 func (c *Closing) Drain(ctx context.Context) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
-	if c.running == 0 {
-		c.mu.Unlock()
+	idle := made(&c.idle, false)
+	none := c.running.Load() == 0
+	c.mu.Unlock()
+	if none {
 		return
 	}
-	idle := made(&c.idle, false)
-	c.mu.Unlock()
 	select {
 	case <-idle:
 	case <-ctx.Done():

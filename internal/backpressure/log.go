@@ -46,12 +46,12 @@ func (p *Policy) Tokens() *float64 {
 }
 
 // LogsDecision reports whether a decision is worth a line and lines of its level are enabled. The failure of a first attempt with
-// an error unrelated to retries is not.
+// an error unrelated to retries is not; that it ended with its client is.
 func (p *Policy) LogsDecision(retries int, verdict retry.Verdict) bool {
 	if verdict.Retry {
 		return p.logs(levelScheduled)
 	}
-	return (retries > 0 || verdict.Reason.Notable()) && p.logs(levelRefused)
+	return (retries > 0 || verdict.Reason.Logged()) && p.logs(levelRefused)
 }
 
 // LogsFinished reports whether lines of that level are enabled.

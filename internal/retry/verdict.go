@@ -79,3 +79,6 @@ const (
 
 // Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
 func (r Reason) Notable() bool { return r != "" && r != NotRetryable && r != Disconnected }
+
+// Logged reports whether there is a line about it, also if no retry came before.
+func (r Reason) Logged() bool { return r.Notable() || r == Disconnected }

@@ -210,35 +210,62 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline.
+// TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline: it tries to end the
+// sessions, as long as the client's Timeout or 10 seconds.
 func TestDisconnectFromNoServer(t *testing.T) {
 	needsFork(t)
-	for link, limit := range map[Link]time.Duration{Refusing: 100 * time.Millisecond, Silent: 10*time.Second + 100*time.Millisecond} {
-		for _, uri := range []string{"", "timeoutMS=2000", "connectTimeoutMS=0"} {
-			t.Run(fmt.Sprint(link, uri), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{})
-					client, err := mongo.Connect(cluster.Client(uri))
-					require.NoError(t, err)
-					require.NoError(t, client.Ping(context.Background(), nil))
-					cluster.SetLink(link)
-					if link == Refusing {
-						cluster.Reset()
-					}
-					time.Sleep(time.Second)
-					if uri == "timeoutMS=2000" && link == Silent {
-						limit = 2100 * time.Millisecond
-					}
-					go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
-					synctest.Wait()
-					start := time.Now()
-					_ = client.Disconnect(context.Background())
-					assert.LessOrEqual(t, time.Since(start), limit)
-					cluster.SetLink(Up)
+	for uri, limit := range map[string]time.Duration{"": 10 * time.Second, "timeoutMS=2000": 2 * time.Second, "connectTimeoutMS=0": 10 * time.Second} {
+		for _, link := range []Link{Refusing, Silent} {
+			for _, waits := range []bool{false, true} {
+				t.Run(fmt.Sprint(link, uri, waits), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { expectDisconnect(t, uri, link, waits, limit) })
 				})
-			})
+			}
 		}
 	}
+}
+
+// expectDisconnect disconnects a client with two sessions, one of which may be that of an insert without a reply.
+func expectDisconnect(t *testing.T, uri string, link Link, waits bool, limit time.Duration) {
+	cluster := New(t, Options{})
+	var ended atomic.Int32
+	opts := cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
+		if e.CommandName == "endSessions" {
+			ended.Add(1)
+		}
+	}})
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	sessions := make([]*mongo.Session, 2)
+	for i := range sessions {
+		sessions[i], err = client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, client.Ping(mongo.NewSessionContext(context.Background(), sessions[i]), nil))
+	}
+	for _, session := range sessions {
+		session.EndSession(context.Background())
+	}
+	cluster.SetLink(link)
+	if link == Refusing {
+		cluster.Reset()
+	}
+	time.Sleep(time.Second)
+	if waits {
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
+		synctest.Wait()
+	}
+	start := time.Now()
+	_ = client.Disconnect(context.Background())
+	took := time.Since(start)
+	if link == Refusing {
+		assert.LessOrEqual(t, took, 100*time.Millisecond)
+	} else {
+		assert.InDelta(t, limit, took, float64(100*time.Millisecond))
+	}
+	if link == Silent && !waits { // otherwise there is no connection for it
+		assert.EqualValues(t, 1, ended.Load())
+	}
+	cluster.SetLink(Up)
 }
 
 // TestUnknownCursors is about replies that open a cursor of which nobody learns: it is closed, and its connection given back.
@@ -338,47 +365,109 @@ func TestMalformedHello(t *testing.T) {
 				if err == nil {
 					err = cursor.All(ctx, &[]bson.Raw{})
 				}
-				assert.Error(t, err)
+				require.ErrorContains(t, err, "malformed hello")
+				for _, label := range []string{"SystemOverloadedError", "RetryableError", "NetworkError"} {
+					var labelled mongo.LabeledError
+					assert.False(t, errors.As(err, &labelled) && labelled.HasErrorLabel(label), "%s: %v", label, err)
+				}
 			})
 		})
 	}
 }
 
-// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected: a Disconnect with a deadline waits for it.
+// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected, or in its first attempt, which is then
+// rejected: a Disconnect with a deadline waits for it.
 func TestGracefulDisconnect(t *testing.T) {
+	needsFork(t)
+	for name, slow := range map[string]time.Duration{"in a backoff": 0, "in its first attempt": 50 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectGraceful(t, slow) }) })
+	}
+}
+
+// TestEndOfSessions is about a Disconnect whose time an operation uses up that gets no reply: the sessions are ended nevertheless, in time.
+func TestEndOfSessions(t *testing.T) {
 	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		client, err := mongo.Connect(cluster.Client())
 		require.NoError(t, err)
-		coll := client.Database("db").Collection("c")
 		require.NoError(t, client.Ping(context.Background(), nil))
-		rejected := 0
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if c.Name == "insert" && rejected < 2 {
-				rejected++
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		result := make(chan error, 1)
-		go func() {
-			_, err := coll.InsertOne(context.Background(), id(1))
-			result <- err
-		}()
-		time.Sleep(2 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(1)) }()
+		synctest.Wait()
+		held := held(cluster, func(c Command) bool { return c.Name == "insert" })
+		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(2)) }()
+		go func() { _ = client.Ping(context.Background(), nil) }()
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		go func() {
-			time.Sleep(time.Microsecond)
-			_, err := coll.InsertOne(context.Background(), id(2))
-			assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
-		}()
-		require.NoError(t, client.Disconnect(ctx))
-		assert.NoError(t, <-result, "Disconnect waits for a backoff")
-		assert.NotNil(t, cluster.Document("db.c", 1))
-		assert.Nil(t, cluster.Document("db.c", 2))
-		_, err = coll.InsertOne(context.Background(), id(3))
-		assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
+		start := time.Now()
+		_ = client.Disconnect(ctx)
+		assert.LessOrEqual(t, time.Since(start), 5*time.Second+10*time.Millisecond)
+		assert.Equal(t, 1, cluster.Count("endSessions"))
+		held()
 	})
+}
+
+// TestClosingWhileDisconnecting is about a killCursors that waits for a connection when the client is disconnected: it is sent.
+func TestClosingWhileDisconnecting(t *testing.T) {
+	needsFork(t)
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		for i := range 10 {
+			cluster.Put("db.c", id(i))
+		}
+		client, err := mongo.Connect(cluster.Client("maxPoolSize=1"))
+		require.NoError(t, err)
+		coll := client.Database("db").Collection("c")
+		cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
+		require.NoError(t, err)
+		free := held(cluster, func(c Command) bool { return c.Name == "insert" })
+		time.AfterFunc(time.Second, free)
+		go func() { _, _ = coll.InsertOne(context.Background(), id(11)) }()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- cursor.Close(context.Background()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = client.Disconnect(ctx)
+		assert.NoError(t, <-closed)
+		assert.Zero(t, cluster.Cursors())
+	})
+}
+
+func expectGraceful(t *testing.T, slow time.Duration) {
+	cluster := New(t, Options{})
+	client, err := mongo.Connect(cluster.Client())
+	require.NoError(t, err)
+	coll := client.Database("db").Collection("c")
+	require.NoError(t, client.Ping(context.Background(), nil))
+	rejected := 0
+	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+		if c.Name == "insert" && rejected < 2 {
+			rejected++
+			time.Sleep(slow)
+			return RequestRate.Reply()
+		}
+		return run()
+	})
+	result := make(chan error, 1)
+	go func() {
+		_, err := coll.InsertOne(context.Background(), id(1))
+		result <- err
+	}()
+	time.Sleep(2 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	go func() {
+		time.Sleep(time.Microsecond)
+		_, err := coll.InsertOne(context.Background(), id(2))
+		assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
+	}()
+	require.NoError(t, client.Disconnect(ctx))
+	assert.NoError(t, <-result, "Disconnect waits for a backoff")
+	assert.NotNil(t, cluster.Document("db.c", 1))
+	assert.Nil(t, cluster.Document("db.c", 2))
+	_, err = coll.InsertOne(context.Background(), id(3))
+	assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
 }

@@ -38,6 +38,8 @@ type waiting struct {
 	close func(ctx context.Context) error // or nil
 	// opens is whether it opens a cursor that only its reply tells of.
 	opens bool
+	// ends is whether it ends a transaction, for which a graceful Disconnect waits wherever it is.
+	ends bool
 	// rest reads what the iterator still has, and returns the first error.
 	rest func(ctx context.Context) ([]int64, error)
 	seen func() []int64 // what the call has read
@@ -258,6 +260,9 @@ var waitingCalls = map[string]opener{
 		_, err := c.Database().GridFSBucket().DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}),
+	"GridFSBucket.Delete": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
+		return c.Database().GridFSBucket().Delete(ctx, 1)
+	}),
 	"GridFSBucket.UploadFromStream": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
 		_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "x", strings.NewReader("x"))
 		return err
@@ -267,9 +272,13 @@ var waitingCalls = map[string]opener{
 	"Cursor.TryNext":         iterating(true, ofCursor),
 	"Cursor.Next, a command": iterating(false, ofCommand),
 	"ChangeStream.Next":      iterating(false, ofStream),
-	"Session.CommitTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
-		return s.CommitTransaction(ctx)
-	}),
+	"Session.CommitTransaction": func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
+		w := inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+			return s.CommitTransaction(ctx)
+		})(t, client, coll)
+		w.ends = true
+		return w
+	},
 	"a command of a transaction": inTransaction(func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
 		return c.FindOne(mongo.NewSessionContext(ctx, s), bson.D{}).Err()
 	}),
@@ -450,10 +459,14 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	defer endless.Stop()
 	start := time.Now()
 	returned := make(chan error, 1)
-	go func() { returned <- w.call(ctx) }()
+	var took time.Duration
+	go func() {
+		err := w.call(ctx)
+		took = time.Since(start)
+		returned <- err
+	}()
 	time.Sleep(until - time.Since(start))
-	synctest.Wait()
-	var early bool
+	var early bool // it has ended by itself: servers rejected it, or no reply was awaited
 	select {
 	case err = <-returned:
 		early = true
@@ -478,7 +491,7 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	if !early {
 		err = <-returned
 	}
-	took := time.Since(start)
+	early = took < until
 	what := fmt.Sprintf("after %v: %T %v", took, err, err)
 
 	gone := !early && (end == byDisconnect || end == byGraceful)
@@ -486,13 +499,16 @@ func expectWait(t *testing.T, open opener, at place, end, topology string) {
 	if gone && at.rejected && end == byGraceful {
 		limit += 5 * time.Second // it waits for backoffs
 	}
-	if gone && at.sent && end == byGraceful {
+	if gone && (at.sent || w.ends) && end == byGraceful {
 		limit += 5 * time.Second // it waits for connections
 	}
 	assert.LessOrEqual(t, took, limit+50*time.Millisecond, what)
-	if !early {
+	switch {
+	case !early:
 		expectCause(t, at, end, err, what)
-	} else if err != nil {
+	case at.rejected && err != nil:
+		expectRejection(t, err, what)
+	case err != nil:
 		assert.NotErrorIs(t, err, context.Canceled, what)
 	}
 	proceed()
@@ -519,6 +535,14 @@ func expectCause(t *testing.T, at place, end string, err error, what string) {
 		assert.NotErrorIs(t, err, context.Canceled, what)
 		assert.True(t, at.sent || errors.Is(err, mongo.ErrClientDisconnected), what)
 	}
+}
+
+// expectRejection checks the error of a call that ended because servers rejected its commands.
+func expectRejection(t *testing.T, err error, what string) {
+	var labelled mongo.LabeledError
+	assert.True(t, errors.As(err, &labelled) && labelled.HasErrorLabel("SystemOverloadedError"), what)
+	assert.NotErrorIs(t, err, context.Canceled, what)
+	assert.NotErrorIs(t, err, mongo.ErrClientDisconnected, what)
 }
 
 // expectRest checks that an iterator goes on, and that nothing stays behind.

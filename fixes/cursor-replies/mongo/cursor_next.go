@@ -23,7 +23,7 @@ type Cursor struct {
 //
 //fork:replace whoever iterates has to know whether an error ended the cursor
 func (c *Cursor) ID() int64 {
-	if c.err != nil && !c.goesOn {
+	if c.closed || c.err != nil && !c.goesOn {
 		return 0
 	}
 	return c.bc.ID()

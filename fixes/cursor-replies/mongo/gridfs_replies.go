@@ -51,13 +51,14 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 		return ds.failed
 	}
 	err := ds.readChunk(ctx)
-	if err != nil && err != errNoMoreChunks && ds.cursor.ID() == 0 {
+	goesOn := ds.cursor.err != nil && ds.cursor.goesOn
+	if err != nil && err != errNoMoreChunks && !goesOn {
 		ds.failed = err
 	}
 	return err
 }
 
-// GridFSDownloadStream keeps the error that has ended it.
+// GridFSDownloadStream keeps the error that has ended it: any but that of a cursor that goes on.
 //
 //fork:extend an error was followed by the end of the file
 type GridFSDownloadStream struct {

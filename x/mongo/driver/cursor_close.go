@@ -12,6 +12,13 @@ import (
 // rejected it. Another Next then goes on. Without a reply nobody knows what the server has handed out.
 func (bc *BatchCursor) Unmoved() bool { return bc.id != 0 && bc.notExecuted }
 
+// Unreadable reports, after Next has failed, whether a reply to its getMore came that cannot be read. The errors of servers and of
+// connections are of type Error.
+func (bc *BatchCursor) Unreadable() bool {
+	var failed Error
+	return bc.err != nil && !bc.notExecuted && !errors.As(bc.err, &failed) && !isContextError(bc.err)
+}
+
 // Close closes the cursor, also on the server unless it is exhausted. If the context has ended, or ends before the killCursors is sent,
 // that is tried once more, for at most 2 seconds. Unless a server may have executed it, the cursor keeps its ID, and may be closed again.
 //

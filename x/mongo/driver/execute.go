@@ -33,7 +33,7 @@ func (op Operation) Execute(ctx context.Context) error {
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
 	ex.op.measureSelected(ctx)
 	ex.start(ctx)
-	if ex.policy.Closing().Begun() && !op.endsSomething() {
+	if !ex.policy.Closing().Enter(op.endsSomething()) {
 		return backpressure.ErrDisconnected
 	}
 	defer ex.end()
@@ -129,9 +129,7 @@ func (ex *operationRun) nextBatch(last attempt) bool {
 // end gives up what the operation holds.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
-	if ex.waited {
-		ex.policy.Closing().Leave()
-	}
+	ex.policy.Closing().Leave()
 }
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
@@ -69,11 +70,23 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	if gated := ex.gated(ctx); gated != nil {
 		op.Deployment = gated
 	}
+	closing := ex.policy.Closing()
+	if closing.Over() && !op.endsSomething() {
+		a.err = backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed
+		return
+	}
 	ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
+	for woken := 0; woken < maxWakings && closing.Begun() && isDisconnected(a.err) && op.endsSomething(); woken++ {
+		ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
+	}
 	if a.err != nil {
 		a.unconnected()
 	}
 }
+
+// maxWakings is how often a client that is being disconnected wakes who waits for a connection, before its pools are closed. What ends
+// something then waits again.
+const maxWakings = 2
 
 // unconnected says of what server there is no connection, if that is known. An attempt that was held back looks to applications like a
 // rejection by the server after which nothing was executed.

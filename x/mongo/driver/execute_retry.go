@@ -125,10 +125,6 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
-	if !ex.waited {
-		ex.waited = true
-		ex.policy.Closing().Enter()
-	}
 	start := ex.policy.Clock.Now()
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {

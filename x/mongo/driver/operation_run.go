@@ -23,7 +23,6 @@ type operationRun struct {
 
 	cmd       command
 	backedOff time.Duration // before retries, in all
-	waited    bool          // it has backed off: who disconnects the client may wait for it
 	record    record
 	currIndex int       // of the batch's first document
 	outcomes  []Outcome // of the batches so far that did not simply succeed

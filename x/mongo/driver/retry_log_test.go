@@ -70,6 +70,8 @@ func TestRetryLog(t *testing.T) {
 		{name: "a refused retry", op: write, level: debug,
 			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, want: []string{refused}},
 		{name: "an error that has nothing to do with retries", op: write, level: debug, replies: []any{scripted.Failure(1)}},
+		{name: "a first attempt that the end of its client ends", op: write, level: debug,
+			replies: []any{scripted.NoServer{Err: backpressure.ErrDisconnected}}, want: []string{refused}},
 		{name: "success", op: write, level: debug, replies: []any{scripted.OK()}, want: nil},
 		{name: "on level info only refusals", op: write, level: info,
 			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{refused}},

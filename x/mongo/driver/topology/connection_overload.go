@@ -77,15 +77,16 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 func (e ConnectionError) ServerAddress() address.Address { return e.server }
 
 // cannotBeOverload reports whether no overloaded server can cause an error that occurred while a connection was established: a
-// TLS alert, a proxy that does not connect, a refused hello, a cancelled context. A broken set-up must not look like overload, because
+// TLS alert, a proxy that does not connect, a refused or malformed hello, a cancelled context. A broken set-up must not look like overload, because
 // then no pool is cleared, no server is marked unknown, and commands are retried in vain.
 func cannotBeOverload(err error) bool {
 	var (
-		opErr    *net.OpError
-		helloErr driver.Error
+		opErr     *net.OpError
+		helloErr  driver.Error
+		malformed malformedHelloError
 	)
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.As(err, &malformed):
 		return true
 	case errors.As(err, &opErr):
 		return isTLSAlert(opErr) || isProxy(opErr)

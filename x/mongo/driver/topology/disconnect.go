@@ -43,19 +43,35 @@ func (e disconnectedError) Is(target error) bool {
 func (t *Topology) closing() *backpressure.Closing { return t.cfg.overload.Closing() }
 
 // Drain prepares for Disconnect. It wakes who waits for a server or a connection, and lets no operation begin but those that end cursors,
-// transactions and sessions. If the context has a deadline, it then waits until the operations have ended that are in a backoff, but not
-// longer than the context; without one it wakes them as well.
+// transactions and sessions. If the context has a deadline, it then waits until the operations have ended that run, with their retries, but
+// leaves some of that time for ending the sessions. In the end it wakes who is in a backoff, and again who waits for a connection.
 func (t *Topology) Drain(ctx context.Context) {
 	t.closing().Begin()
+	t.wakeAll()
+	if deadline, graceful := ctx.Deadline(); graceful {
+		ctx, cancel := context.WithDeadline(ctx, deadline.Add(-shareOfSessions(time.Until(deadline))))
+		t.closing().Drain(ctx)
+		cancel()
+	}
+	t.closing().End()
+	t.wakeAll()
+}
+
+// shareOfSessions returns how much of a Disconnect's time is for ending the sessions.
+func shareOfSessions(left time.Duration) time.Duration {
+	if share := left / 4; share < backpressure.CleanUpTime {
+		return share
+	}
+	return backpressure.CleanUpTime
+}
+
+// wakeAll wakes who waits for a connection.
+func (t *Topology) wakeAll() {
 	t.serversLock.Lock()
+	defer t.serversLock.Unlock()
 	for _, server := range t.servers {
 		server.pool.wake(ErrPoolClosed)
 	}
-	t.serversLock.Unlock()
-	if _, graceful := ctx.Deadline(); graceful {
-		t.closing().Drain(ctx)
-	}
-	t.closing().End()
 }
 
 // Who waits for a server, a connection or the end of a backoff fails with ErrTopologyClosed.

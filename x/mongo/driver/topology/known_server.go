@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -19,7 +18,14 @@ func (k knownServer) GetHandshakeInformation(
 ) (driver.HandshakeInformation, error) {
 	info, err := k.Handshaker.GetHandshakeInformation(ctx, addr, conn)
 	if err == nil && info.Description.LastError != nil {
-		err = fmt.Errorf("malformed hello: %w", info.Description.LastError)
+		err = malformedHelloError{info.Description.LastError}
 	}
 	return info, err
 }
+
+// malformedHelloError is the error of a hello that does not describe its server. No overload causes it.
+type malformedHelloError struct{ wrapped error }
+
+func (e malformedHelloError) Error() string { return "malformed hello: " + e.wrapped.Error() }
+
+func (e malformedHelloError) Unwrap() error { return e.wrapped }

@@ -13,6 +13,12 @@ type poolClearedError struct {
 	retryableWrite bool
 }
 
+// IsPoolCleared reports whether the error itself is that of a pool which was cleared, or is not ready yet.
+func IsPoolCleared(err error) bool {
+	_, ok := err.(poolClearedError)
+	return ok
+}
+
 // ForWrite returns a copy of the error that has the label.
 func (pce poolClearedError) ForWrite() error {
 	pce.retryableWrite = true

@@ -1,0 +1,45 @@
+package backpressure
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// TestClosingCountsOperations is about the operations that run when a client is disconnected: no other begins, and the closing waits for
+// each of them.
+func TestClosingCountsOperations(t *testing.T) {
+	var c Closing
+	if !c.Enter(false) {
+		t.Fatal("an open client refuses an operation")
+	}
+	c.Begin()
+	if c.Enter(false) {
+		t.Fatal("an operation begins while the client is being disconnected")
+	}
+	if !c.Enter(true) {
+		t.Fatal("an operation that ends something is refused")
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		c.Drain(context.Background())
+	}()
+	c.Leave()
+	late, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	c.Drain(late)
+	if late.Err() == nil {
+		t.Fatal("the closing does not wait for an operation that runs")
+	}
+	c.Leave()
+	<-drained
+	c.Drain(context.Background())
+	if c.Over() {
+		t.Fatal("the end has come without End")
+	}
+	c.End()
+	if !c.Over() {
+		t.Fatal("the end has not come")
+	}
+}

@@ -1,0 +1,49 @@
+package mongo
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// drained is a deployment that records how it is disconnected.
+type drained struct {
+	*scripted.Script
+	name   string
+	done   *[]string
+	bounds *[]any
+}
+
+func (d drained) Drain(context.Context) { *d.done = append(*d.done, "drain "+d.name) }
+
+func (d drained) Disconnect(ctx context.Context) error {
+	*d.done = append(*d.done, "disconnect "+d.name)
+	*d.bounds = append(*d.bounds, ctx.Value(closedBy{}))
+	return nil
+}
+
+// TestDisconnectWithEncryption is about the clients that automatic encryption uses: all are drained before any ends its sessions, and they
+// share one bound.
+func TestDisconnectWithEncryption(t *testing.T) {
+	var done []string
+	var bounds []any
+	connect := func(name string) *Client {
+		opts := options.Client()
+		opts.Deployment = drained{Script: scripted.New(t), name: name, done: &done, bounds: &bounds}
+		client, err := Connect(opts)
+		require.NoError(t, err)
+		return client
+	}
+	client := connect("client")
+	client.keyVaultClientFLE, client.metadataClientFLE = connect("keys"), connect("metadata")
+	require.NoError(t, client.Disconnect(context.Background()))
+	assert.Equal(t, []string{"drain client", "drain keys", "drain metadata"}, done[:3])
+	require.Len(t, bounds, 3)
+	assert.NotNil(t, bounds[0])
+	assert.Equal(t, bounds[0], bounds[1])
+	assert.Equal(t, bounds[0], bounds[2])
+}

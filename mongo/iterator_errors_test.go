@@ -1,0 +1,248 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+)
+
+// What follows the errors of iterators.
+
+var (
+	resumable    = scripted.Failure(1, resumableErrorLabel)
+	noCursorInIt = scripted.OK()
+)
+
+func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[options.ChangeStreamOptions]) *ChangeStream {
+	t.Helper()
+
+	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, opts...)
+	require.NoError(t, err)
+	return stream
+}
+
+// TestResumeThatTimesOut is about the error 50 of an aggregate whose maxTimeMS is the rest of the call's time
+// (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream).
+func TestResumeThatTimesOut(t *testing.T) {
+	s := scripted.New(t, emptyOpen, resumable, scripted.OK(), scripted.Failure(50), emptyOpen, oneEvent)
+	stream := watchScript(t, s)
+	require.False(t, stream.Next(context.Background()))
+	assert.True(t, IsTimeout(stream.Err()), "got %v", stream.Err())
+	assert.Equal(t, int64(7), stream.ID())
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	s.Finish()
+}
+
+// TestMayResumeAfter is about the errors of a resume: after some of them, the loop of an application would go on for ever.
+func TestMayResumeAfter(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{context.DeadlineExceeded, true},
+		{context.Canceled, true},
+		{driver.Error{Code: 50, Message: "slow"}, true},
+		{driver.Error{Code: 91, Message: "shutting down"}, true},
+		{driver.Error{Code: 462, Labels: []string{driver.ErrSystemOverloadedError}}, true},
+		{driver.Error{Labels: []string{driver.NetworkError}, Wrapped: io.EOF}, true},
+		{topology.ServerSelectionError{Wrapped: errors.New("none in time")}, true},
+		{topology.ConnectionError{Wrapped: io.EOF}, true},
+		{driver.Error{Code: 18, Message: "wrong password"}, false},
+		{session.ErrSessionEnded, false},
+		{errors.New("malformed reply"), false},
+		{MarshalError{Err: errors.New("type")}, false},
+		{ErrClientDisconnected, false},
+	} {
+		cs := &ChangeStream{err: wrapErrors(tt.err)}
+		assert.Equal(t, tt.want, cs.mayResumeAfter(cs.err), "%T %v", tt.err, tt.err)
+	}
+}
+
+// TestResumeAfterUnestablishedConnection is about a getMore that gets no connection to an overloaded server: that is a network error, after
+// which the stream is resumed in the same call (change-streams.md, "Resumable Error").
+func TestResumeAfterUnestablishedConnection(t *testing.T) {
+	closed := scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
+		Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
+	}}}
+	replies := append([]any{emptyOpen}, scripted.Repeat(6, closed)...)
+	s := scripted.New(t, append(replies, scripted.OK(), emptyOpen, oneEvent)...)
+	stream := watchScript(t, s)
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	s.Finish()
+}
+
+// TestUnreadableReplies is about getMores whose replies cannot be read: the stream is resumed, but not again at once.
+func TestUnreadableReplies(t *testing.T) {
+	again := []any{noCursorInIt, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
+	t.Run("in a row", func(t *testing.T) {
+		s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
+		stream := watchScript(t, s)
+		require.False(t, stream.Next(context.Background()))
+		assert.ErrorContains(t, stream.Err(), "cursor.id")
+		assert.Equal(t, int64(7), stream.ID())
+		s.Finish()
+	})
+	t.Run("with others between", func(t *testing.T) {
+		replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
+		s := scripted.New(t, append(append(replies, again...), oneEvent)...)
+		stream := watchScript(t, s)
+		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+		s.Finish()
+	})
+}
+
+// TestLeftCursors is about a cursor that could not be closed when the stream was resumed: that is tried again before the next resume.
+func TestLeftCursors(t *testing.T) {
+	s := scripted.New(t, emptyOpen, resumable, scripted.Overloaded(), emptyOpen, resumable, scripted.OK(), scripted.OK(), emptyOpen, oneEvent,
+		resumable, scripted.Overloaded(), emptyOpen, oneEvent, scripted.OK(), scripted.OK())
+	stream := watchScript(t, s)
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	assert.Empty(t, stream.left)
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	assert.Len(t, stream.left, 1)
+	require.NoError(t, stream.Close(context.Background()))
+	assert.Empty(t, stream.left)
+	s.Finish()
+}
+
+// TestTimeoutOfRead is about the deadline of a connection, which can come before the context knows that its own has come.
+func TestTimeoutOfRead(t *testing.T) {
+	cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}}
+	cs.err = CommandError{Message: "read", Labels: []string{networkErrorLabel}, Wrapped: context.DeadlineExceeded}
+	assert.False(t, cs.resumesAtOnce(context.Background()))
+	assert.True(t, cs.goesOn && cs.lost)
+	assert.ErrorContains(t, cs.err, "no event came in time")
+	assert.True(t, IsTimeout(cs.err))
+}
+
+// TestStartAfterUntilAnEvent is about a stream that is resumed after its first event.
+func TestStartAfterUntilAnEvent(t *testing.T) {
+	s := scripted.New(t, emptyOpen, oneEvent, resumable, scripted.OK(), emptyOpen, oneEvent)
+	stream := watchScript(t, s, options.ChangeStream().SetStartAfter(bson.D{{Key: "token", Value: 0}}))
+	require.True(t, stream.Next(context.Background()))
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
+	assert.NotEmpty(t, resumed.Lookup("resumeAfter").Value)
+	assert.Empty(t, resumed.Lookup("startAfter").Value)
+}
+
+// TestAllAfterLostReply is about All of a cursor one of whose batches is lost: the next one would not follow what was read.
+func TestAllAfterLostReply(t *testing.T) {
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 7)), io.EOF, scripted.OK())
+	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
+	require.NoError(t, err)
+	require.False(t, cursor.Next(context.Background()))
+	lost := cursor.Err()
+	require.Error(t, lost)
+	var docs []bson.D
+	assert.Equal(t, lost, cursor.All(context.Background(), &docs))
+	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
+	s.Finish()
+}
+
+// TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.
+func TestClosedIteratorHasNoID(t *testing.T) {
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 7)))
+	s.Rest = scripted.Overloaded()
+	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
+	require.NoError(t, err)
+	require.Error(t, cursor.Close(context.Background()))
+	assert.Equal(t, int64(0), cursor.ID())
+
+	s = scripted.New(t, emptyOpen)
+	s.Rest = scripted.Overloaded()
+	stream := watchScript(t, s)
+	require.Error(t, stream.Close(context.Background()))
+	assert.Equal(t, int64(0), stream.ID())
+}
+
+// TestGridFSWrongSizeStays is about a chunk of a wrong size: what follows it must not be read as if it were the next.
+func TestGridFSWrongSizeStays(t *testing.T) {
+	s := scripted.New(t, scripted.OK(batch("firstBatch", 0, storedFile)),
+		scripted.OK(batch("firstBatch", 7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
+	require.NoError(t, err)
+	for i := 0; i < 3; i++ {
+		n, err := stream.Read(make([]byte, 9))
+		assert.Equal(t, 0, n)
+		assert.ErrorIs(t, err, ErrWrongSize)
+	}
+	require.NoError(t, stream.Close())
+	s.Finish()
+}
+
+func TestIsTimeoutOfJoinedErrors(t *testing.T) {
+	joined := func(errs ...error) error { return severalErrors(errs) }
+	canceled := topology.WaitQueueTimeoutError{Wrapped: context.Canceled}
+	for _, tt := range []struct {
+		err  error
+		want bool
+	}{
+		{context.DeadlineExceeded, true},
+		{canceled, false},
+		{joined(canceled, io.EOF), false},
+		{joined(canceled, context.DeadlineExceeded), true},
+		{fmt.Errorf("both: %w", joined(canceled, context.DeadlineExceeded)), true},
+		{fmt.Errorf("both: %w", joined(io.EOF, CommandError{Code: 50})), true},
+		{fmt.Errorf("both: %w", joined(canceled, io.EOF)), false},
+	} {
+		assert.Equal(t, tt.want, IsTimeout(tt.err), "%v", tt.err)
+	}
+}
+
+// poolNotReady returns the error of a pool whose server cannot be reached.
+func poolNotReady(t *testing.T) error {
+	t.Helper()
+
+	dialer := topology.DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF })
+	server := topology.NewServer("a:27017", bson.NewObjectID(), time.Second,
+		topology.WithConnectionOptions(func(...topology.ConnectionOption) []topology.ConnectionOption {
+			return []topology.ConnectionOption{topology.WithDialer(func(topology.Dialer) topology.Dialer { return dialer })}
+		}))
+	require.NoError(t, server.Connect(nil))
+	defer func() { _ = server.Disconnect(context.Background()) }()
+	_, err := server.Connection(context.Background())
+	require.Error(t, err)
+	return err
+}
+
+// TestIsPoolClearedError is about commands of every kind, and about errors of other libraries.
+func TestIsPoolClearedError(t *testing.T) {
+	cleared := scripted.NoConnection{Err: poolNotReady(t)}
+	for name, run := range map[string]func(context.Context, *Collection) error{
+		"find":   func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
+		"insert": insertAny,
+		"update many": func(ctx context.Context, c *Collection) error {
+			_, err := c.UpdateMany(ctx, anything, increment)
+			return err
+		},
+		"aggregate": func(ctx context.Context, c *Collection) error {
+			_, err := c.Aggregate(ctx, Pipeline{})
+			return err
+		},
+		"runCommand": func(ctx context.Context, c *Collection) error {
+			return c.Database().RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+		},
+		"bulk write": unsentWrites["bulk write"], "client bulk write": unsentWrites["client bulk write"],
+	} {
+		s := scripted.New(t, cleared, cleared)
+		err := run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+		require.Error(t, err)
+		assert.True(t, IsPoolClearedError(err), "%s: %T %v", name, err, err)
+	}
+	assert.False(t, IsPoolClearedError(scripted.PoolCleared{}), "another type with a method Retryable")
+	assert.False(t, IsPoolClearedError(nil))
+}
