@@ -187,3 +187,18 @@ func TestNoMaxTimeForMongocryptd(t *testing.T) {
 		assert.Equal(t, !isCryptd, s.Field("maxTimeMS")[0] != nil, "mongocryptd: %v", isCryptd)
 	}
 }
+
+// TestDeadlineBeforeWriting is about a command that is built when its time is up: nothing is written, and the connection is given back
+// (client-side-operations-timeout.md, "Command Execution").
+func TestDeadlineBeforeWriting(t *testing.T) {
+	s, ctx := scripted.New(t), newTimed()
+	op := s.Read()
+	op.OmitMaxTimeMS = true
+	build := op.CommandFn
+	op.CommandFn = func(dst []byte, desc description.SelectedServer) ([]byte, error) {
+		ctx.deadline = time.Now().Add(-time.Second)
+		return build(dst, desc)
+	}
+	assert.ErrorIs(t, s.Execute(ctx, op), driver.ErrDeadlineWouldBeExceeded)
+	assert.Empty(t, s.Sent)
+}
