@@ -53,14 +53,38 @@ func TestChangeStreamPausesBeforeResume(t *testing.T) {
 			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond}},
 		{name: "no overload", replies: inARow(scripted.Failure(1, resumableErrorLabel), scripted.OK(), emptyOpen, oneEvent)},
 	} {
-		s := scripted.New(t, append([]any{emptyOpen}, tt.replies...)...)
-		stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
-		require.NoError(t, err)
-		for len(s.Replies) > 0 {
-			require.True(t, stream.Next(context.Background()), "%s: %v", tt.name, stream.Err())
+		for which, next := range map[string]func(*ChangeStream, context.Context) bool{
+			"Next": (*ChangeStream).Next, "TryNext": (*ChangeStream).TryNext, // which returns after each command
+		} {
+			s := scripted.New(t, append([]any{emptyOpen}, tt.replies...)...)
+			stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
+			require.NoError(t, err)
+			for len(s.Replies) > 0 {
+				found := next(stream, context.Background())
+				require.True(t, found || which == "TryNext", "%s: %v", tt.name, stream.Err())
+				require.NoError(t, stream.Err(), "%s: %s", tt.name, which)
+			}
+			assert.Equal(t, tt.slept, s.Slept, "%s: %s", tt.name, which)
 		}
-		assert.Equal(t, tt.slept, s.Slept, tt.name)
 	}
+}
+
+// TestChangeStreamResumesAfterAPauseWithoutTime is about a Next whose time does not suffice for the pause: it returns the overload error,
+// and the next one resumes.
+func TestChangeStreamResumesAfterAPauseWithoutTime(t *testing.T) {
+	s := scripted.New(t, append([]any{emptyOpen}, append(reopened, oneEvent)...)...)
+	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
+	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	defer cancel()
+	require.False(t, stream.Next(ctx))
+	require.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "%v", stream.Err())
+	assert.NotEqual(t, int64(0), stream.ID())
+	assert.Len(t, s.Sent, 3, "the stream is not resumed")
+
+	require.True(t, stream.Next(context.Background()), "%v", stream.Err())
+	s.Finish()
 }
 
 // TestChangeStreamPauseEnds is about a Next whose time does not suffice for the pause, and one that is cancelled meanwhile: it returns the

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -164,5 +165,37 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 		assert.Equal(t, !tt.fails, stream.Next(ctx), "%s: %v", tt.name, stream.Err())
 		assert.Equal(t, tt.fails, stream.Err() != nil, tt.name)
 		cancel()
+		if !tt.fails {
+			assert.Equal(t, tt.max.Milliseconds(), s.Field("maxTimeMS")[1], "%s: getMore", tt.name)
+		}
+	}
+
+	s := scripted.New(t, emptyOpen, oneEvent)
+	stream, err := connectScript(t, s, hour).Database("db").Watch(context.Background(), Pipeline{})
+	require.NoError(t, err)
+	require.True(t, stream.Next(context.Background()))
+	assert.Nil(t, s.Field("maxTimeMS")[1], "getMore without MaxAwaitTime")
+}
+
+// TestChangeStreamResumeIsWithinTheTimeout is about the aggregate by which Next resumes: it has the deadline of Next, and its error is
+// returned (client-side-operations-timeout.md, "Change Streams").
+func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
+	until := time.Now().Add(2 * time.Hour)
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	for _, aggregate := range []any{emptyOpen, scripted.Failure(2)} {
+		d, coll := newDeadlines(t)
+		d.Replies = []any{emptyOpen, scripted.Failure(1, resumableErrorLabel), scripted.OK(), aggregate}
+		stream, err := coll.Watch(context.Background(), Pipeline{})
+		require.NoError(t, err)
+		d.seen, d.Rest = nil, oneEvent
+		found := stream.Next(ctx)
+		require.NotEmpty(t, d.seen)
+		for _, deadline := range d.seen {
+			assert.Equal(t, until, deadline)
+		}
+		var failed CommandError
+		assert.Equal(t, !found, errors.As(stream.Err(), &failed) && failed.Code == 2, "%v", stream.Err())
+		assert.Equal(t, []string{"aggregate", "getMore", "killCursors", "aggregate"}, commandNames(t, d.Script)[:4])
 	}
 }

@@ -14,50 +14,114 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// deadlines is a deployment that notes the deadline of each command.
+// deadlines is a deployment that notes the deadline of each command, and of each request to a key management service.
 type deadlines struct {
 	*scripted.Script
 	seen []time.Time
 }
 
-func (d *deadlines) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+func (d *deadlines) note(ctx context.Context) {
 	deadline, _ := ctx.Deadline()
 	d.seen = append(d.seen, deadline)
+}
+
+func (d *deadlines) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	d.note(ctx)
 	return d.Script.SelectServer(ctx, selector)
 }
 
-// TestEncryptedCollectionsHaveOneTimeout is about methods that send several commands for a collection with encrypted fields: all have the
-// same deadline (client-side-operations-timeout.md, "Background").
-func TestEncryptedCollectionsHaveOneTimeout(t *testing.T) {
+// newDeadlines returns a collection of a client with a Timeout of an hour.
+func newDeadlines(t *testing.T) (*deadlines, *Collection) {
+	t.Helper()
+	d := &deadlines{Script: scripted.New(t)}
+	d.Rest = scripted.OK(batch("firstBatch", 0), bson.E{Key: "value", Value: bson.D{}})
+	opts := options.Client().SetTimeout(time.Hour)
+	opts.Deployment = d
+	client, err := Connect(opts)
+	require.NoError(t, err)
+	return d, client.Database("db").Collection("coll")
+}
+
+// TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
+// (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
+func TestOneTimeoutForTheWholeCall(t *testing.T) {
 	fields := bson.D{{Key: "fields", Value: bson.A{}}}
-	for name, run := range map[string]func(context.Context, *Collection) error{
-		"Drop": func(ctx context.Context, c *Collection) error {
+	type vault = func(context.Context, *ClientEncryption, *Collection) error
+	for name, tt := range map[string]struct {
+		run     func(context.Context, *Collection) error
+		encrypt vault
+		waits   int // how many commands and requests
+	}{
+		"Drop": {waits: 3, run: func(ctx context.Context, c *Collection) error {
 			return c.Drop(ctx, options.DropCollection().SetEncryptedFields(fields))
-		},
-		"Drop, known by the server": func(ctx context.Context, c *Collection) error {
+		}},
+		"Drop, known by the server": {waits: 2, run: func(ctx context.Context, c *Collection) error {
 			c.client.encryptedFieldsMap = map[string]any{}
 			return c.Drop(ctx)
-		},
-		"CreateCollection": func(ctx context.Context, c *Collection) error {
+		}},
+		"CreateCollection, encrypted": {waits: 5, run: func(ctx context.Context, c *Collection) error {
 			return c.Database().CreateCollection(ctx, "coll", options.CreateCollection().SetEncryptedFields(fields))
-		},
+		}},
+		"CreateCollection": {waits: 1, run: func(ctx context.Context, c *Collection) error {
+			return c.Database().CreateCollection(ctx, "coll")
+		}},
+		"CreateView": {waits: 1, run: func(ctx context.Context, c *Collection) error {
+			return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
+		}},
+		"Database.Drop": {waits: 1, run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }},
+
+		"CreateDataKey": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			_, err := ce.CreateDataKey(ctx, "local")
+			return err
+		}},
+		"CreateEncryptedCollection": {waits: 7, encrypt: createEncrypted},
+		"Decrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			_, err := ce.Decrypt(ctx, keyID)
+			return err
+		}},
+		"Encrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
+			return err
+		}},
+		"EncryptExpression": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
+			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
+		}},
+		"RewrapManyDataKey": {waits: 3, encrypt: rewrapKeys},
 	} {
 		for _, ctx := range []context.Context{context.Background(), nil} {
-			d := &deadlines{Script: scripted.New(t)}
-			d.Rest = scripted.OK(batch("firstBatch", 0))
-			opts := options.Client().SetTimeout(time.Hour)
-			opts.Deployment = d
-			client, err := Connect(opts)
-			require.NoError(t, err)
-			if ctx == nil && name == "CreateCollection" {
-				continue // which Drop does not accept
+			d, coll := newDeadlines(t)
+			run := tt.run
+			if run == nil {
+				run = func(ctx context.Context, c *Collection) error { return tt.encrypt(ctx, encryptionOf(c, d.note), c) }
 			}
-			require.NoError(t, run(ctx, client.Database("db").Collection("coll")), name)
-			require.GreaterOrEqual(t, len(d.seen), 2, name)
+			require.NoError(t, run(ctx, coll), name)
+			require.Len(t, d.seen, tt.waits, name)
 			for i, deadline := range d.seen {
-				assert.False(t, deadline.IsZero(), "%s: command %d of %d", name, i, len(d.seen))
-				assert.Equal(t, d.seen[0], deadline, "%s: command %d of %d", name, i, len(d.seen))
+				assert.False(t, deadline.IsZero(), "%s: wait %d of %d", name, i, len(d.seen))
+				assert.Equal(t, d.seen[0], deadline, "%s: wait %d of %d", name, i, len(d.seen))
 			}
+		}
+	}
+}
+
+// endTransactions are the methods for which the client's Timeout is only for the backoffs, in some bases.
+var endTransactions = map[string]bool{
+	"Session.AbortTransaction": true, "Session.CommitTransaction": true, "Session.EndSession": true,
+}
+
+// TestEveryMethodObeysTheTimeout is about all methods that send commands: each selection of a server has a deadline
+// (client-side-operations-timeout.md, "Blocking Sections").
+func TestEveryMethodObeysTheTimeout(t *testing.T) {
+	for _, method := range sendingMethods() {
+		if endTransactions[method.name] {
+			continue
+		}
+		d, coll := newDeadlines(t)
+		d.Replies = method.replies
+		_ = method.run(context.Background(), coll)
+		require.NotEmpty(t, d.seen, method.name)
+		for i, deadline := range d.seen {
+			assert.False(t, deadline.IsZero(), "%s: wait %d of %d", method.name, i, len(d.seen))
 		}
 	}
 }

@@ -13,13 +13,23 @@ import (
 
 // keyVault takes the place of libmongocrypt, which is no Go module and is only linked with the build tag cse. It encrypts nothing, but
 // asks for data keys where libmongocrypt does, by the same function, so that ClientEncryption sends the commands that it would send.
-type keyVault struct{ keys keyRetriever }
+type keyVault struct {
+	keys keyRetriever
+	kms  func(context.Context) // if set, is called where a key management service would be asked
+}
 
 var _ driver.Crypt = (*keyVault)(nil)
 
 func (v *keyVault) ask(ctx context.Context) error {
+	v.askKMS(ctx)
 	_, err := v.keys.cryptKeys(ctx, emptyDocument)
 	return err
+}
+
+func (v *keyVault) askKMS(ctx context.Context) {
+	if v.kms != nil {
+		v.kms(ctx)
+	}
 }
 
 func (v *keyVault) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
@@ -30,7 +40,8 @@ func (v *keyVault) Decrypt(ctx context.Context, reply bsoncore.Document) (bsonco
 	return reply, v.ask(ctx)
 }
 
-func (v *keyVault) CreateDataKey(context.Context, string, *mcopts.DataKeyOptions) (bsoncore.Document, error) {
+func (v *keyVault) CreateDataKey(ctx context.Context, _ string, _ *mcopts.DataKeyOptions) (bsoncore.Document, error) {
+	v.askKMS(ctx)
 	return dataKey, nil
 }
 
@@ -76,10 +87,12 @@ var (
 
 func withEncryption(use func(context.Context, *ClientEncryption, *Collection) error) func(context.Context, *Collection) error {
 	return func(ctx context.Context, c *Collection) error {
-		return use(ctx, &ClientEncryption{
-			crypt: &keyVault{keys: keyRetriever{coll: c}}, keyVaultClient: c.client, keyVaultColl: c,
-		}, c)
+		return use(ctx, encryptionOf(c, nil), c)
 	}
+}
+
+func encryptionOf(keys *Collection, kms func(context.Context)) *ClientEncryption {
+	return &ClientEncryption{crypt: &keyVault{keys: keyRetriever{coll: keys}, kms: kms}, keyVaultClient: keys.client, keyVaultColl: keys}
 }
 
 func createEncrypted(ctx context.Context, ce *ClientEncryption, c *Collection) error {

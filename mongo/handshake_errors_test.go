@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -228,4 +229,20 @@ func TestPausedPoolIsRetried(t *testing.T) {
 			assert.False(t, armed.Load())
 		})
 	}
+}
+
+// TestLoadBalancedHandshake is about the hello that a client behind a load balancer sends, as OP_MSG, which has a $db, and the reply of a
+// service without a serviceId (load-balancers.md, "Connection Establishment").
+func TestLoadBalancedHandshake(t *testing.T) {
+	l := scripted.Listen(t, scripted.OK(), nil)
+	uri := strings.Replace(l.URI(), "replicaSet=rs", "loadBalanced=true", 1)
+	client, err := Connect(options.Client().ApplyURI(uri))
+	require.NoError(t, err)
+	defer func() { _ = client.Disconnect(context.Background()) }()
+	assert.ErrorContains(t, client.Ping(context.Background(), nil),
+		"driver attempted to initialize in load balancing mode, but the server does not support this mode")
+	require.NotEmpty(t, l.Handshakes())
+	hello := l.Handshakes()[0]
+	assert.Equal(t, true, hello.Lookup("loadBalanced").Boolean())
+	assert.Equal(t, "admin", hello.Lookup("$db").StringValue())
 }

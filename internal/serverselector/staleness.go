@@ -28,7 +28,8 @@ func selectForReplicaSet(
 	return upstreamSelectForReplicaSet(unlimited, isOutputAggregate, topo, withoutStale(topo.Servers, candidates, limit))
 }
 
-// withoutStale returns the candidates. Secondaries that are too stale are of an unknown kind there, which is never selected.
+// withoutStale returns the candidates, among which secondaries that are too stale get the kind Unknown, so that they are not selected. They
+// are not removed: whether an aggregate with $out or $merge may go to a secondary depends on the versions of all candidates.
 func withoutStale(members, candidates []description.Server, limit time.Duration) []description.Server {
 	staleness := stalenessBy(members)
 	fresh := append([]description.Server{}, candidates...)

@@ -387,7 +387,7 @@ var places = []place{
 }
 
 // untimed are the methods to which the client's Timeout does not apply, but for their backoffs: docs/differences.md.
-var untimed = []string{"Database.CreateCollection", "Session.CommitTransaction"}
+var untimed = []string{"Session.CommitTransaction"}
 
 // The ends of a wait.
 const (

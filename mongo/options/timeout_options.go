@@ -6,13 +6,11 @@ import "time"
 // deadline takes precedence. The default is nil, for no limit; zero is no limit, either, but lets retryable reads and writes be retried more
 // than once. This can also be set through the "timeoutMS" URI option, in milliseconds (e.g. "timeoutMS=1000").
 //
-// With a Timeout, even of zero, the client ignores MaxTime of operations and of commits.
-//
 // The limit is for all that a call does: selecting a server, waiting for a connection and establishing it, encryption with its requests to
 // key management services, all commands and their retries. Exceptions are code that the driver does not control: a GSSAPI library's
 // requests, providers of credentials and dialers of the application that ignore their context, its monitors and loggers, and the readers
-// and writers that it gives to GridFS. A call can last longer than its limit by what these take. CreateCollection without encrypted fields,
-// CreateView and Database.Drop have no other limit than that of the context; Timeout ends only their retries after overload errors.
+// and writers that it gives to GridFS. A call can last longer than its limit by what these take, and by the pauses that
+// libmongocrypt makes before it repeats a request to a key management service.
 //
 // For a cursor and a change stream, the Timeout holds for the call that opens it, and anew for each Next and TryNext. The stream
 // of a GridFS upload or download has one Timeout from when it is opened until it is closed. A change stream's MaxAwaitTime must be

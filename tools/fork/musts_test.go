@@ -2,6 +2,7 @@ package fork
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/upstream"
 )
@@ -66,17 +68,27 @@ func TestEveryMustHasAVerdict(t *testing.T) {
 	require.Equal(t, want, found[1], "the page's counts")
 }
 
-// What is held names a test, and each test that the table names is in the fork of every base. The rig fails if one of ours does not run, or
-// if one of upstream's is lost.
+// filesOf returns the files of the fork on a base.
+func filesOf(t *testing.T, base string) filetree.Tree {
+	t.Helper()
+	forktest.Released(t, base)
+	_, files, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}).Assemble(t.Context())
+	require.NoError(t, err)
+	return files
+}
+
+// What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
+// does not run, or if one of upstream's is lost.
 func TestEveryMustNamesItsTests(t *testing.T) {
 	t.Parallel()
 	_, musts := readMusts(t)
 	bases, err := (&Project{Root: repositoryRoot}).Bases()
 	require.NoError(t, err)
 	for _, base := range bases {
-		forktest.Released(t, base)
-		_, files, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}).Assemble(t.Context())
+		files := filesOf(t, base)
+		lab, err := filetree.Read(filepath.Join(repositoryRoot, "lab", "virtual"))
 		require.NoError(t, err)
+		maps.Copy(files, lab)
 		var known []string
 		for name, text := range files {
 			if strings.HasSuffix(name, "_test.go") {

@@ -101,8 +101,13 @@ func avoidEach(
 	deployment := &rejecting{Script: s}
 	op := s.Read()
 	op.Deployment, op.ReadPreference = deployment, rp
-	require.Error(t, op.Execute(context.Background()))
+	require.Error(t, s.Execute(context.Background(), op))
 
+	attempts := overloadRetries + 1
+	if len(choose(members)) == 0 {
+		attempts = 1
+	}
+	require.Len(t, deployment.seen, attempts, "attempts of a read with %v at %v", rp, members)
 	avoided := map[address.Address]bool{}
 	for attempt, found := range deployment.seen {
 		var others []description.Server

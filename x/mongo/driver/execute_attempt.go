@@ -138,7 +138,7 @@ func (ex *operationRun) begin(a *attempt) {
 
 // buildCommand writes the command's wire message to the buffer.
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
-	maxTimeMS, err := ex.op.calculateMaxTimeMS(ctx, ex.op.selectedRTT(), a.server.RTTMonitor().Stats())
+	maxTimeMS, err := ex.maxTimeMS(ctx, a)
 	if isContextError(err) {
 		a.stage = tooLate
 	}
@@ -152,8 +152,11 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
 	*message = wm
-	if errors.Is(err, ErrDeadlineWouldBeExceeded) { // to encrypt it took too long
-		a.stage = tooLate
+	if errors.Is(err, ErrDeadlineWouldBeExceeded) {
+		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own Timeout.
+		if _, late := ex.maxTimeMS(ctx, a); late != nil {
+			a.stage, err = tooLate, late
+		}
 	}
 	if err != nil {
 		return startedInformation{}, err
@@ -170,6 +173,11 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	started.serviceID = a.desc.ServiceID
 	started.serverAddress = a.desc.Addr
 	return started, nil
+}
+
+// maxTimeMS returns how long the server may take, or an error if no time is left.
+func (ex *operationRun) maxTimeMS(ctx context.Context, a *attempt) (int64, error) {
+	return ex.op.calculateMaxTimeMS(ctx, ex.op.selectedRTT(), a.server.RTTMonitor().Stats())
 }
 
 // send publishes the command, sends it, and publishes its end: each started event has its counterpart.

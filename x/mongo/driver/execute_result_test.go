@@ -95,6 +95,17 @@ func TestExecuteSelectionFails(t *testing.T) {
 	assert.False(t, errors.Is(err, context.DeadlineExceeded), "%v is a timeout", err)
 }
 
+// TestExecuteFirstSelectionFails is about the first attempt: the selection's error is the operation's (retryable-reads.md, "Executing
+// Retryable Read Commands").
+func TestExecuteFirstSelectionFails(t *testing.T) {
+	s, none := scripted.New(t), errors.New("no server")
+	s.OnSelect = func() error { return none }
+	for _, op := range []driver.Operation{s.Read(), s.Write()} {
+		assert.Equal(t, none, s.Execute(context.Background(), op))
+	}
+	assert.Empty(t, s.Sent)
+}
+
 // TestExecuteContextEndsBeforeTheFirstAttempt keeps the context's error.
 func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
 	ctx := scripted.NewContext()

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -73,16 +74,33 @@ func kmsContext(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // sendKMSRequest sends a request and lets libmongocrypt read the answer. It ends with the context
-// (client-side-operations-timeout.md, "Client Side Encryption").
+// (client-side-operations-timeout.md, "Client Side Encryption"), except for the pause that libmongocrypt makes in Message before it repeats
+// a request.
 func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
 	ctx, cancel := kmsContext(ctx)
 	defer cancel()
-	err := c.exchangeWithKMS(ctx, request)
-	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("request to a key management service: %w: %v", ended, err)
+	err := ctx.Err()
+	if err == nil {
+		err = c.exchangeWithKMS(ctx, request)
 	}
-	return err
+	var unread unreadError
+	isUnread := errors.As(err, &unread)
+	switch ended := ctx.Err(); {
+	case err == nil: // all of the answer came, even if the time is up now
+		return nil
+	case ended != nil && err != ended:
+		return fmt.Errorf("request to a key management service: %w: %v", ended, err)
+	case ended != nil:
+		return fmt.Errorf("request to a key management service: %w", ended)
+	case isUnread:
+		return request.RequestError()
+	default:
+		return err
+	}
 }
+
+// unreadError is that of a connection that cannot be read from. libmongocrypt may then want to repeat the request.
+type unreadError struct{ error }
 
 // dialKMS connects to the service.
 func (c *crypt) dialKMS(ctx context.Context, request kmsRequest) (net.Conn, error) {
@@ -118,7 +136,7 @@ func (c *crypt) exchangeWithKMS(ctx context.Context, request kmsRequest) error {
 		answer := make([]byte, needed)
 		n, err := conn.Read(answer)
 		if err != nil {
-			return request.RequestError()
+			return unreadError{err}
 		}
 		if err := request.FeedResponse(answer[:n]); err != nil {
 			return err

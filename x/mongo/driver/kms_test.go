@@ -19,6 +19,9 @@ type question struct {
 	address string
 	wants   int
 	answer  []byte
+	again   bool // it can be repeated: a connection that failed is no error yet
+	asked   int
+	onFed   func()
 }
 
 var _ kmsRequest = (*question)(nil)
@@ -26,12 +29,23 @@ var _ kmsRequest = (*question)(nil)
 var errFromTheService = errors.New("the service failed")
 
 func (q *question) HostName() (string, error) { return q.address, nil }
-func (q *question) Message() ([]byte, error)  { return []byte("decrypt"), nil }
 func (q *question) KMSProvider() string       { return "local" }
 func (q *question) BytesNeeded() int32        { return int32(q.wants - len(q.answer)) }
-func (q *question) RequestError() error       { return errFromTheService }
+func (q *question) Message() ([]byte, error) {
+	q.asked++
+	return []byte("decrypt"), nil
+}
+func (q *question) RequestError() error {
+	if q.again {
+		return nil
+	}
+	return errFromTheService
+}
 func (q *question) FeedResponse(part []byte) error {
 	q.answer = append(q.answer, part...)
+	if q.onFed != nil {
+		q.onFed()
+	}
 	return nil
 }
 
@@ -71,6 +85,25 @@ func TestKMSRequest(t *testing.T) {
 
 	c, q = kmsService(t, false, func(net.Conn) {})
 	assert.Equal(t, errFromTheService, c.sendKMSRequest(context.Background(), q))
+
+	c, q = kmsService(t, false, func(net.Conn) {})
+	q.again = true
+	assert.NoError(t, c.sendKMSRequest(context.Background(), q), "libmongocrypt asks again")
+}
+
+// TestKMSAnswerBeforeTheEnd is about a context that ends when all of the answer has come, and one that ended before the request.
+func TestKMSAnswerBeforeTheEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
+	q.onFed = cancel
+	require.NoError(t, c.sendKMSRequest(ctx, q))
+	assert.Equal(t, "key", string(q.answer))
+
+	q = &question{}
+	err := c.sendKMSRequest(ctx, q)
+	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
+	assert.Equal(t, "request to a key management service: context canceled", err.Error())
+	assert.Equal(t, 0, q.asked)
 }
 
 // TestKMSRequestEndsWithItsContext is about services that say nothing any more, during the TLS handshake and instead of an answer: the
@@ -82,7 +115,10 @@ func TestKMSRequestEndsWithItsContext(t *testing.T) {
 			cancel()
 			_, _ = io.Copy(io.Discard, conn) // until the client has closed it
 		})
-		assert.True(t, errors.Is(c.sendKMSRequest(ctx, q), context.Canceled), name)
+		q.again = true
+		err := c.sendKMSRequest(ctx, q)
+		assert.True(t, errors.Is(err, context.Canceled), name)
+		assert.NotContains(t, err.Error(), "nil", name)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -43,23 +44,36 @@ func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration
 }
 
 // createMsgWireMessage appends a command. To encrypt one may take a while, for which the key vault and key management services are asked:
-// the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution").
+// the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution"). A maxTimeMS of the
+// application's own in an aggregate that writes, among its custom options, stays alone: servers reject a command with two.
 //
 //fork:wrap the time that encryption takes is no time for the server
 func (op Operation) createMsgWireMessage(
 	ctx context.Context, maxTimeMS int64, dst []byte, desc description.SelectedServer, conn *mnet.Connection,
 	cmdFn func([]byte, description.SelectedServer) ([]byte, error),
 ) ([]byte, []byte, error) {
-	if maxTimeMS == 0 || !op.shouldEncrypt() {
+	if maxTimeMS == 0 || !op.shouldEncrypt() && !op.IsOutputAggregate {
 		return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, cmdFn)
 	}
 	command, err := cmdFn(nil, desc)
 	if err != nil {
 		return dst, nil, err
 	}
-	if maxTimeMS, err = op.calculateMaxTimeMS(ctx, op.selectedRTT(), ""); err != nil {
-		return dst, nil, err
+	switch {
+	case op.IsOutputAggregate && hasField(command, "maxTimeMS"):
+		maxTimeMS = 0
+	case op.shouldEncrypt():
+		// buildCommand adds what is known of the round trips to the error.
+		if maxTimeMS, err = op.calculateMaxTimeMS(ctx, op.selectedRTT(), ""); err != nil {
+			return dst, nil, err
+		}
 	}
-	encrypted := func(dst []byte, _ description.SelectedServer) ([]byte, error) { return append(dst, command...), nil }
-	return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, encrypted)
+	built := func(dst []byte, _ description.SelectedServer) ([]byte, error) { return append(dst, command...), nil }
+	return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, built)
+}
+
+// hasField reports whether there is a field with the name among those of a command that is not complete.
+func hasField(fields []byte, name string) bool {
+	_, err := bsoncore.Document(bsoncore.BuildDocument(nil, fields)).LookupErr(name)
+	return err == nil
 }

@@ -2,6 +2,8 @@ package driver_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,21 +29,26 @@ func newTimed() *timed {
 	return &timed{Context: context.Background(), deadline: time.Now().Add(10 * time.Hour)}
 }
 
-// slowCrypt takes hours to encrypt.
+// slowCrypt takes hours to encrypt. It fails, if at all, after the first command.
 type slowCrypt struct {
 	driver.Crypt
 	ctx   *timed
 	takes time.Duration
+	fails error
+	calls int
 }
 
-func (c slowCrypt) BypassAutoEncryption() bool { return false }
+func (c *slowCrypt) BypassAutoEncryption() bool { return false }
 
-func (c slowCrypt) Encrypt(_ context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+func (c *slowCrypt) Encrypt(_ context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
 	c.ctx.deadline = c.ctx.deadline.Add(-c.takes)
+	if c.calls++; c.calls > 1 && c.fails != nil {
+		return nil, c.fails
+	}
 	return cmd, nil
 }
 
-func (c slowCrypt) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+func (c *slowCrypt) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
 	return reply, nil
 }
 
@@ -50,7 +57,7 @@ func (c slowCrypt) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore
 func TestMaxTimeAfterEncryption(t *testing.T) {
 	s, ctx := scripted.New(t, scripted.OK()), newTimed()
 	op := s.Read()
-	op.Crypt = slowCrypt{ctx: ctx, takes: 9 * time.Hour}
+	op.Crypt = &slowCrypt{ctx: ctx, takes: 9 * time.Hour}
 	require.NoError(t, s.Execute(ctx, op))
 	maxTimeMS := s.Field("maxTimeMS")[0].(int64)
 	assert.LessOrEqual(t, maxTimeMS, time.Hour.Milliseconds())
@@ -58,9 +65,24 @@ func TestMaxTimeAfterEncryption(t *testing.T) {
 
 	s, ctx = scripted.New(t), newTimed()
 	op = s.Read()
-	op.Crypt = slowCrypt{ctx: ctx, takes: 10 * time.Hour}
-	assert.ErrorIs(t, s.Execute(ctx, op), driver.ErrDeadlineWouldBeExceeded)
+	op.Crypt, op.Deployment = &slowCrypt{ctx: ctx, takes: 10 * time.Hour}, &forgetful{Script: s, stats: "two round trips"}
+	err := s.Execute(ctx, op)
+	assert.ErrorIs(t, err, driver.ErrDeadlineWouldBeExceeded)
+	assert.ErrorContains(t, err, "(two round trips)")
 	assert.Empty(t, s.Sent)
+}
+
+// TestKeyVaultTimesOut is about a retry whose keys cannot be read in time. If only the key vault client's own Timeout has passed, the
+// retry could not be built, and the earlier error is returned as it is. If the operation's has, that error says so.
+func TestKeyVaultTimesOut(t *testing.T) {
+	for _, takes := range []time.Duration{time.Hour, 6 * time.Hour} {
+		s, ctx := scripted.New(t, scripted.Overloaded()), newTimed()
+		op := s.Read()
+		op.Crypt = &slowCrypt{ctx: ctx, takes: takes, fails: fmt.Errorf("find of keys: %w", driver.ErrDeadlineWouldBeExceeded)}
+		err := s.Execute(ctx, op)
+		assert.ErrorContains(t, err, "scripted")
+		assert.Equal(t, takes > 5*time.Hour, errors.Is(err, driver.ErrDeadlineWouldBeExceeded), "%v", err)
+	}
 }
 
 // TestMaxTimeOfOutputAggregates is about aggregates: those that write have a limit on the server, because they open no cursor that would
@@ -75,10 +97,39 @@ func TestMaxTimeOfOutputAggregates(t *testing.T) {
 	}
 }
 
+// TestMaxTimeOfAnApplicationsOwn is about one among the custom options of an aggregate that writes: servers reject a command that has
+// the field twice.
+func TestMaxTimeOfAnApplicationsOwn(t *testing.T) {
+	for _, encrypts := range []bool{false, true} {
+		s, ctx := scripted.New(t, scripted.OK()), newTimed()
+		op := s.Read()
+		op.OmitMaxTimeMS, op.IsOutputAggregate = true, true
+		op.CommandFn = func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+			dst = bsoncore.AppendStringElement(dst, "aggregate", "coll")
+			return bsoncore.AppendInt32Element(dst, "maxTimeMS", 5000), nil
+		}
+		if encrypts {
+			op.Crypt = &slowCrypt{ctx: ctx}
+		}
+		require.NoError(t, s.Execute(ctx, op))
+		assert.Equal(t, int32(5000), s.Field("maxTimeMS")[0])
+		fields, err := s.Sent[0].Command.Elements()
+		require.NoError(t, err)
+		seen := 0
+		for _, field := range fields {
+			if field.Key() == "maxTimeMS" {
+				seen++
+			}
+		}
+		assert.Equal(t, 1, seen, "encrypts: %v", encrypts)
+	}
+}
+
 // forgetful is a deployment whose server is reset while a connection to it is established: its round trip times are lost.
 type forgetful struct {
 	*scripted.Script
-	rtt time.Duration
+	rtt   time.Duration
+	stats string
 }
 
 func (f *forgetful) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
@@ -96,16 +147,19 @@ func (s forgetfulServer) Connection(ctx context.Context) (*mnet.Connection, erro
 	return s.Server.Connection(ctx)
 }
 
-func (s forgetfulServer) RTTMonitor() driver.RTTMonitor { return roundTrips{min: s.of.rtt} }
+func (s forgetfulServer) RTTMonitor() driver.RTTMonitor {
+	return roundTrips{min: s.of.rtt, stats: s.of.stats}
+}
 
 type roundTrips struct {
 	csot.ZeroRTTMonitor
-	min time.Duration
+	min   time.Duration
+	stats string
 }
 
 func (r roundTrips) Min() time.Duration  { return r.min }
 func (r roundTrips) EWMA() time.Duration { return r.min }
-func (r roundTrips) Stats() string       { return "" }
+func (r roundTrips) Stats() string       { return r.stats }
 
 // TestMaxTimeCountsTheSelectedServersRoundTrip is about a server that is reset after it was selected (client-side-operations-timeout.md,
 // "Command Execution").
@@ -132,4 +186,19 @@ func TestNoMaxTimeForMongocryptd(t *testing.T) {
 		require.NoError(t, s.Execute(newTimed(), s.Read()))
 		assert.Equal(t, !isCryptd, s.Field("maxTimeMS")[0] != nil, "mongocryptd: %v", isCryptd)
 	}
+}
+
+// TestDeadlineBeforeWriting is about a command that is built when its time is up: nothing is written, and the connection is given back
+// (client-side-operations-timeout.md, "Command Execution").
+func TestDeadlineBeforeWriting(t *testing.T) {
+	s, ctx := scripted.New(t), newTimed()
+	op := s.Read()
+	op.OmitMaxTimeMS = true
+	build := op.CommandFn
+	op.CommandFn = func(dst []byte, desc description.SelectedServer) ([]byte, error) {
+		ctx.deadline = time.Now().Add(-time.Second)
+		return build(dst, desc)
+	}
+	assert.ErrorIs(t, s.Execute(ctx, op), driver.ErrDeadlineWouldBeExceeded)
+	assert.Empty(t, s.Sent)
 }
