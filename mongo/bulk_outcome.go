@@ -35,7 +35,7 @@ func (c *bulkCommand) index(document int) int {
 func (o *bulkOutcome) add(err error, documents int, indexes []int) {
 	failed, ok := err.(driver.BatchesError)
 	if !ok { // it failed before it could send anything
-		failed.Outcomes = []driver.Outcome{{Kind: driver.Unsent, Documents: documents, Err: err}}
+		failed.Outcomes = []driver.Outcome{{Kind: driver.OutcomeUnsent, Documents: documents, Err: err}}
 	}
 	for _, outcome := range failed.Outcomes {
 		o.commands = append(o.commands, bulkCommand{outcome, indexes})
@@ -46,7 +46,7 @@ func (o *bulkOutcome) add(err error, documents int, indexes []int) {
 func (o *bulkOutcome) executed() bool {
 	others := o.writes
 	for _, c := range o.commands {
-		if c.Kind == driver.Executed {
+		if c.Kind == driver.OutcomeExecuted {
 			return true
 		}
 		others -= c.Documents
@@ -68,8 +68,8 @@ func (o *bulkOutcome) commandError() error {
 		}
 		last = c.Err
 		failures++
-		harmless = harmless && (c.Kind == driver.Rejected || c.Kind == driver.Unsent)
-		if c.Kind == driver.Rejected {
+		harmless = harmless && (c.Kind == driver.OutcomeRejected || c.Kind == driver.OutcomeUnsent)
+		if c.Kind == driver.OutcomeRejected {
 			rejected = c.Err
 		}
 	}
@@ -128,7 +128,7 @@ func (o *bulkOutcome) errors() bulkErrors {
 			err := wrapErrors(c.Err)
 			errs.commands = append(errs.commands, err)
 			errs.addLabels(labelsOf(err))
-			perhaps = perhaps || c.Kind == driver.Unknown && errorHasLabel(err, driver.RetryableWriteError)
+			perhaps = perhaps || c.Kind == driver.OutcomeUnknown && errorHasLabel(err, driver.RetryableWriteError)
 		}
 	}
 	errs.labels = withoutCommandLabels(errs.labels, perhaps)
@@ -251,7 +251,7 @@ func topLevelError(err error) *WriteError {
 // succeeded reports whether at least one write was executed without an error (bulk-write.md, "Handling the bulkWrite Server Response").
 func (o *bulkOutcome) succeeded() bool {
 	for _, c := range o.commands {
-		if c.Kind == driver.Executed && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
+		if c.Kind == driver.OutcomeExecuted && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
 			return true
 		}
 	}

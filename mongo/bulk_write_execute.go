@@ -82,7 +82,7 @@ func checkUpserted(index int64, batch bulkWriteBatch) error {
 		err := fmt.Errorf("malformed reply: the server reports that it upserted document %d of a batch of %d", index, len(batch.models))
 		return driver.BatchesError{
 			Err:      err,
-			Outcomes: []driver.Outcome{{Kind: driver.Unknown, Documents: len(batch.models), Err: err}},
+			Outcomes: []driver.Outcome{{Kind: driver.OutcomeUnknown, Documents: len(batch.models), Err: err}},
 		}
 	}
 	return nil

@@ -74,11 +74,11 @@ func (o *bulkOutcome) states() []writeState {
 // stateOf returns what became of the writes of a command that have no write error.
 func stateOf(outcome driver.Outcome) writeState {
 	switch outcome.Kind {
-	case driver.Rejected, driver.Unsent:
+	case driver.OutcomeRejected, driver.OutcomeUnsent:
 		return writeNotExecuted
-	case driver.Failed:
+	case driver.OutcomeFailed:
 		return writeFailed
-	case driver.Executed:
+	case driver.OutcomeExecuted:
 		if outcome.Unread == 0 {
 			return writeDone
 		}
@@ -129,7 +129,7 @@ func (o *bulkOutcome) public() BulkWriteOutcome {
 func (o *bulkOutcome) explain(failed map[int]error) {
 	for i := range o.commands {
 		c := &o.commands[i]
-		if c.Kind == driver.Failed {
+		if c.Kind == driver.OutcomeFailed {
 			err := wrapErrors(c.Err)
 			for document := c.First; document < c.First+c.Documents; document++ {
 				failed[c.index(document)] = err
