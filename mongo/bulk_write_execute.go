@@ -39,13 +39,13 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 		return nil
 	}
 	bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
-	outcome.many = func(write int) bool {
+	outcome.setMany(func(write int) bool {
 		switch bw.models[write].(type) {
 		case *UpdateManyModel, *DeleteManyModel:
 			return true
 		}
 		return false
-	}
+	})
 	return outcome.bulkWriteException(bw.models)
 }
 

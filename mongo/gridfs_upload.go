@@ -219,19 +219,22 @@ func (us *GridFSUploadStream) Abort() error {
 	if us.closed {
 		return ErrStreamClosed
 	}
-	err := us.ctx.Err()
-	if err == nil {
-		err = us.remove(us.ctx)
-	}
-	if err != nil && (us.ctx.Err() != nil || IsTimeout(err)) {
-		ctx, cancel := backpressure.ForCleanUp(us.ctx)
+	return us.abort(us.ctx.Err() != nil)
+}
+
+// abort deletes what the upload has stored, in the driver's own time if that of the stream is up, and ends the stream.
+func (us *GridFSUploadStream) abort(late bool) error {
+	ctx := us.ctx
+	if late {
+		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
-		err = us.remove(ctx)
+		ctx = own
 	}
-	if err == nil {
-		us.end()
+	if err := us.remove(ctx); err != nil {
+		return err
 	}
-	return err
+	us.end()
+	return nil
 }
 
 // remove deletes what the upload has stored.
@@ -279,7 +282,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if err == nil || us.published {
 		return err
 	}
-	if abortErr := us.Abort(); abortErr != nil {
+	if abortErr := us.abort(us.ctx.Err() != nil || IsTimeout(err)); abortErr != nil {
 		return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
 	}
 	return err
