@@ -14,8 +14,8 @@ type bulkOutcome struct {
 	ordered bool
 	// commands are those that did not simply succeed. Writes that are in none of them were executed.
 	commands []bulkCommand
-	// many reports whether a write may change several documents; if it is nil, none does.
-	many func(write int) bool
+	// many are the writes with a write error that may have changed several documents.
+	many map[int]bool
 }
 
 // bulkCommand is what one command did.
@@ -35,10 +35,37 @@ func (c *bulkCommand) index(document int) int {
 func (o *bulkOutcome) add(err error, documents int, indexes []int) {
 	failed, ok := err.(driver.BatchesError)
 	if !ok { // it failed before it could send anything
-		failed.Outcomes = []driver.Outcome{{Kind: driver.Unsent, Documents: documents, Err: err}}
+		kind := driver.OutcomeUnsent
+		if err != nil && isInvalid(wrapErrors(err)) {
+			kind = driver.OutcomeFailed
+		}
+		failed.Outcomes = []driver.Outcome{{Kind: kind, Documents: documents, Err: err}}
 	}
 	for _, outcome := range failed.Outcomes {
 		o.commands = append(o.commands, bulkCommand{outcome, indexes})
+	}
+}
+
+// isInvalid reports whether an error is about a document or a model that cannot be sent, now or later.
+func isInvalid(err error) bool {
+	var marshaling MarshalError
+	return errors.As(err, &marshaling) || errors.Is(err, ErrNilDocument) || errors.Is(err, ErrEmptySlice) || errors.Is(err, ErrNotSlice)
+}
+
+// setMany notes which writes with a write error may have changed several documents.
+func (o *bulkOutcome) setMany(many func(write int) bool) {
+	for i := range o.commands {
+		c := &o.commands[i]
+		for _, writeErr := range c.Written.WriteErrors {
+			write := c.index(int(writeErr.Index))
+			if !many(write) {
+				continue
+			}
+			if o.many == nil {
+				o.many = map[int]bool{}
+			}
+			o.many[write] = true
+		}
 	}
 }
 
@@ -46,7 +73,7 @@ func (o *bulkOutcome) add(err error, documents int, indexes []int) {
 func (o *bulkOutcome) executed() bool {
 	others := o.writes
 	for _, c := range o.commands {
-		if c.Kind == driver.Executed {
+		if c.Kind == driver.OutcomeExecuted {
 			return true
 		}
 		others -= c.Documents
@@ -54,40 +81,33 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of a call whose commands have one in common: that of its only command that failed or, if certainly none
-// was executed, that of the last one that was rejected. It returns nil if the server executed anything, or if there is more to tell.
+// commandError returns the error of the only command that failed or, if all that failed were rejected, that of the last one. It returns nil
+// if the server executed anything, or if there is more to tell.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil
 	}
-	var last, rejected error
-	failures, harmless := 0, true
+	var last error
+	failures, rejected := 0, 0
 	for _, c := range o.commands {
 		if c.Err == nil {
 			continue
 		}
 		last = c.Err
 		failures++
-		harmless = harmless && (c.Kind == driver.Rejected || c.Kind == driver.Unsent)
-		if c.Kind == driver.Rejected {
-			rejected = c.Err
+		if c.Kind == driver.OutcomeRejected {
+			rejected++
 		}
 	}
-	switch {
-	case failures > 1 && !harmless:
+	if failures != 1 && failures != rejected {
 		return nil
-	case rejected != nil:
-		last = rejected
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {
 		commandErr.Wrapped = outcomeError{commandErr.Wrapped, o}
 		return commandErr
 	}
-	if harmless {
-		return err
-	}
-	return nil // an error that cannot tell what became of the writes
+	return err
 }
 
 // outcomeError is an error from which BulkOutcome learns what became of the writes of a call.
@@ -128,7 +148,7 @@ func (o *bulkOutcome) errors() bulkErrors {
 			err := wrapErrors(c.Err)
 			errs.commands = append(errs.commands, err)
 			errs.addLabels(labelsOf(err))
-			perhaps = perhaps || c.Kind == driver.Unknown && errorHasLabel(err, driver.RetryableWriteError)
+			perhaps = perhaps || c.Kind == driver.OutcomeUnknown && errorHasLabel(err, driver.RetryableWriteError)
 		}
 	}
 	errs.labels = withoutCommandLabels(errs.labels, perhaps)
@@ -161,7 +181,8 @@ func withoutCommandLabels(labels []string, keepRetryableWrite bool) []string {
 	return kept
 }
 
-// ofLaterCommand returns the error of a call's last command, when earlier ones were executed.
+// ofLaterCommand returns the error of a command as that of a call of which earlier commands were executed: without the labels that are only
+// about the command.
 func ofLaterCommand(err error) error {
 	switch e := err.(type) {
 	case CommandError:
@@ -170,9 +191,24 @@ func ofLaterCommand(err error) error {
 	case WriteException:
 		e.Labels = withoutCommandLabels(e.Labels, false)
 		return e
+	case BulkWriteException, ClientBulkWriteException:
+		return err // whose labels are the call's
+	}
+	var commandErr CommandError
+	if errors.As(err, &commandErr) {
+		return laterError{text: err.Error(), command: ofLaterCommand(commandErr)}
 	}
 	return err
 }
+
+// laterError is the error of a later command that had a text around it.
+type laterError struct {
+	text    string
+	command error
+}
+
+func (e laterError) Error() string { return e.text }
+func (e laterError) Unwrap() error { return e.command }
 
 // labelsOf returns the labels of an error of a command, whatever its type.
 func labelsOf(err error) []string {
@@ -251,7 +287,7 @@ func topLevelError(err error) *WriteError {
 // succeeded reports whether at least one write was executed without an error (bulk-write.md, "Handling the bulkWrite Server Response").
 func (o *bulkOutcome) succeeded() bool {
 	for _, c := range o.commands {
-		if c.Kind == driver.Executed && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
+		if c.Kind == driver.OutcomeExecuted && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
 			return true
 		}
 	}

@@ -111,6 +111,38 @@ func (bwe BulkWriteException) ErrorCodes() []int {
 	return append(codes, bwe.failure.codes()...)
 }
 
+// HasErrorMessage returns true if an error of the call contains the message.
+//
+//fork:wrap all write concern errors, and those of commands that were not executed
+func (bwe BulkWriteException) HasErrorMessage(message string) bool {
+	return bwe.upstreamHasErrorMessage(message) || bwe.hasOther(func(_ int, text string) bool { return strings.Contains(text, message) })
+}
+
+// HasErrorCodeWithMessage returns true if an error of the call has the code and contains the message.
+//
+//fork:wrap all write concern errors, and those of commands that were not executed
+func (bwe BulkWriteException) HasErrorCodeWithMessage(code int, message string) bool {
+	return bwe.upstreamHasErrorCodeWithMessage(code, message) ||
+		bwe.hasOther(func(c int, text string) bool { return c == code && strings.Contains(text, message) })
+}
+
+// hasOther reports whether an error meets the condition that is in none of upstream's fields: an earlier write concern error, or one of a
+// command that was not executed.
+func (bwe BulkWriteException) hasOther(meets func(code int, message string) bool) bool {
+	for _, concernErr := range bwe.WriteConcernErrors {
+		if meets(concernErr.Code, concernErr.Message) {
+			return true
+		}
+	}
+	for _, err := range bwe.failure.commands {
+		var commandErr CommandError
+		if errors.As(err, &commandErr) && meets(int(commandErr.Code), commandErr.Message) {
+			return true
+		}
+	}
+	return false
+}
+
 // ClientBulkWriteException tells of all commands of the call.
 //
 // If a command was not executed, or its results could not be read, WriteError is set, errors.As finds its CommandError, and errors.Is

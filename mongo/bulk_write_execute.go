@@ -39,13 +39,13 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 		return nil
 	}
 	bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
-	outcome.many = func(write int) bool {
+	outcome.setMany(func(write int) bool {
 		switch bw.models[write].(type) {
 		case *UpdateManyModel, *DeleteManyModel:
 			return true
 		}
 		return false
-	}
+	})
 	return outcome.bulkWriteException(bw.models)
 }
 
@@ -82,7 +82,7 @@ func checkUpserted(index int64, batch bulkWriteBatch) error {
 		err := fmt.Errorf("malformed reply: the server reports that it upserted document %d of a batch of %d", index, len(batch.models))
 		return driver.BatchesError{
 			Err:      err,
-			Outcomes: []driver.Outcome{{Kind: driver.Unknown, Documents: len(batch.models), Err: err}},
+			Outcomes: []driver.Outcome{{Kind: driver.OutcomeUnknown, Documents: len(batch.models), Err: err}},
 		}
 	}
 	return nil

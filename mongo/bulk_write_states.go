@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 // BulkWriteOutcome says what became of each document of an InsertMany, or each model of a Collection.BulkWrite or a Client.BulkWrite. Each
@@ -29,8 +30,13 @@ type BulkWriteOutcome struct {
 }
 
 // BulkOutcome returns what became of the writes of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite: err is the error that it
-// returned, which may be nil, and writes the number of the documents or models that it was called with. Of writes with an
-// unacknowledged write concern it knows only those that failed.
+// returned, which may be nil, and writes the number of the documents or models that it was called with.
+//
+// If err is not the error of such a call, nor wraps it, all writes are Unknown. So do not make an error of your own of its fields or its
+// text before you ask.
+//
+// It knows nothing of writes with an unacknowledged write concern, though without an error it says that they are Done: no server has
+// acknowledged them, and of a call that needs several commands only the first one is sent.
 func BulkOutcome(err error, writes int) BulkWriteOutcome {
 	outcome := &bulkOutcome{writes: writes}
 	var holder interface{ bulkOutcome() *bulkOutcome }
@@ -38,10 +44,24 @@ func BulkOutcome(err error, writes int) BulkWriteOutcome {
 	case err == nil:
 	case errors.As(err, &holder) && holder.bulkOutcome() != nil:
 		outcome = holder.bulkOutcome()
-	default: // an error before anything was sent
-		outcome.add(err, writes, nil)
+	default:
+		outcome.commands = []bulkCommand{{Outcome: driver.Outcome{Kind: kindWithoutOutcome(err), Documents: writes, Err: err}}}
 	}
 	return outcome.public()
+}
+
+// kindWithoutOutcome returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that have
+// sent nothing.
+func kindWithoutOutcome(err error) driver.OutcomeKind {
+	var selection topology.ServerSelectionError
+	switch {
+	case isInvalid(err):
+		return driver.OutcomeFailed
+	case errors.Is(err, ErrClientDisconnected), errors.As(err, &selection):
+		return driver.OutcomeUnsent
+	default:
+		return driver.OutcomeUnknown
+	}
 }
 
 // writeState is what became of a write.
@@ -74,11 +94,11 @@ func (o *bulkOutcome) states() []writeState {
 // stateOf returns what became of the writes of a command that have no write error.
 func stateOf(outcome driver.Outcome) writeState {
 	switch outcome.Kind {
-	case driver.Rejected, driver.Unsent:
+	case driver.OutcomeRejected, driver.OutcomeUnsent:
 		return writeNotExecuted
-	case driver.Failed:
+	case driver.OutcomeFailed:
 		return writeFailed
-	case driver.Executed:
+	case driver.OutcomeExecuted:
 		if outcome.Unread == 0 {
 			return writeDone
 		}
@@ -91,7 +111,7 @@ func (o *bulkOutcome) setFailed(states []writeState, c *bulkCommand) {
 	for _, writeErr := range c.Written.WriteErrors {
 		write := c.index(int(writeErr.Index))
 		states[write] = writeFailed
-		if overloadCodes[writeErr.Code] && (o.many == nil || !o.many(write)) {
+		if overloadCodes[writeErr.Code] && !o.many[write] {
 			states[write] = writeNotExecuted
 		}
 		if o.ordered {
@@ -129,7 +149,7 @@ func (o *bulkOutcome) public() BulkWriteOutcome {
 func (o *bulkOutcome) explain(failed map[int]error) {
 	for i := range o.commands {
 		c := &o.commands[i]
-		if c.Kind == driver.Failed {
+		if c.Kind == driver.OutcomeFailed {
 			err := wrapErrors(c.Err)
 			for document := c.First; document < c.First+c.Documents; document++ {
 				failed[c.index(document)] = err

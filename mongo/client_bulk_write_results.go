@@ -28,14 +28,15 @@ func (bw *clientBulkWrite) execute(ctx context.Context) error {
 	if !ok {
 		return retErr
 	}
-	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered, many: func(write int) bool {
+	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered}
+	outcome.add(failed, len(bw.writePairs), nil)
+	outcome.setMany(func(write int) bool {
 		switch bw.writePairs[write].model.(type) {
 		case *ClientUpdateManyModel, *ClientDeleteManyModel:
 			return true
 		}
 		return false
-	}}
-	outcome.add(failed, len(bw.writePairs), nil)
+	})
 	return outcome.clientBulkWriteException(&bw.result)
 }
 
@@ -46,13 +47,16 @@ func (bw *clientBulkWrite) execute(ctx context.Context) error {
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
 	var reply clientBulkWriteReply
 	if err := bson.Unmarshal(resp, &reply); err != nil {
-		return err
+		return driver.ResultsError{Unread: len(mb.cursorHandlers), Err: err}
 	}
 	mb.result.add(reply)
 	err := mb.readResults(ctx, reply.Cursor, info)
 	failed := mb.takeWriteErrors()
 	unread := int(reply.NErrors) - len(failed)
-	if len(failed) == 0 && unread <= 0 {
+	if unread < 0 { // what the results say counts more than their number
+		unread = 0
+	}
+	if len(failed) == 0 && unread == 0 {
 		return err
 	}
 	return driver.ResultsError{WriteErrors: failed, Unread: unread, Err: err}

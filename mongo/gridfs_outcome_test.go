@@ -29,11 +29,13 @@ type storedDoc struct {
 type bucketServer struct {
 	t       testing.TB
 	plan    []string
+	from    string                 // the collection whose first write command begins the plan; any, if it is empty
 	docs    map[string][]storedDoc // by collection
 	last    string                 // the last command
 	tries   int                    // of it
 	reply   bson.D                 // to it, if it was executed
 	changes int                    // that were made
+	lost    bool                   // whether nobody was told how the last command for the files ended
 }
 
 // bucketEnds are how the write commands of a plan end.
@@ -87,6 +89,11 @@ func matchesID(doc, filter bson.Raw) bool {
 }
 
 func (b *bucketServer) write(body bson.Raw, coll string, inserts bool) any {
+	if b.from != "" && coll != b.from {
+		b.reply = nil
+		return b.execute(body, coll, inserts)
+	}
+	b.from = ""
 	end := "accepted"
 	if len(b.plan) > 0 {
 		end = b.plan[0]
@@ -103,6 +110,9 @@ func (b *bucketServer) write(body bson.Raw, coll string, inserts bool) any {
 		b.last, b.tries, b.reply = body.String(), 0, nil
 	}
 	b.tries++
+	if coll == "fs.files" {
+		b.lost = strings.HasPrefix(end, "closed") || end == "first only" && inserts
+	}
 	switch {
 	case end == "rejected", end == "rejected once" && b.tries == 1:
 		return scripted.Rejected()
@@ -230,6 +240,18 @@ func bucketPlans(longest int) [][]string {
 	return plans
 }
 
+// beginnings are the collections whose first write command begins a plan: that of any, or that of the file's document.
+var beginnings = []string{"", "fs.files"}
+
+// forEachPlan runs a test of each plan of up to so many ends, from each beginning.
+func forEachPlan(longest int, test func(plan []string, from string)) {
+	for _, from := range beginnings {
+		for _, plan := range bucketPlans(longest) {
+			test(plan, from)
+		}
+	}
+}
+
 // newBucket returns a bucket of a server, with chunks of five bytes.
 func newBucket(t *testing.T, plan []string) (*bucketServer, *GridFSBucket) {
 	server := &bucketServer{t: t, plan: plan, docs: map[string][]storedDoc{}}
@@ -249,8 +271,9 @@ func open(t *testing.T, bucket *GridFSBucket, id any) *GridFSUploadStream {
 // TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there, and
 // in the end the file is.
 func TestGridFSUploads(t *testing.T) {
-	for _, plan := range bucketPlans(3) {
+	forEachPlan(3, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan)
+		server.from = from
 		stream := open(t, bucket, 1)
 		check := func(err error) {
 			data, _, file := server.content(1)
@@ -280,12 +303,12 @@ func TestGridFSUploads(t *testing.T) {
 		_, _, file := server.content(1)
 		require.True(t, file, "%v", plan)
 		require.Equal(t, ErrStreamClosed, stream.Close())
-	}
+	})
 }
 
 // TestGridFSAbort is about uploads that are aborted after an error, at any time: nothing of them stays, and another file stays.
 func TestGridFSAbort(t *testing.T) {
-	for _, plan := range bucketPlans(2) {
+	forEachPlan(2, func(plan []string, from string) {
 		for _, other := range []bool{false, true} {
 			server, bucket := newBucket(t, nil)
 			if other {
@@ -294,7 +317,7 @@ func TestGridFSAbort(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, stream.Close())
 			}
-			server.plan, server.last = plan, ""
+			server.plan, server.last, server.from = plan, "", from
 			stream := open(t, bucket, 1)
 			_, err := stream.Write([]byte("another content of the same file, also of several chunks"))
 			if err == nil {
@@ -317,18 +340,20 @@ func TestGridFSAbort(t *testing.T) {
 				require.Equal(t, 0, chunks, "%v", plan)
 			}
 		}
-	}
+	})
 }
 
 // TestGridFSUploadAgain is about UploadFromStreamWithID, which is called until it succeeds, with the same ID. After an error nothing is there,
 // or the file is, or the error says that its chunks could not be deleted.
 func TestGridFSUploadAgain(t *testing.T) {
-	for _, plan := range bucketPlans(2) {
+	forEachPlan(2, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan)
+		server.from = from
 		for tries := 0; ; tries++ {
 			// One byte at a time, and sometimes none.
 			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
 			changes := server.changes
+			server.lost = false
 			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
 			server.changed(changes, err)
 			data, chunks, file := server.content(1)
@@ -338,7 +363,9 @@ func TestGridFSUploadAgain(t *testing.T) {
 				break
 			}
 			if left := chunks > 0; left {
-				require.Contains(t, err.Error(), "could not be deleted", "%v", plan)
+				if !server.lost { // so that the file may be there
+					require.Contains(t, err.Error(), "could not be deleted", "%v", plan)
+				}
 				for deletes := 0; ; deletes++ {
 					if err := bucket.Delete(context.Background(), 1); errors.Is(err, ErrFileNotFound) {
 						break
@@ -348,7 +375,7 @@ func TestGridFSUploadAgain(t *testing.T) {
 			}
 			require.Less(t, tries, 10, "%v: %v", plan, err)
 		}
-	}
+	})
 }
 
 // lazyReader returns no bytes before each read.
@@ -403,4 +430,79 @@ func TestGridFSDrop(t *testing.T) {
 	require.NoError(t, bucket.Drop(context.Background()))
 	require.Equal(t, fmt.Sprint([]string{"fs.files", "fs.chunks"}), fmt.Sprint(s.Field("drop")[len(s.Sent)-2:]))
 	s.Finish()
+}
+
+// TestGridFSMayBeInserted is about how the insert of a file's document can end.
+func TestGridFSMayBeInserted(t *testing.T) {
+	duplicate := driver.WriteCommandError{WriteErrors: driver.WriteErrors{{Code: 11000}}}
+	concern := driver.WriteCommandError{WriteConcernError: &driver.WriteConcernError{Code: 64}}
+	for _, tt := range []struct {
+		outcome driver.Outcome
+		want    bool
+	}{
+		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: concern}, true},
+		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: duplicate}, false},
+		{driver.Outcome{Kind: driver.OutcomeUnknown, Err: driver.Error{Code: 91}}, true},
+		{driver.Outcome{Kind: driver.OutcomeUnknown, Err: MongocryptError{Message: "the reply"}}, true},
+		{driver.Outcome{Kind: driver.OutcomeFailed, Err: driver.Error{Code: 13}}, false},
+		{driver.Outcome{Kind: driver.OutcomeRejected, Err: driver.Error{Code: 462}}, false},
+		{driver.Outcome{Kind: driver.OutcomeUnsent, Err: MongocryptError{Message: "the command"}}, false},
+	} {
+		tt.outcome.Documents = 1
+		err := driver.BatchesError{Err: io.EOF, Outcomes: []driver.Outcome{tt.outcome}}
+		require.Equal(t, tt.want, mayBeInserted(err), "%+v", tt.outcome)
+	}
+	require.False(t, mayBeInserted(nil))
+}
+
+// TestGridFSWriteAfterClose is about a Write after a Close that could not store the file's document: the last chunk is stored, so that what
+// would follow it made the file unreadable.
+func TestGridFSWriteAfterClose(t *testing.T) {
+	for _, content := range []string{"of whole chunks", "of chunks and a part"} {
+		server, bucket := newBucket(t, []string{"rejected"})
+		server.from = "fs.files"
+		stream := open(t, bucket, 1)
+		_, err := stream.Write([]byte(content))
+		require.NoError(t, err)
+		require.Error(t, stream.Close())
+		n, err := stream.Write([]byte("more"))
+		require.Error(t, err)
+		require.Equal(t, 0, n)
+		require.NoError(t, stream.Close())
+		data, _, file := server.content(1)
+		require.True(t, file)
+		require.Equal(t, content, string(data))
+	}
+	// A Close that stored nothing leaves the stream as it was.
+	server, bucket := newBucket(t, []string{"rejected"})
+	stream := open(t, bucket, 1)
+	_, err := stream.Write([]byte("one"))
+	require.NoError(t, err)
+	require.Error(t, stream.Close())
+	_, err = stream.Write([]byte(", and more"))
+	require.NoError(t, err)
+	require.NoError(t, stream.Close())
+	data, _, _ := server.content(1)
+	require.Equal(t, "one, and more", string(data))
+}
+
+// TestGridFSAbortAfterTheEnd is about an upload whose context ends once chunks are stored: they are deleted nevertheless.
+func TestGridFSAbortAfterTheEnd(t *testing.T) {
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		server, bucket := newBucket(t, nil)
+		ctx := scripted.NewContext()
+		stream := open(t, bucket, 1)
+		stream.ctx = ctx
+		_, err := io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))
+		require.NoError(t, err)
+		_, chunks, _ := server.content(1)
+		require.Greater(t, chunks, 0)
+		ctx.End(end)
+		require.True(t, errors.Is(stream.Close(), end))
+		require.NoError(t, stream.Abort())
+		_, chunks, file := server.content(1)
+		require.Equal(t, 0, chunks)
+		require.False(t, file)
+		require.Equal(t, ErrStreamClosed, stream.Abort())
+	}
 }

@@ -14,24 +14,28 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// After an error an upload stream is as it was before, but for what the server has acknowledged: Write, with the bytes that it has not
-// taken, and Close can be called again, and go on with the upload. Otherwise call Abort. A file is there only once all of its chunks are.
+// After an error, the stream keeps the bytes that the server has not acknowledged. Call Write again with the bytes that it has not taken,
+// or Close, to go on with the upload, or Abort to give it up. A file is there only once all of its chunks are.
 //
 //fork:extend an upload that met an error counted chunks that were not stored, and published a broken file
 type GridFSUploadStream struct {
 	// unsure are the _id values of chunks of the buffer that may have been stored.
 	unsure []bson.ObjectID
-	// file is the file's document once it was sent, and published whether it may have been stored.
-	file      bson.D
-	published bool
+	// uploadDate is that of the file's document, once it was sent, and published whether it may have been stored.
+	uploadDate bson.DateTime
+	published  bool
 }
 
-// If Write returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again with the rest.
+// If Write returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again with the rest. Once a
+// Close that failed has stored the last chunk, or has sent the file's document, the file can no longer grow: Write returns an error.
 //
 //fork:replace a failed Write had kept the bytes that it said it had not written
 func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	if us.closed {
 		return 0, ErrStreamClosed
+	}
+	if us.complete() {
+		return 0, errors.New("a failed Close has stored the last chunk of the file: call Close again, or Abort")
 	}
 	taken, chunks := 0, us.chunkIndex
 	for taken < len(p) {
@@ -70,6 +74,11 @@ func (us *GridFSUploadStream) Close() error {
 	}
 	us.end()
 	return nil
+}
+
+// complete reports whether the file can no longer grow: its last chunk is stored, which may be shorter than others, or its document was sent.
+func (us *GridFSUploadStream) complete() bool {
+	return us.uploadDate != 0 || us.chunkSize > 0 && us.fileLen%int64(us.chunkSize) != 0
 }
 
 // ofLaterCommand returns the error of a call that began with so many chunks.
@@ -164,61 +173,87 @@ func (us *GridFSUploadStream) removeUnsure(ctx context.Context) error {
 //
 //fork:replace an attempt whose reply was lost made the next one fail
 func (us *GridFSUploadStream) createFilesCollDoc(ctx context.Context) error {
-	if us.file == nil || !us.published {
-		us.file = bson.D{
-			{Key: "_id", Value: us.FileID},
-			{Key: "length", Value: us.fileLen},
-			{Key: "chunkSize", Value: us.chunkSize},
-			{Key: "uploadDate", Value: bson.NewDateTimeFromTime(time.Now())},
-			{Key: "filename", Value: us.filename},
-		}
-		if us.metadata != nil {
-			us.file = append(us.file, bson.E{Key: "metadata", Value: us.metadata})
-		}
+	if !us.published {
+		us.uploadDate = bson.NewDateTimeFromTime(time.Now())
 	}
-	_, err := us.filesColl.InsertOne(ctx, us.file)
-	if us.published && us.chunkIndex > 0 && IsDuplicateKeyError(err) {
+	_, err := us.filesColl.insert(ctx, []any{us.document()})
+	us.published = us.published || mayBeInserted(err)
+	if _, err = processWriteError(err); IsDuplicateKeyError(err) && us.published && us.chunkIndex > 0 {
 		return nil
 	}
-	us.published = us.published || err != nil && mayBeInserted(err)
 	return err
 }
 
-// mayBeInserted reports whether an InsertOne that returned the error may have inserted the document.
-func mayBeInserted(err error) bool {
-	var failed WriteException
-	if errors.As(err, &failed) {
-		return len(failed.WriteErrors) == 0
+// document returns the file's document.
+func (us *GridFSUploadStream) document() bson.D {
+	file := bson.D{
+		{Key: "_id", Value: us.FileID},
+		{Key: "length", Value: us.fileLen},
+		{Key: "chunkSize", Value: us.chunkSize},
+		{Key: "uploadDate", Value: us.uploadDate},
+		{Key: "filename", Value: us.filename},
 	}
-	var command CommandError
-	return errors.As(err, &command) && !command.HasErrorLabel(driver.NoWritesPerformed) && !backpressure.IsRetryableOverload(command)
+	if us.metadata != nil {
+		file = append(file, bson.E{Key: "metadata", Value: us.metadata})
+	}
+	return file
+}
+
+// mayBeInserted reports whether an insert of one document, which failed with this error of its operation, may have inserted it.
+func mayBeInserted(err error) bool {
+	failed, _ := err.(driver.BatchesError)
+	for _, o := range failed.Outcomes {
+		if o.Kind == driver.OutcomeUnknown || o.Kind == driver.OutcomeExecuted && len(o.Written.WriteErrors) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Abort ends the upload and deletes the chunks that it has written, and the file's document if a failed Close may have written it. It returns
-// ErrStreamClosed if the stream is closed. If it returns another error, it can be called again.
+// ErrStreamClosed if the stream is closed. If it returns another error, it can be called again. If the context has ended, Abort has two
+// seconds of its own.
 //
-//fork:replace it deleted the chunks of a file with the same ID that was there before
+//fork:replace it deleted the chunks of a file with the same ID that was there before; after a timeout it deleted nothing
 func (us *GridFSUploadStream) Abort() error {
 	if us.closed {
 		return ErrStreamClosed
 	}
+	return us.abort(us.ctx.Err() != nil)
+}
+
+// abort deletes what the upload has stored, in the driver's own time if that of the stream is up, and ends the stream.
+func (us *GridFSUploadStream) abort(late bool) error {
+	ctx := us.ctx
+	if late {
+		own, cancel := backpressure.ForCleanUp(ctx)
+		defer cancel()
+		ctx = own
+	}
+	if err := us.remove(ctx); err != nil {
+		return err
+	}
+	us.end()
+	return nil
+}
+
+// remove deletes what the upload has stored.
+func (us *GridFSUploadStream) remove(ctx context.Context) error {
 	if us.published {
-		mine := append(fileFilter("_id", us.FileID), us.file[3]) // and the upload date
-		if _, err := us.filesColl.DeleteOne(us.ctx, mine); err != nil {
+		mine := append(fileFilter("_id", us.FileID), bson.E{Key: "uploadDate", Value: us.uploadDate})
+		if _, err := us.filesColl.DeleteOne(ctx, mine); err != nil {
 			return err
 		}
 		us.published = false
 	}
-	if err := us.removeUnsure(us.ctx); err != nil {
+	if err := us.removeUnsure(ctx); err != nil {
 		return err
 	}
-	if us.chunkIndex > 0 { // so that the first chunk is this upload's, and all others are
-		if _, err := us.chunksColl.DeleteMany(us.ctx, fileFilter("files_id", us.FileID)); err != nil {
-			return err
-		}
+	if us.chunkIndex == 0 {
+		return nil // chunks with the same ID are not this upload's, unless its first one was stored
 	}
-	us.end()
-	return nil
+	_, err := us.chunksColl.DeleteMany(ctx, fileFilter("files_id", us.FileID))
+	return err
 }
 
 // UploadFromStreamWithID uploads a file given a source stream, with the ID that is given. If it returns an error, the file's chunks are
@@ -247,7 +282,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if err == nil || us.published {
 		return err
 	}
-	if abortErr := us.Abort(); abortErr != nil {
+	if abortErr := us.abort(us.ctx.Err() != nil || IsTimeout(err)); abortErr != nil {
 		return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
 	}
 	return err

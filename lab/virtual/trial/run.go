@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
@@ -86,7 +87,7 @@ func (p Plan) servers() virtual.Options {
 
 // options returns those of the client: what connection strings lack, and what reports to the recorder.
 func (a *application) options() *options.ClientOptions {
-	opts := a.cluster.Client(a.plan.Options...)
+	opts := a.cluster.Client(known(a.plan.Options)...)
 	for _, option := range a.plan.Options {
 		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
 			opts.SetServerMonitoringMode(mode)
@@ -340,4 +341,12 @@ func (a *application) done(c Call) int64 {
 	}
 	n, _ := doc.Lookup("n").AsInt64OK()
 	return n
+}
+
+// known returns the options without one that upstream's v2.5.0 ignores, and the fork of it refuses.
+func known(options []string) []string {
+	if !strings.HasPrefix(version.Driver, "2.5.0") {
+		return options
+	}
+	return slices.DeleteFunc(slices.Clone(options), func(o string) bool { return strings.HasPrefix(o, "enableOverloadRetargeting=") })
 }

@@ -31,7 +31,9 @@ func TestTableIsOfOurs(t *testing.T) {
 		for _, layer := range []string{"", "fixes/*", "backports/*", "extras/*"} {
 			found, err := filepath.Glob(filepath.Join(root, layer, d.In, "*.go"))
 			require.NoError(t, err)
-			files = append(files, found...)
+			edits, err := filepath.Glob(filepath.Join(root, layer, "edits.yaml"))
+			require.NoError(t, err)
+			files = append(append(files, found...), edits...)
 		}
 		var ours strings.Builder
 		for _, file := range files {

@@ -19,7 +19,7 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 		o.Err, err = unread, unread
 	}
 	if malformed := o.place(); malformed != nil {
-		o.Kind, o.Written.WriteErrors, o.Err = Unknown, nil, malformed
+		o.Kind, o.Written.WriteErrors, o.Err = OutcomeUnknown, nil, malformed
 		return ex.stop(o, malformed)
 	}
 	if o.succeeded() {
@@ -69,7 +69,7 @@ func (ex *operationRun) stop(last Outcome, err error) error {
 	ex.outcomes = append(ex.outcomes, last)
 	if left > last.Documents {
 		ex.outcomes = append(ex.outcomes,
-			Outcome{Kind: Unsent, First: last.First + last.Documents, Documents: left - last.Documents})
+			Outcome{Kind: OutcomeUnsent, First: last.First + last.Documents, Documents: left - last.Documents})
 	}
 	return ex.batchErrors(err)
 }

@@ -4,16 +4,16 @@ package driver
 type OutcomeKind uint8
 
 const (
-	// Executed: the server executed the command, perhaps with write errors, or without the write concern.
-	Executed OutcomeKind = iota
-	// Rejected: the servers that the command was sent to executed nothing of it, or the client held it back.
-	Rejected
-	// Unsent: it was not sent.
-	Unsent
-	// Unknown: a server may have executed it, or a part of it.
-	Unknown
-	// Failed: a server answered with another error.
-	Failed
+	// OutcomeExecuted: the server executed the command, perhaps with write errors, or without the write concern.
+	OutcomeExecuted OutcomeKind = iota
+	// OutcomeRejected: the servers that the command was sent to executed nothing of it, or the client held it back.
+	OutcomeRejected
+	// OutcomeUnsent: it was not sent.
+	OutcomeUnsent
+	// OutcomeUnknown: a server may have executed it, or a part of it.
+	OutcomeUnknown
+	// OutcomeFailed: a server answered with another error.
+	OutcomeFailed
 )
 
 // Outcome is what a command did that did not simply succeed. Like all of this package it may change, or go, in any version.
@@ -67,15 +67,15 @@ func (e ResultsError) Error() string {
 func (errs *attemptErrors) outcome(last *attempt) OutcomeKind {
 	switch {
 	case errs.executed != nil || last.executed():
-		return Executed
+		return OutcomeExecuted
 	case errs.open || last.open():
-		return Unknown
+		return OutcomeUnknown
 	case last.stage == sent && !last.denied():
-		return Failed
+		return OutcomeFailed
 	case last.stage >= sent || errs.first != nil:
-		return Rejected
+		return OutcomeRejected
 	default:
-		return Unsent
+		return OutcomeUnsent
 	}
 }
 

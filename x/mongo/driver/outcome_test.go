@@ -30,21 +30,21 @@ func TestOutcomes(t *testing.T) {
 	}{
 		"all succeed": {replies: scripted.Repeat(3, scripted.OK())},
 		"the second is rejected": {replies: then([]any{scripted.OK()}, rejected...),
-			want: []outcome{{driver.Rejected, 2, 2}, {driver.Unsent, 4, 2}}},
+			want: []outcome{{driver.OutcomeRejected, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the second fails": {replies: []any{scripted.OK(), scripted.Failure(13)},
-			want: []outcome{{driver.Failed, 2, 2}, {driver.Unsent, 4, 2}}},
+			want: []outcome{{driver.OutcomeFailed, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the second may be executed": {replies: then([]any{scripted.OK()}, closed...),
-			want: []outcome{{driver.Unknown, 2, 2}, {driver.Unsent, 4, 2}}},
+			want: []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the last was interrupted": {replies: []any{scripted.OK(), scripted.OK(), scripted.Failure(50)},
-			want: []outcome{{driver.Unknown, 4, 2}}},
-		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, want: []outcome{{driver.Unsent, 0, 6}}},
+			want: []outcome{{driver.OutcomeUnknown, 4, 2}}},
+		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, want: []outcome{{driver.OutcomeUnsent, 0, 6}}},
 		"a duplicate ends an ordered write": {replies: []any{scripted.OK(), duplicate},
-			want: []outcome{{driver.Executed, 2, 2}, {driver.Unsent, 4, 2}}},
+			want: []outcome{{driver.OutcomeExecuted, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"duplicates of an unordered write": {replies: []any{duplicate, scripted.OK(), duplicate}, unordered: true,
-			want: []outcome{{driver.Executed, 0, 2}, {driver.Executed, 4, 2}}},
+			want: []outcome{{driver.OutcomeExecuted, 0, 2}, {driver.OutcomeExecuted, 4, 2}}},
 		"without the write concern, and then rejected": {
 			replies: then(then([]any{scripted.Rejected(), retryableWriteConcern}, rejected[:4]...), scripted.OK(), scripted.OK()),
-			want:    []outcome{{driver.Executed, 0, 2}}},
+			want:    []outcome{{driver.OutcomeExecuted, 0, 2}}},
 	} {
 		s := scripted.New(t, tt.replies...)
 		op := s.Write()
