@@ -51,13 +51,14 @@ func TestResult(t *testing.T) {
 		"goodput": 75, "commands": 1.5, "errors": 25, "success": 75, "p50": 0.5, "p99": 1,
 		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
 		"fairness":   25. / 26, // two thirds and all
+		"worst":      0.8,      // two thirds of five sixths
 		"recovery":   0,        // all of the first interval succeed
 		"last error": 0.5, "x: success": 50, "x: p99": 0.25,
 		"y: success": 100, "y: p99": 1,
 	} {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}
-	assert.Len(t, r.result(), 16)
+	assert.Len(t, r.result(), 17)
 }
 
 func TestMean(t *testing.T) {
