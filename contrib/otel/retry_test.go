@@ -97,7 +97,7 @@ func TestMetrics(t *testing.T) {
 	assert.Equal(t, map[string]int64{
 		"orders critical overloaded retry": 1, "orders critical retryable retry": 1, "orders critical limit refused": 1,
 	}, decisions)
-	assert.Equal(t, 3*10, points, "none is new")
+	assert.Equal(t, 3*11, points, "none is new")
 	operations, _ := counted(t, metrics["mongodb.driver.retried.operations"])
 	assert.Equal(t, map[string]int64{"orders critical failed": 1, "orders critical succeeded": 1}, operations)
 

@@ -87,7 +87,7 @@ mongodb_driver_retry_backoff_seconds_count{client="orders"} 1
 `
 	require.NoError(t, testutil.CollectAndCompare(collector, strings.NewReader(want), "mongodb_driver_retried_operations_total",
 		"mongodb_driver_retry_backoff_seconds"))
-	assert.Equal(t, 3*10, testutil.CollectAndCount(collector, decisions), "of each class, each verdict with its reasons")
+	assert.Equal(t, 3*11, testutil.CollectAndCount(collector, decisions), "of each class, each verdict with its reasons")
 	assert.Equal(t, []string{"bucketEmpty refused", "overloaded retry", "retryable retry"}, decided(t, collector))
 
 	problems, err := testutil.CollectAndLint(collector)
