@@ -82,7 +82,7 @@ func TestMetrics(t *testing.T) {
 	client := attribute.String("client", "orders")
 	retries, reader := start(t, client)
 	metrics := collect(t, reader)
-	for name, want := range map[string]int{"mongodb.driver.retry.decisions": 3*11, "mongodb.driver.retried.operations": 3 * 2} {
+	for name, want := range map[string]int{"mongodb.driver.retry.decisions": 3 * 11, "mongodb.driver.retried.operations": 3 * 2} {
 		counts, points := counted(t, metrics[name])
 		assert.Empty(t, counts, name)
 		assert.Equal(t, want, points, "%s of each class, from the start", name)
