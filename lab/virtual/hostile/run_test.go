@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 	"go.uber.org/goleak"
 )
 
@@ -34,6 +35,10 @@ func TestHonest(t *testing.T) {
 	for _, topology := range []string{"standalone", "replicaset:3", "sharded:2", "loadbalanced:1"} {
 		for _, kind := range kinds {
 			if kind == "transaction" && topology == "standalone" {
+				continue
+			}
+			// Upstream's client bulk write of two batches fails behind a load balancer.
+			if kind == "clientBulkWrite" && topology == "loadbalanced:1" && !strings.Contains(version.Driver, "fork") {
 				continue
 			}
 			findings := with(t, Plan{Topology: topology, Mechanism: "SCRAM-SHA-256"}, func(ctx context.Context, client *mongo.Client) error {
