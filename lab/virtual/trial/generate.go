@@ -165,6 +165,9 @@ func (s source) pass(p *Plan) {
 		case c.Kind == "watch" && f.On == "getMore" && c.Alone(): // which begins again
 			f.What, f.Code, f.Times = Error, 43, 1
 		}
+		if f.On == "killCursors" { // Close takes at most 10 seconds, in which the backoffs have to fit
+			f.Times = min(f.Times, 5)
+		}
 		p.Faults = append(p.Faults, f)
 	}
 }
