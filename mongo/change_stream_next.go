@@ -136,7 +136,7 @@ func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	moved := !unmoved(cs.cursor)
 	// The deadline of a read can come before the context knows of its own. That of a dial, after which nothing has moved, is another.
 	late := ctx.Err() != nil || errors.Is(cs.err, driver.ErrDeadlineWouldBeExceeded) ||
-		moved && errors.Is(cs.err, context.DeadlineExceeded)
+		moved && errors.Is(cs.err, context.DeadlineExceeded) && !errorHasLabel(cs.err, resumableErrorLabel)
 	switch {
 	case errors.Is(cs.err, ErrClientDisconnected):
 		return false
