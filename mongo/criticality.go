@@ -5,7 +5,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
 // Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
@@ -29,13 +28,13 @@ func NewCriticalityContext(parent context.Context, c Criticality) context.Contex
 	if c < Sheddable || c > Critical {
 		c = Normal
 	}
-	return backpressure.WithCriticality(parent, retry.Criticality(c))
+	return backpressure.WithCriticality(parent, c)
 }
 
 // CriticalityFromContext returns the class of operations that are done with the context: Normal, unless NewCriticalityContext has
 // set another.
 func CriticalityFromContext(ctx context.Context) Criticality {
-	return Criticality(backpressure.CriticalityOf(ctx))
+	return backpressure.CriticalityOf(ctx)
 }
 
 // ThrottleProbabilities returns, by address, for each server that the client knows the share of reads or of writes, whichever is

@@ -1,3 +1,5 @@
+// Package backpressure holds what the driver's packages share to carry out the decisions of package retry: the policy of a client,
+// with the clock that backoffs are measured by; the labels of overload errors; and the purpose of commands: for whom they are sent.
 package backpressure
 
 import (
@@ -8,8 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
 // Policy is the overload retry policy of one client, with the means to carry it out. It is made with the client, is safe for
@@ -34,36 +34,6 @@ type Policy struct {
 	lines    logLimiter
 	rejected atomic.Bool
 	closing  Closing
-}
-
-// Holder is what a Deployment or Server embeds whose commands are subject to the overload retry policy of the Client Backpressure
-// specification. Under an unexported name it adds nothing to what they export. The deployments that monitor servers, establish
-// connections and authenticate embed none, as the specification exempts their commands.
-type Holder struct {
-	policy   **Policy
-	server   address.Address
-	throttle *throttle.Throttle
-}
-
-// Hold returns a holder of the client's policy, which may be set later, before the first command.
-func Hold(policy **Policy) Holder { return Holder{policy: policy} }
-
-func (h Holder) held() Holder { return h }
-
-// holderOf returns what a deployment or server embeds.
-func holderOf(deployment any) Holder {
-	if h, ok := deployment.(interface{ held() Holder }); ok {
-		return h.held()
-	}
-	return Holder{}
-}
-
-// PolicyOf returns the policy of a deployment or server, or nil if it has none.
-func PolicyOf(deployment any) *Policy {
-	if h := holderOf(deployment); h.policy != nil {
-		return *h.policy
-	}
-	return nil
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.

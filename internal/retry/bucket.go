@@ -43,15 +43,21 @@ func (b *TokenBucket) consume() bool {
 		return true
 	}
 	for {
-		held := b.tenths.Load()
-		if held < retryCost {
+		tokens := b.tenths.Load()
+		if tokens < retryCost {
 			return false
 		}
-		if b.tenths.CompareAndSwap(held, held-retryCost) {
+		if b.tenths.CompareAndSwap(tokens, tokens-retryCost) {
 			return true
 		}
 	}
 }
+
+// sheddableReserve is what sheddable commands leave in a bucket for the others, which get any token, as the specification says.
+const sheddableReserve = tokenCapacity / 2
+
+// keepsReserve reports whether only that is left.
+func (b *TokenBucket) keepsReserve() bool { return b != nil && b.tenths.Load() <= sheddableReserve }
 
 // deposit returns tokens, given in tenths, up to the capacity. A full bucket, the normal state of a healthy system, is only read,
 // without a function call, because every command pays for this.
@@ -65,12 +71,12 @@ func (b *TokenBucket) deposit(tenths int64) {
 // fill is deposit for a bucket that is not full.
 func (b *TokenBucket) fill(tenths int64) {
 	for {
-		held := b.tenths.Load()
-		filled := held + tenths
+		tokens := b.tenths.Load()
+		filled := tokens + tenths
 		if filled > tokenCapacity {
 			filled = tokenCapacity
 		}
-		if b.tenths.CompareAndSwap(held, filled) {
+		if b.tenths.CompareAndSwap(tokens, filled) {
 			return
 		}
 	}

@@ -19,18 +19,17 @@ func (e *Execution) First() bool { return e.attempt == 0 }
 
 // Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
-	switch {
-	case f.Cause == Late:
-		return tooLate
-	case e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked:
+	if f.Cause == Executed {
+		e.Succeeded()
+		return Verdict{}
+	}
+	if e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked {
 		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
 	}
 	e.sent = true
 	return e.decide(f)
 }
-
-var tooLate = Verdict{TimeUp: true, Reason: DeadlineTooClose}
 
 // decide decides about a retry. The checks follow the specification's order: labels and options, limit, deadline.
 func (e *Execution) decide(f Failure) Verdict {
@@ -42,8 +41,8 @@ func (e *Execution) decide(f Failure) Verdict {
 	switch {
 	case limited || Limit(e.attempt) > e.limit:
 		return Verdict{Reason: LimitReached}
-	case f.Left == Ended || (backsOff && f.Left <= 0):
-		return tooLate
+	case f.TimeUp || (backsOff && f.Left <= 0):
+		return Verdict{Reason: DeadlineTooClose}
 	case !backsOff:
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
 	}
@@ -59,8 +58,8 @@ func (e *Execution) decide(f Failure) Verdict {
 func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff > f.Left:
-		return tooLate
-	case e.policy.Bucket.keepsFrom(f.Class) || !e.policy.Bucket.consume():
+		return Verdict{Reason: DeadlineTooClose}
+	case f.Sheddable && e.policy.Bucket.keepsReserve() || !e.policy.Bucket.consume():
 		return Verdict{Reason: BucketEmpty}
 	default:
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}

@@ -26,6 +26,7 @@ var (
 	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
 	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
 	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
+	sheddable      = Failure{Cause: Overload, Sheddable: true, Left: NoDeadline}
 	other          = Failure{Left: NoDeadline}
 )
 
@@ -34,8 +35,11 @@ func within(f Failure, remaining time.Duration) Failure {
 	return f
 }
 
-// An attempt that was not made because the operation had ended.
-var late = Failure{Cause: Late, Left: Ended}
+// ended is a failure after which the operation has ended.
+func ended(f Failure) Failure {
+	f.TimeUp = true
+	return f
+}
 
 // step is one failed attempt and the verdict that has to follow.
 type step struct {
@@ -47,7 +51,7 @@ func backoff(ms int) Verdict {
 	return Verdict{Retry: true, Backoff: time.Duration(ms) * time.Millisecond, Reason: Overloaded}
 }
 
-func refused(r Reason) Verdict { return Verdict{TimeUp: r == DeadlineTooClose, Reason: r} }
+func refused(r Reason) Verdict { return Verdict{Reason: r} }
 
 var again = Verdict{Retry: true, Reason: RetryableReadWrite}
 
@@ -145,17 +149,17 @@ func TestExecutionFailed(t *testing.T) {
 		{name: "a retry without backoff does not mind the deadline", policy: both, kind: Write, limit: Once,
 			steps: []step{{within(readWrite, 0), again}}},
 		{name: "no retry after the context ended the attempt", policy: both, kind: Read, limit: Once,
-			steps: []step{{within(readWrite, Ended), refused(DeadlineTooClose)}}},
+			steps: []step{{ended(readWrite), refused(DeadlineTooClose)}}},
 		{name: "which says nothing of what is not retried anyway", policy: both, kind: Read, limit: Once,
-			steps: []step{{within(other, Ended), refused(NotRetryable)}}},
+			steps: []step{{ended(other), refused(NotRetryable)}}},
 		{name: "or has been retried as often as it may", policy: both, kind: Read, limit: Once,
-			steps: []step{{readWrite, again}, {within(readWrite, Ended), refused(LimitReached)}}},
-		{name: "no time to make an attempt", policy: both, kind: Read, limit: Once,
-			steps: []step{{readWrite, again}, {late, refused(DeadlineTooClose)}}},
+			steps: []step{{readWrite, again}, {ended(readWrite), refused(LimitReached)}}},
+		{name: "what was executed is not decided about", policy: both, kind: Write, limit: Once,
+			steps: []step{{overloaded, backoff(50)}, {Failure{Cause: Executed, TimeUp: true}, Verdict{}}}},
 		{name: "nothing is retried that nobody waits for", policy: both, kind: Write, limit: Once, steps: []step{
 			{overloaded, backoff(50)},
 			{within(overloaded, 0), refused(DeadlineTooClose)},
-			{within(overloaded, Ended), refused(DeadlineTooClose)},
+			{ended(overloaded), refused(DeadlineTooClose)},
 		}},
 		{name: "without a connection once, and at once, also under a timeout", policy: both, kind: Read, limit: Unlimited,
 			steps: []step{

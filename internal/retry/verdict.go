@@ -5,20 +5,17 @@ import (
 	"time"
 )
 
-// The time left for a backoff, where no clock tells it.
-const (
-	// NoDeadline is for an operation without a deadline.
-	NoDeadline time.Duration = math.MaxInt64
-	// Ended is for an operation that has ended: nothing is sent any more, even without a backoff.
-	Ended time.Duration = math.MinInt64
-)
+// NoDeadline is the time left for a backoff of an operation without a deadline.
+const NoDeadline time.Duration = math.MaxInt64
 
 // Failure describes a failed attempt to the policy.
 type Failure struct {
 	Cause Cause
-	// Class is that of the command.
-	Class Criticality
-	// Left is the time left for a backoff, or NoDeadline, or Ended.
+	// Sheddable is whether the command leaves half of the tokens to those of other classes.
+	Sheddable bool
+	// TimeUp is whether the operation has ended: nothing is sent any more, even without a backoff.
+	TimeUp bool
+	// Left is the time left for a backoff, or NoDeadline.
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
@@ -42,8 +39,8 @@ const (
 	Overload
 	// OverloadReadWrite is an error with the label SystemOverloadedError that one of the older specifications covers, too.
 	OverloadReadWrite
-	// Late is no attempt, because time was up after another had failed. There is nothing to decide.
-	Late
+	// Executed is an error that says that the server executed the command, with write errors. There is nothing to retry.
+	Executed
 )
 
 // Rejected reports whether a server was overloaded.
@@ -53,11 +50,10 @@ func (c Cause) Rejected() bool { return c == Overload || c == OverloadReadWrite 
 type Verdict struct {
 	Retry   bool
 	Backoff time.Duration // the wait before a retry; after an overload error, without a connection, or before the end of a transaction
-	TimeUp  bool          // there is no retry because no time is left for it
 	Reason  Reason
 }
 
-// Reason explains a Verdict, to people.
+// Reason explains a Verdict, to people. It is empty if there was nothing to decide.
 type Reason string
 
 // The reasons for a retry.

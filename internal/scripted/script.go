@@ -22,7 +22,7 @@ import (
 // numbers of the specification's revision of 2026-03-12 and a jitter of 0.5, and is that policy's clock. The fields may be
 // changed before the first operation. It is not safe for concurrent use.
 type Script struct {
-	backpressure.Holder
+	backpressure.Carrier
 	Topology description.TopologyKind
 	Servers  []description.Server
 	Policy   *backpressure.Policy
@@ -79,7 +79,7 @@ func New(t testing.TB, replies ...any) *Script {
 		t:        t,
 		begin:    time.Now(),
 	}
-	s.Holder = backpressure.Hold(&s.Policy)
+	s.Carrier = backpressure.Carry(&s.Policy)
 	s.Policy = &backpressure.Policy{
 		Policy: retry.Policy{
 			RetryReads: true, RetryWrites: true,

@@ -19,7 +19,7 @@ import (
 // server is one server of a script. It holds the policy for the cursors opened on it.
 type server struct {
 	*Script
-	backpressure.Holder
+	backpressure.Carrier
 	desc description.Server
 }
 
@@ -33,7 +33,7 @@ func (s *Script) server(desc description.Server) server {
 		}
 		s.Throttles[desc.Addr] = known
 	}
-	return server{s, backpressure.HoldServer(&s.Policy, desc.Addr, known), desc}
+	return server{s, backpressure.CarryForServer(&s.Policy, desc.Addr, known), desc}
 }
 
 // RTTMonitor implements the driver.Server interface.

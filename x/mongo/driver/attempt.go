@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -17,10 +18,8 @@ type stage uint8
 const (
 	// selecting: there was no server or no connection.
 	selecting stage = iota
-	// preparing: the command could not be built. No policy retries that.
+	// preparing: the command could not be built, or there was no time to send it. No policy retries that.
 	preparing
-	// tooLate: there was no time to send it.
-	tooLate
 	// sent: the server may have received it.
 	sent
 	// unauthenticated: the server wanted the connection to be reauthenticated, which failed.
@@ -31,9 +30,11 @@ const (
 type attempt struct {
 	err   error
 	stage stage
-	// late is whether it was not sent because the operation's context has ended or is about to. The selection of a server may end
-	// before that, by a timeout of its own, and so may a command for the keys of encryption.
-	late bool
+	cause retry.Cause // what failed it, once that has been classified
+	// timeUp is whether the operation's context has ended it, or left no time to send it. The selection of a server may end before that, by
+	// a timeout of its own, and so may a command for the keys of encryption.
+	timeUp bool
+	ended  error // if nobody waits for another attempt any longer: why
 
 	requestID int32
 	link      // empty if there was no connection
@@ -43,7 +44,7 @@ type attempt struct {
 
 	retryEnabled bool              // by the operation's RetryMode, which building the command may set
 	moreToCome   bool              // no reply will follow
-	held         throttle.Decision // not to send it, if so
+	heldBack     throttle.Decision // not to send it, if so
 }
 
 // mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.
@@ -93,11 +94,8 @@ func (a *attempt) hasLabel(label string) bool {
 	return a.stage != preparing && backpressure.HasOwnLabel(a.err, label)
 }
 
-// interrupted reports whether the operation's context ended the attempt. A connection that was not established in time says nothing
-// about that context.
-func (a *attempt) interrupted() bool {
-	return a.stage >= tooLate && isContextError(a.err)
-}
+// tooLate reports whether there was no time to send it.
+func (a *attempt) tooLate() bool { return a.timeUp && a.stage < sent }
 
 // isContextError reports whether an error comes from the operation's deadline or cancellation.
 func isContextError(err error) bool {

@@ -19,7 +19,7 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
-	if a.held != throttle.Send {
+	if a.heldBack != throttle.Send {
 		// The server's word counts more than the client's own decision.
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -40,18 +39,18 @@ func isRefused(s *scripted.Script, run func() error) bool {
 // TestThrottledClasses: operations are counted by their class, and the least critical are held back first.
 func TestThrottledClasses(t *testing.T) {
 	s, learn := learning(t)
-	read := func(c retry.Criticality) func() error {
+	read := func(c event.Criticality) func() error {
 		return func() error { return s.Read().Execute(marked(c)) }
 	}
-	learn(scripted.OK(), 20, read(retry.Normal)) // that the server has rejected one thing holds nothing back
-	learn(scripted.OK(), 30, read(retry.Sheddable))
-	learn(scripted.OK(), 10, read(retry.Critical))
-	learn(scripted.Overloaded(), 30, read(retry.Sheddable))
+	learn(scripted.OK(), 20, read(event.CriticalityNormal)) // that the server has rejected one thing holds nothing back
+	learn(scripted.OK(), 30, read(event.CriticalitySheddable))
+	learn(scripted.OK(), 10, read(event.CriticalityCritical))
+	learn(scripted.Overloaded(), 30, read(event.CriticalitySheddable))
 	require.Equal(t, 90, len(s.Sent))
 
-	assert.True(t, isRefused(s, read(retry.Sheddable)))
-	assert.False(t, isRefused(s, read(retry.Normal)))
-	assert.False(t, isRefused(s, read(retry.Critical)))
+	assert.True(t, isRefused(s, read(event.CriticalitySheddable)))
+	assert.False(t, isRefused(s, read(event.CriticalityNormal)))
+	assert.False(t, isRefused(s, read(event.CriticalityCritical)))
 }
 
 // TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
@@ -65,12 +64,9 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 
 // TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
 func TestCriticalityIsTold(t *testing.T) {
-	for class, want := range map[retry.Criticality]event.Criticality{
-		retry.Sheddable: event.CriticalitySheddable, retry.Normal: event.CriticalityNormal,
-		retry.Critical: event.CriticalityCritical,
-	} {
-		class, want := class, want
-		t.Run(want.String(), func(t *testing.T) {
+	for _, class := range []event.Criticality{event.CriticalitySheddable, event.CriticalityNormal, event.CriticalityCritical} {
+		class := class
+		t.Run(class.String(), func(t *testing.T) {
 			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 			r := record(s)
 			sink := logTo(t, s, logger.LevelDebug)
@@ -78,20 +74,19 @@ func TestCriticalityIsTold(t *testing.T) {
 
 			require.Len(t, r.decided, 6)
 			for _, e := range r.decided {
-				assert.Equal(t, want, e.Criticality)
+				assert.Equal(t, class, e.Criticality)
 			}
 			require.Len(t, r.finished, 1)
-			assert.Equal(t, want, r.finished[0].Criticality)
+			assert.Equal(t, class, r.finished[0].Criticality)
 			var retries *event.RetryError
 			require.True(t, errors.As(err, &retries))
-			assert.Equal(t, want, retries.Criticality)
+			assert.Equal(t, class, retries.Criticality)
 			assert.Len(t, sink.keys, 7)
 			for _, keys := range sink.keys {
 				got, found := keys["criticality"]
-				assert.Equal(t, class != retry.Normal, found)
+				assert.Equal(t, class != event.CriticalityNormal, found)
 				if found {
-					names := map[retry.Criticality]string{retry.Sheddable: "sheddable", retry.Critical: "critical"}
-					assert.Equal(t, names[class], got)
+					assert.Equal(t, class.String(), got)
 				}
 			}
 		})

@@ -88,22 +88,23 @@ func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 		if a.err == nil {
 			return a, ex.succeed(&a)
 		}
-		if ex.reauthenticate(ctx, &a) || ex.cmd.errs.meetOwnClearing(&a) {
+		if ex.reauthenticate(ctx, &a) || ex.cmd.errs.waitsForOwnPoolClear(&a) {
 			ex.reset()
 			continue
 		}
 
-		decided := ex.decide(ctx, &a, ex.classify(&a))
-		ex.report(&a, decided)
-		if !decided.afterRejection() {
+		a.cause = ex.classify(&a)
+		verdict := ex.decide(ctx, &a)
+		ex.report(&a, verdict)
+		if !verdict.Retry || !a.cause.Rejected() {
 			if err := ex.unpin(&a); err != nil {
 				return a, err
 			}
 		}
-		if !decided.Retry {
-			return a, ex.giveUp(&a, decided)
+		if !verdict.Retry {
+			return a, ex.giveUp(&a, verdict)
 		}
-		if err := ex.prepareRetry(ctx, &a, decided); err != nil {
+		if err := ex.prepareRetry(ctx, &a, verdict.Backoff); err != nil {
 			return a, err
 		}
 		ex.record.retried()
@@ -126,7 +127,7 @@ func (ex *operationRun) nextBatch(last attempt) bool {
 	return true
 }
 
-// end gives up what the operation holds.
+// end returns the connection.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
 	ex.policy.Closing().Leave()
@@ -135,8 +136,8 @@ func (ex *operationRun) end() {
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
 // server is selected.
 func (ex *operationRun) releaseConnection() {
-	if ex.held.conn != nil {
-		_ = ex.held.conn.Close()
+	if ex.link.conn != nil {
+		_ = ex.link.conn.Close()
 	}
-	ex.held = link{}
+	ex.link = link{}
 }

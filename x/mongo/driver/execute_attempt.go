@@ -16,20 +16,19 @@ import (
 func (ex *operationRun) attempt(ctx context.Context) attempt {
 	a := attempt{requestID: wiremessage.NextRequestID()}
 	ex.makeAttempt(ctx, &a)
-	a.late = isContextError(a.err) && (a.stage == tooLate || a.stage < tooLate && ctx.Err() != nil)
 	return a
 }
 
-// makeAttempt makes the attempt.
+// makeAttempt checks out a connection, and builds and sends the command.
 func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
-	if ex.held.conn == nil || !isHeld(ex.held.conn) {
+	if ex.link.conn == nil || !isCheckedOut(ex.link.conn) {
 		if ex.checkOut(ctx, a); a.err != nil {
 			return
 		}
 	}
-	a.link, a.stage = ex.held, preparing
-	if !isHeld(a.conn) {
-		a.err = errors.New("the connection that the cursor or the transaction is pinned to was given back")
+	a.link, a.stage = ex.link, preparing
+	if !isCheckedOut(a.conn) {
+		a.err = errors.New("the connection that the cursor or the transaction is pinned to was already returned to the pool")
 		return
 	}
 	a.desc = description.SelectedServer{Server: a.conn.Description(), Kind: ex.op.Deployment.Kind()}
@@ -49,7 +48,7 @@ func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
 	ex.send(ctx, a, started, message)
 }
 
-// recycle gives up a buffer.
+// recycle returns a buffer to the pool.
 func recycle(message *[]byte) {
 	if recyclable(*message) {
 		memoryPool.Put(message)
@@ -75,12 +74,12 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 		a.err = backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed
 		return
 	}
-	ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
+	ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	for woken := 0; woken < maxWakings && closing.Begun() && isDisconnected(a.err) && op.endsSomething(); woken++ {
-		ex.held.server, ex.held.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
+		ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	}
 	if a.err != nil {
-		a.unconnected()
+		a.recordCheckoutFailure()
 	}
 }
 
@@ -88,14 +87,14 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 // something then waits again.
 const maxWakings = 2
 
-// unconnected says of what server there is no connection, if that is known. An attempt that was held back looks to applications like a
-// rejection by the server after which nothing was executed.
-func (a *attempt) unconnected() {
+// recordCheckoutFailure says to what server there is no connection, if that is known. An attempt that was held back looks to applications
+// like a rejection by the server after which nothing was executed.
+func (a *attempt) recordCheckoutFailure() {
 	var held heldBackError
 	var establishment connectionError
 	switch {
 	case errors.As(a.err, &held):
-		a.held, a.address = held.decision, held.server
+		a.heldBack, a.address = held.decision, held.server
 		a.err = Error{
 			Name:    "Throttled",
 			Message: held.Error(),
@@ -139,10 +138,8 @@ func (ex *operationRun) begin(a *attempt) {
 // buildCommand writes the command's wire message to the buffer.
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
 	maxTimeMS, err := ex.maxTimeMS(ctx, a)
-	if isContextError(err) {
-		a.stage = tooLate
-	}
 	if err != nil {
+		a.timeUp = isContextError(err)
 		return startedInformation{}, err
 	}
 	if a.desc.IsCryptd || ex.purpose.OwnTime {
@@ -155,7 +152,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	if errors.Is(err, ErrDeadlineWouldBeExceeded) {
 		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own Timeout.
 		if _, late := ex.maxTimeMS(ctx, a); late != nil {
-			a.stage, err = tooLate, late
+			a.timeUp, err = isContextError(late), late
 		}
 	}
 	if err != nil {
@@ -187,8 +184,8 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 
 	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
 	if a.err == nil {
-		a.stage = tooLate
 		a.err = checkDeadline(ctx, a.server, ex.op.selectedRTT())
+		a.timeUp = isContextError(a.err)
 	}
 	if a.err == nil {
 		a.stage = sent

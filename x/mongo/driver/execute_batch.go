@@ -37,7 +37,7 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 // failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
 func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 	last := a.err
-	if a.late {
+	if a.tooLate() {
 		last = errs.previous
 	}
 	_, none := last.(WriteCommandError)

@@ -23,7 +23,7 @@ const (
 // retried.
 func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 	serverErr, ok := a.err.(Error)
-	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil || !isHeld(a.conn) ||
+	if !ok || a.stage != sent || serverErr.Code != reauthenticationRequired || ex.op.Authenticator == nil || !isCheckedOut(a.conn) ||
 		ex.cmd.reauthentications == maxReauthentications {
 		return false
 	}
@@ -44,7 +44,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 	return !backpressure.IsRetryableOverload(a.err)
 }
 
-// withoutClose returns the connection for commands that do not end it: each would give it back, though it takes several to authenticate.
+// withoutClose returns the connection for commands that do not end it: each would return it to the pool, though it takes several to authenticate.
 func withoutClose(conn *mnet.Connection) *mnet.Connection {
 	kept := *conn
 	kept.ReadWriteCloser = unclosed{conn.ReadWriteCloser}

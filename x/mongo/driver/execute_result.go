@@ -80,21 +80,21 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 }
 
 // giveUp ends the command with a failure that is not retried.
-func (ex *operationRun) giveUp(a *attempt, d decision) error {
+func (ex *operationRun) giveUp(a *attempt, v retry.Verdict) error {
 	err := ex.cmd.errs.toReturn(a)
 	switch {
-	case d.Reason == retry.Disconnected:
+	case v.Reason == retry.Disconnected:
 		if ex.cmd.errs.first == nil {
 			return err // which says so
 		}
-		return ex.interrupted(a, d.ended, noAttempt)
+		return ex.interrupted(a, a.ended, noAttempt)
 	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
 		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
-	case d.ended != nil:
-		if a.interrupted() && d.cause != retry.Late {
+	case a.ended != nil:
+		if a.timeUp && a.stage >= sent {
 			return err // which says so
 		}
-		return ex.interrupted(a, d.ended, noTime)
+		return ex.interrupted(a, a.ended, noTime)
 	case a.stage == sent && ex.unsupportedStorageEngine(a.err):
 		return ErrUnsupportedStorageEngine
 	default:
@@ -136,4 +136,39 @@ func withInterruption(err, cause error, when string, unsent bool) error {
 	e.Message += when
 	e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
 	return e
+}
+
+// tellExecuted tells who wants to know whether a server may have executed the last command.
+func (op Operation) tellExecuted(executed bool) {
+	if op.NotExecuted != nil {
+		*op.NotExecuted = !executed
+	}
+}
+
+// mayHaveAdvanced reports whether a server may have executed the command: it was sent, and not rejected by an overloaded server.
+func (a *attempt) mayHaveAdvanced() bool {
+	return a.stage == sent && !backpressure.IsRetryableOverload(a.err)
+}
+
+// ResponseInfo can have somebody who closes the cursor that the reply opened, because the command failed, or nobody reads more than the
+// first batch.
+//
+//fork:extend such a cursor was known to nobody, and behind a load balancer kept its connection
+type ResponseInfo struct {
+	discard func(CursorResponse)
+}
+
+// discard closes a cursor that the command has opened, and that nobody else knows. Behind a load balancer it has the command's connection.
+func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
+	batch := *opened.FirstBatch // the caller may read it
+	opened.FirstBatch = &batch
+	if opened.Connection == nil {
+		ex.releaseConnection()
+	}
+	cursor, err := NewBatchCursor(opened, ex.op.Client, ex.op.Clock, CursorOptions{
+		CommandMonitor: ex.op.CommandMonitor, Crypt: ex.op.Crypt, ServerAPI: ex.op.ServerAPI,
+	})
+	if err == nil {
+		_ = cursor.Discard(ctx)
+	}
 }

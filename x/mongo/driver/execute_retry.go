@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
@@ -29,83 +30,51 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 	}
 }
 
-// decision is what is decided after a failed attempt.
-type decision struct {
-	retry.Verdict
-	cause retry.Cause
-	ended error // if there is no retry because nobody waits for it any longer: why
-}
-
-// afterRejection reports whether the command is sent again because an overloaded server rejected it.
-func (d decision) afterRejection() bool { return d.Retry && d.cause.Rejected() }
-
 // decide decides about a retry.
-func (ex *operationRun) decide(ctx context.Context, a *attempt, c coverage) decision {
-	if c == executed {
-		ex.cmd.execution.Succeeded()
-		return decision{}
-	}
-	failure := ex.describe(ctx, a, c)
-	d := decision{Verdict: ex.cmd.execution.Failed(failure), cause: failure.Cause}
-	if a.held != throttle.Send {
-		d.Verdict = afterHolding(a.held, d.Verdict)
-	}
+func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
+	a.timeUp = a.timeUp || isContextError(a.err) && (a.stage >= sent || ctx.Err() != nil)
 	switch {
 	case isDisconnected(a.err):
-		d = decision{Verdict: retry.Verdict{Reason: retry.Disconnected}, ended: backpressure.ErrDisconnected}
-		return d
-	case !d.TimeUp:
-		return d
-	case a.late || a.interrupted():
-		d.ended = a.err
-	default:
-		d.ended = ex.purpose.Err(ctx)
+		a.ended = backpressure.ErrDisconnected
+		return retry.Verdict{Reason: retry.Disconnected}
+	case a.tooLate() && ex.cmd.errs.first != nil: // there was no attempt about which to decide
+		a.ended = a.err
+		return retry.Verdict{Reason: retry.ContextDone}
 	}
-	if d.ended != nil {
-		d.Reason = retry.ContextDone
+	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
+	if a.heldBack != throttle.Send {
+		return afterHolding(a.heldBack, v)
 	}
-	return d
+	if v.Reason != retry.DeadlineTooClose {
+		return v
+	}
+	if a.ended = ex.purpose.Err(ctx); a.timeUp {
+		a.ended = a.err
+	}
+	if a.ended != nil {
+		v.Reason = retry.ContextDone
+	}
+	return v
 }
 
 // describe describes a failure to the policy.
-func (ex *operationRun) describe(ctx context.Context, a *attempt, c coverage) retry.Failure {
-	left := ex.policy.Left(ctx, ex.purpose, ex.backedOff)
-	if a.interrupted() || ctx.Err() != nil {
-		left = retry.Ended
-	}
-	return retry.Failure{Cause: ex.cause(a, c), Class: ex.class, Left: left, FirstBackoff: serverFirstBackoff(a.err)}
-}
-
-// cause says what failed the attempt. Without a policy there are no overload errors.
-func (ex *operationRun) cause(a *attempt, c coverage) retry.Cause {
-	overload := ex.policy != nil && a.hasLabel(ErrSystemOverloadedError)
-	switch {
-	case a.late && ex.cmd.errs.first != nil:
-		return retry.Late
-	case overload && c == covered:
-		return retry.OverloadReadWrite
-	case overload && a.hasLabel(ErrRetryableError):
-		return retry.Overload
-	case overload:
-		return retry.Unmarked
-	case c == covered && establishmentError(a.err) != nil:
-		return retry.Unestablished
-	case c == covered:
-		return retry.ReadWrite
-	case c == optionOff:
-		return retry.ReadWriteOff
-	default:
-		return retry.Other
+func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure {
+	return retry.Failure{
+		Cause:        a.cause,
+		Sheddable:    ex.class == event.CriticalitySheddable,
+		TimeUp:       a.timeUp || ctx.Err() != nil,
+		Left:         ex.policy.Left(ctx, ex.purpose, ex.backedOff),
+		FirstBackoff: serverFirstBackoff(a.err),
 	}
 }
 
 // prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
-func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, d decision) error {
+func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff time.Duration) error {
 	if a.stage == sent && !backpressure.IsRetryableOverload(a.err) {
 		ex.strengthenCommit()
 	}
 	// After other retryable errors a server is deprioritized only on sharded clusters (retryable-reads.md and retryable-writes.md).
-	if a.address != "" && ((d.cause.Rejected() && ex.policy.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded) {
+	if a.address != "" && ((a.cause.Rejected() && ex.policy.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded) {
 		ex.cmd.deprioritized = append(ex.cmd.deprioritized, description.Server{Addr: a.address})
 	}
 	if err := ex.unpinForRetry(); err != nil {
@@ -113,7 +82,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, d decision
 	}
 	ex.cmd.errs.record(a)
 	ex.reset()
-	if err := ex.backOff(ctx, d.Backoff); err != nil {
+	if err := ex.backOff(ctx, backoff); err != nil {
 		return ex.interrupted(a, err, duringBackoff)
 	}
 	return nil
@@ -138,7 +107,7 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// reset gives up the server and the connection, so that the next attempt selects anew.
+// reset returns the connection, so that the next attempt selects anew.
 func (ex *operationRun) reset() {
 	ex.releaseConnection()
 
@@ -148,9 +117,9 @@ func (ex *operationRun) reset() {
 	}
 }
 
-// isHeld returns false for a connection that was given back, and must not be used any more: a monitor may end the transaction, or close
+// isCheckedOut returns false for a connection that was already returned to the pool, and must not be used any more: a monitor may end the transaction, or close
 // the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
-func isHeld(conn *mnet.Connection) bool {
+func isCheckedOut(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()
 }

@@ -3,6 +3,7 @@ package driver
 import (
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -14,10 +15,10 @@ type operationRun struct {
 	op      Operation // a copy: its name and write concern change with the attempts
 	policy  *backpressure.Policy
 	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
-	class   retry.Criticality
+	class   event.Criticality
 	limit   retry.Limit // by the Retryable Reads and Writes specifications, for each command
 
-	held link // the connection, until it is returned
+	link link // the connection, until it is returned
 	retrySupported,
 	begun bool // the first server has been found and retrySupported determined
 

@@ -1,7 +1,7 @@
 package driver
 
-// holder returns what may hold the overload policy of a deployment or server: that of a cursor is the server that it was opened on.
-func holder(of any) any {
+// carrier returns what may carry the overload policy of a deployment or server: that of a cursor is the server that it was opened on.
+func carrier(of any) any {
 	switch of := of.(type) {
 	case SingleServerDeployment:
 		return of.Server

@@ -23,7 +23,7 @@ import (
 // Where the client has a policy, it knows the client's options, and the operation's kind says which of them counts. That
 // covers the commands that are made without MaxAdaptiveRetries, and tells an option that is off from a limit of zero.
 func (op Operation) overloadPolicy() *backpressure.Policy {
-	policy := backpressure.PolicyOf(holder(op.Deployment))
+	policy := backpressure.PolicyOf(carrier(op.Deployment))
 	if policy != nil || (op.MaxAdaptiveRetries == 0 && !op.retryEnabled()) {
 		return policy
 	}

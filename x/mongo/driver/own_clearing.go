@@ -8,10 +8,10 @@ type clearedPool interface {
 	ClearedFor(failure error) bool
 }
 
-// meetOwnClearing reports, once for each failure, whether the attempt after it found the pool being cleared for it. A pool tells who
-// waits for a connection of its failure first, and is cleared once the application's monitors know: until then it can be used, so that a
-// retry comes too early. The next waits until the server is known again.
-func (errs *attemptErrors) meetOwnClearing(a *attempt) bool {
+// waitsForOwnPoolClear reports, once for each failure, whether the attempt after it found the pool being cleared because of that failure,
+// and is made again. A pool first tells who waits for a connection why it failed, then the application's monitors, and is cleared last. A
+// retry may come in between; the next one waits until the server is known again.
+func (errs *attemptErrors) waitsForOwnPoolClear(a *attempt) bool {
 	var cleared clearedPool
 	met := errs.previous != nil && errors.As(a.err, &cleared) && cleared.ClearedFor(errs.previous)
 	errs.previous = nil

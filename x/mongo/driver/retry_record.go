@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
@@ -38,7 +39,7 @@ func (r *record) attempted(requestID int32) {
 
 // decided records the decision after a failed attempt.
 func (r *record) decided(a *attempt, v retry.Verdict) {
-	if a.held != throttle.Send {
+	if a.heldBack != throttle.Send {
 		r.throttled++
 	}
 	if v.Retry {
@@ -56,9 +57,33 @@ func (r *record) retried() {
 }
 
 // error describes the attempts of an operation of a class that has failed.
-func (r *record) error(backoff time.Duration, class retry.Criticality) *event.RetryError {
+func (r *record) error(backoff time.Duration, class event.Criticality) *event.RetryError {
 	return &event.RetryError{
 		Attempts: r.attempts, Retries: r.retries, Throttled: r.throttled, Backoff: backoff,
-		Reason: event.RetryReason(r.reason), Criticality: event.Criticality(class),
+		Reason: event.RetryReason(r.reason), Criticality: class,
 	}
 }
+
+// afterRetries is implemented by errors of other packages that can hold a RetryError and stay of their type.
+type afterRetries interface {
+	error
+
+	// After returns a copy of the error in which errors.As finds the RetryError.
+	After(*event.RetryError) error
+}
+
+// withRetryError returns the error with the RetryError in it. Errors whose type cannot hold one are unchanged.
+func withRetryError(err error, retries *event.RetryError) error {
+	switch e := err.(type) {
+	case Error:
+		e.account = backpressure.Account{RetryError: retries}
+		return e
+	case afterRetries:
+		return e.After(retries)
+	default:
+		return err
+	}
+}
+
+// As lets errors.As find the RetryError.
+func (e Error) As(target any) bool { return e.account.As(target) }

@@ -2,18 +2,21 @@ package driver
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // report records the decision after a failed attempt, logs it, and keeps it for the monitor.
-func (ex *operationRun) report(a *attempt, d decision) {
-	if ex.policy == nil || d.Reason == "" {
+func (ex *operationRun) report(a *attempt, v retry.Verdict) {
+	if ex.policy == nil || v.Reason == "" {
 		return
 	}
 	r := &ex.record
-	r.decided(a, d.Verdict)
-	log := ex.policy.LogsDecision(r.retriesOfCommand, d.Verdict)
+	r.decided(a, v)
+	log := ex.policy.LogsDecision(r.retriesOfCommand, v)
 	monitored := ex.policy.Monitor != nil && ex.policy.Monitor.Decided != nil
 	if !log && !monitored {
 		return
@@ -26,10 +29,10 @@ func (ex *operationRun) report(a *attempt, d decision) {
 		Attempt:       r.retriesOfCommand + 1,
 		ServerAddress: a.address,
 		Failure:       ex.reported(a.err),
-		WillRetry:     d.Retry,
-		Backoff:       d.Backoff,
-		Reason:        event.RetryReason(d.Reason),
-		Criticality:   event.Criticality(ex.class),
+		WillRetry:     v.Retry,
+		Backoff:       v.Backoff,
+		Reason:        event.RetryReason(v.Reason),
+		Criticality:   ex.class,
 		Tokens:        ex.policy.Tokens(),
 	}
 	if log {
@@ -91,7 +94,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		Backoff:      ex.backedOff,
 		Failure:      ex.reported(err),
 		Reason:       event.RetryReason(r.reason),
-		Criticality:  event.Criticality(ex.class),
+		Criticality:  ex.class,
 		Tokens:       ex.policy.Tokens(),
 	}
 	if log {
@@ -101,4 +104,49 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		ex.releaseConnection()
 		ex.policy.Monitor.Finished(ctx, finished)
 	}
+}
+
+// reported returns an error as events and log lines about retries have it. What a server says to a sensitive command may repeat the
+// secret: of such an error only the code, its name and the labels remain (command-logging-and-monitoring.md, "Security"). The commands
+// that authenticate are sensitive, so what fails because of them is redacted, too.
+func (ex *operationRun) reported(err error) error {
+	said, ok := serverError(err)
+	if !ok || !ex.sensitive() && !saidToAuthentication(err) {
+		return err
+	}
+	redacted := Error{Code: said.Code, Name: said.Name, Message: "REDACTED", Labels: labelsOf(err)}
+	if e, ok := err.(Error); ok {
+		redacted.account = e.account
+	}
+	return redacted
+}
+
+// sensitive reports whether the command is sensitive. A hello counts as one that authenticates.
+func (ex *operationRun) sensitive() bool {
+	return ex.op.redactCommand(ex.op.Name, bsoncore.NewDocumentBuilder().AppendNull("speculativeAuthenticate").Build())
+}
+
+// saidToAuthentication reports whether the error is one of establishing or reauthenticating a connection.
+func saidToAuthentication(err error) bool {
+	var failed reauthenticationError
+	return errors.As(err, &failed) || establishmentError(err) != nil
+}
+
+// serverError returns the first error in the chain that is a server's reply.
+func serverError(err error) (Error, bool) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		switch e := err.(type) {
+		case Error:
+			if e.Raw != nil {
+				return e, true
+			}
+		case WriteCommandError:
+			failed := Error{}
+			if e.WriteConcernError != nil {
+				failed.Code, failed.Name = int32(e.WriteConcernError.Code), e.WriteConcernError.Name
+			}
+			return failed, true
+		}
+	}
+	return Error{}, false
 }

@@ -24,7 +24,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if err != nil {
 		return nil, err
 	}
-	addr, known := backpressure.ThrottleOf(holder(server))
+	addr, known := backpressure.ThrottleOf(carrier(server))
 	decision := known.Decide(d.attempt)
 	if decision == throttle.Send {
 		return server, nil
@@ -52,7 +52,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 		if err != nil || !others.found {
 			return nil
 		}
-		addr, known := backpressure.ThrottleOf(holder(server))
+		addr, known := backpressure.ThrottleOf(carrier(server))
 		if known.Decide(d.attempt) == throttle.Send {
 			return server
 		}

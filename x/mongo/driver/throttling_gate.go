@@ -41,7 +41,7 @@ func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
 	if !began.IsZero() && !attempt.Continues { // that may wait for data or locks
 		took = ex.policy.Now().Sub(began)
 	}
-	_, known := backpressure.ThrottleOf(holder(a.server))
+	_, known := backpressure.ThrottleOf(carrier(a.server))
 	known.Ended(attempt, backpressure.IsRetryableOverload(a.err), took)
 }
 

@@ -351,7 +351,7 @@ func TestThrottledTransactionStarts(t *testing.T) {
 // TestThrottlingAllocatesNothing: as long as nothing is rejected, neither the option nor a mark costs an allocation.
 func TestThrottlingAllocatesNothing(t *testing.T) {
 	allocations := func(throttling bool) float64 {
-		s, ctx := throttled(t, nil, nil, "a"), marked(retry.Critical)
+		s, ctx := throttled(t, nil, nil, "a"), marked(event.CriticalityCritical)
 		if !throttling {
 			s.Policy.Throttling, s.Throttles = false, nil
 			ctx = context.Background()
@@ -376,6 +376,6 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 	assert.InDelta(t, allocations(false), allocations(true), 0.5)
 }
 
-func marked(c retry.Criticality) context.Context {
+func marked(c event.Criticality) context.Context {
 	return backpressure.WithCriticality(context.Background(), c)
 }

@@ -56,29 +56,29 @@ func newOverloadPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	return overload
 }
 
-// policyHolder holds the client's overload policy.
-type policyHolder = backpressure.Holder
+// policyCarrier carries the client's overload policy.
+type policyCarrier = backpressure.Carrier
 
-// Topology holds the client's overload policy.
+// Topology carries the client's overload policy.
 //
 //fork:extend the overload policy belongs to the client, and each client has one topology
 type Topology struct {
-	policyHolder
+	policyCarrier
 }
 
 // New gives the topology the policy of the configuration.
 //
 //fork:extend operations ask the topology for the policy
 func New(cfg *Config) (*Topology, error) {
-	return &Topology{policyHolder: backpressure.Hold(&cfg.overload)}, nil
+	return &Topology{policyCarrier: backpressure.Carry(&cfg.overload)}, nil
 }
 
-// Server holds the client's overload policy. It counts what it rejects, and paces its checks. All but the policy are nil without
+// Server carries the client's overload policy. It counts what it rejects, and paces its checks. All but the policy are nil without
 // adaptiveThrottling: no specification has them.
 //
 //fork:extend cursors ask the server for the policy; with adaptiveThrottling, what one operation learns about an overload helps others
 type Server struct {
-	policyHolder
+	policyCarrier
 
 	rejections *recentRejections
 	throttle   *throttle.Throttle
@@ -96,6 +96,6 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 		retS.pace = &heartbeatPace{overload: overload, longest: retS.cfg.heartbeatInterval}
 		retS.rttMonitor.cfg.pace = retS.pace
 	}
-	retS.policyHolder = backpressure.HoldServer(&retS.cfg.overload, retS.address, retS.throttle)
+	retS.policyCarrier = backpressure.CarryForServer(&retS.cfg.overload, retS.address, retS.throttle)
 	return retS
 }

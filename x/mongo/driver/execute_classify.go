@@ -8,50 +8,45 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// coverage is what the Retryable Reads and Retryable Writes specifications say of a failed attempt.
-type coverage uint8
-
-const (
-	// uncovered: they do not retry after the error.
-	uncovered coverage = iota
-	// optionOff: they would if retryReads or retryWrites were on.
-	optionOff
-	// covered: they retry after it.
-	covered
-	// executed: the server executed the command, with write errors. There is nothing to decide.
-	executed
-)
-
-// classify determines whether these specifications cover the failure, and adds the labels that they and the Transactions
-// specification require.
-func (ex *operationRun) classify(a *attempt) coverage {
+// classify determines what failed an attempt, as far as it matters to the policy, and adds the labels that the Retryable Reads, Retryable
+// Writes and Transactions specifications require. Without a policy there are no overload errors.
+func (ex *operationRun) classify(a *attempt) retry.Cause {
+	cause := retry.Other
 	switch a.stage {
 	case selecting:
-		return ex.classifyCheckout(a)
+		cause = ex.classifyCheckout(a)
 	case sent:
-		return ex.classifyReply(a)
+		cause = ex.classifyReply(a)
+	}
+	switch {
+	case ex.policy == nil || !a.hasLabel(ErrSystemOverloadedError):
+		return cause
+	case cause == retry.ReadWrite || cause == retry.Unestablished:
+		return retry.OverloadReadWrite
+	case a.hasLabel(ErrRetryableError):
+		return retry.Overload
 	default:
-		return uncovered
+		return retry.Unmarked
 	}
 }
 
 // classifyReply classifies the error of an attempt that was sent.
-func (ex *operationRun) classifyReply(a *attempt) coverage {
+func (ex *operationRun) classifyReply(a *attempt) retry.Cause {
 	retryable := ex.retryableReadWrite(a)
 	a.err = ex.addRetryableWriteError(a, retryable)
 	_, writeFailed := a.err.(WriteCommandError)
 
-	c := uncovered
+	cause := retry.Other
 	switch {
 	case retryable && ex.retrySupported && a.retryEnabled && !ex.unsupportedStorageEngine(a.err):
-		c = covered
+		cause = retry.ReadWrite
 	case writeFailed && !a.hasLabel(ErrSystemOverloadedError):
-		c = executed
+		cause = retry.Executed
 	case retryable && ex.retrySupported && !a.retryEnabled && !ex.op.IsOutputAggregate:
-		c = optionOff
+		cause = retry.ReadWriteOff
 	}
 	a.err = ex.labelCommitResult(a, retryable)
-	return c
+	return cause
 }
 
 // retryableReadWrite reports whether the Retryable Reads or Retryable Writes specification retries after the error, regardless of
@@ -109,7 +104,7 @@ func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 // classifyCheckout classifies the failure to select a server or to get a connection to it: whether no command was sent because the
 // pool was cleared, or because the handshake of a new connection, including the authentication step, met a retryable error
 // (retryable-reads.md and retryable-writes.md, "Retryable Error").
-func (ex *operationRun) classifyCheckout(a *attempt) coverage {
+func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	establishment := establishmentError(a.err)
 	var poolErr RetryablePoolError
 	var retryable bool
@@ -123,13 +118,15 @@ func (ex *operationRun) classifyCheckout(a *attempt) coverage {
 	}
 	switch {
 	case !retryable, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
-		return uncovered
+		return retry.Other
+	case ex.limit != retry.Never && establishment != nil:
+		return retry.Unestablished
 	case ex.limit != retry.Never:
-		return covered
+		return retry.ReadWrite
 	case !ex.op.retryEnabled() && !ex.op.IsOutputAggregate && (ex.op.Type == Read || ex.op.Type == Write):
-		return optionOff
+		return retry.ReadWriteOff
 	default:
-		return uncovered
+		return retry.Other
 	}
 }
 
