@@ -51,7 +51,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 		return ds.failed
 	}
 	err := ds.readChunk(ctx)
-	goesOn := ds.cursor.err != nil && ds.cursor.goesOn
+	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0
 	if err != nil && err != errNoMoreChunks && !goesOn {
 		ds.failed = err
 	}

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // succeed ends the attempts of a command after one that succeeded.
@@ -156,6 +157,22 @@ func (a *attempt) mayHaveAdvanced() bool {
 //fork:extend such a cursor was known to nobody, and behind a load balancer kept its connection
 type ResponseInfo struct {
 	discard func(CursorResponse)
+}
+
+// A cursor that nobody reads to its end is closed.
+//
+//fork:wrap a cursor that nobody knows kept its connection
+func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
+	opened, err := upstreamNewCursorResponse(response, info)
+	if err != nil || opened.ID == 0 || info.discard == nil {
+		return opened, err
+	}
+	info.discard(opened)
+	if info.Error != nil {
+		return CursorResponse{}, info.Error
+	}
+	opened.ID, opened.Connection = 0, nil
+	return opened, nil
 }
 
 // discard closes a cursor that the command has opened, and that nobody else knows. Behind a load balancer it has the command's connection.

@@ -6,17 +6,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// A cursor without a first batch is an error. One that nobody reads to its end is closed.
+// A cursor without a first batch is an error.
 //
-//fork:wrap a reply without a batch made it panic; a cursor that nobody knows kept its connection
+//fork:wrap a reply without a batch made it panic
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
 	cr, retErr := upstreamNewCursorResponse(response, info)
 	if retErr == nil {
 		retErr = checkCursor(response, cr)
-	}
-	if retErr == nil && cr.ID != 0 && info.discard != nil {
-		info.discard(cr)
-		cr.ID, cr.Connection, retErr = 0, nil, info.Error
 	}
 	if retErr != nil {
 		cr = CursorResponse{}

@@ -2,13 +2,9 @@ package mongo
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/mongoutil"
 )
-
-var errNoDocument = errors.New("malformed reply: the cursor has an element that is no document")
 
 // Cursor knows whether the error of its last Next has ended it.
 //
@@ -55,9 +51,9 @@ func (c *Cursor) TryNext(ctx context.Context) bool { return c.next(ctx, true) }
 //fork:replace its comment did not say of which call
 func (c *Cursor) Err() error { return c.err }
 
-// next makes the next document the current one, unless it is none. An array passes for a document, which it has the form of.
+// An error that leaves the cursor where it was does not end it.
 //
-//fork:wrap the bytes of any value passed for a document; an error that leaves the cursor where it was ended it
+//fork:wrap an error that leaves the cursor where it was ended it
 func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 	if c.closed {
 		return false
@@ -68,11 +64,6 @@ func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 	ended := c.err != nil
 	if !c.upstreamNext(ctx, nonBlocking) {
 		c.goesOn = !ended && c.err != nil && (unmoved(c.bc) || c.awaitsTooLong(ctx, nonBlocking))
-		return false
-	}
-	const shortest = 5 // a length and a zero
-	if len(c.Current) < shortest || binary.LittleEndian.Uint32(c.Current) != uint32(len(c.Current)) {
-		c.Current, c.err = nil, errNoDocument
 		return false
 	}
 	return true
