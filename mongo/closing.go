@@ -207,3 +207,14 @@ func (ds *GridFSDownloadStream) Close() error {
 	}
 	return ds.cursor.Close(ds.ctx)
 }
+
+// fillBuffer reads the next chunk. A cursor that an error has ended is closed, and nobody sees how that went.
+//
+//fork:wrap nobody sees the result of its killCursors
+func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
+	err := ds.upstreamFillBuffer(ctx)
+	if c := ds.cursor; c.err != nil && !c.closed && c.ID() == 0 {
+		c.discard(ctx)
+	}
+	return err
+}

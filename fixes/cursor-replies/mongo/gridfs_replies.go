@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // Anybody who may write to the bucket can store what GridFS reads, with types and sizes that no driver stores.
@@ -68,7 +67,7 @@ type GridFSDownloadStream struct {
 // readChunk reads the next chunk.
 func (ds *GridFSDownloadStream) readChunk(ctx context.Context) error {
 	if !ds.cursor.Next(ctx) {
-		return ds.endOfChunks(ctx)
+		return ds.endOfChunks()
 	}
 	if ds.numChunks < 0 {
 		return fmt.Errorf("%w: the file has a length of %d and chunks of %d bytes", ErrWrongSize, ds.fileLen, ds.chunkSize)
@@ -124,11 +123,8 @@ func (ds *GridFSDownloadStream) sizeOfChunk(n int32) int64 {
 }
 
 // endOfChunks returns the reason why there is no further chunk.
-func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
+func (ds *GridFSDownloadStream) endOfChunks() error {
 	if err := ds.cursor.Err(); err != nil {
-		if ds.cursor.ID() == 0 {
-			ds.cursor.discard(ctx)
-		}
 		return err
 	}
 	if ds.expectedChunk != ds.numChunks {
@@ -136,45 +132,4 @@ func (ds *GridFSDownloadStream) endOfChunks(ctx context.Context) error {
 	}
 	ds.done = true
 	return errNoMoreChunks
-}
-
-// createNumericalIndexIfNotExists creates an index of a bucket, unless there is one.
-//
-//fork:replace an index whose key is not a document made the client panic; nobody sees the result of its killCursors
-func createNumericalIndexIfNotExists(ctx context.Context, indexes IndexView, model IndexModel) error {
-	exists, err := hasNumericalIndex(ctx, indexes, model)
-	if err == nil && !exists {
-		_, err = indexes.CreateOne(ctx, model)
-	}
-	return err
-}
-
-func hasNumericalIndex(ctx context.Context, indexes IndexView, model IndexModel) (bool, error) {
-	wanted, err := bson.Marshal(model.Keys)
-	if err != nil {
-		return false, err
-	}
-	ctx, cancel := withTimeout(ctx, indexes.coll.client.timeout)
-	defer cancel()
-	cursor, err := indexes.List(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer cursor.discard(ctx)
-
-	for cursor.Next(ctx) {
-		value, err := cursor.Current.LookupErr("key")
-		if err != nil {
-			return false, err
-		}
-		key, ok := value.DocumentOK()
-		if !ok {
-			return false, fmt.Errorf("an index of the bucket has a key of type %v, want %v", value.Type,
-				bson.TypeEmbeddedDocument)
-		}
-		if same, err := numericalIndexDocsEqual(wanted, bsoncore.Document(key)); err != nil || same {
-			return same, err
-		}
-	}
-	return false, cursor.Err()
 }
