@@ -11,6 +11,7 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOFUMPT := mvdan.cc/gofumpt@v0.9.2
 APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
 # The tool that looks for published vulnerabilities, and the database, in which "make advisories VULNDB=golang.org/x/vulndb@latest" has the newest.
@@ -233,7 +234,7 @@ demo: trees rig ##! Show the fork and upstream's driver on a replica set that sh
 series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
 	$(MONGOFORK) series
 
-VERIFY = APIDIFF=$(APIDIFF) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
+VERIFY = APIDIFF=$(APIDIFF) GOFUMPT=$(GOFUMPT) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
 
 # Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after.
 .PHONY: verify-fixes

@@ -33,6 +33,7 @@ require (
 	golang.org/x/mod v0.40.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/tools v0.49.0
+	mvdan.cc/gofumpt v0.9.2
 )
 
 require (

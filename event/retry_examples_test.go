@@ -15,20 +15,24 @@ func ExampleRetryMonitor() {
 	monitor := &event.RetryMonitor{
 		Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
 			if e.WillRetry {
-				log.Printf("operation %d: %s failed at %s (%v): attempt %d follows in %v",
-					e.OperationID, e.CommandName, e.ServerAddress, e.Failure, e.Attempt+1, e.Backoff)
+				log.Printf("operation %d: %s failed at %s (%v): "+
+					"attempt %d follows in %v",
+					e.OperationID, e.CommandName, e.ServerAddress, e.Failure,
+					e.Attempt+1, e.Backoff)
 				return
 			}
 			log.Printf("operation %d: %s failed (%v): no further attempt: %s",
 				e.OperationID, e.CommandName, e.Failure, e.Reason)
 		},
 		Finished: func(_ context.Context, e *event.RetryFinishedEvent) {
-			log.Printf("operation %d ended after %d attempts and %v of backoff: %v",
+			log.Printf("operation %d ended after %d attempts and %v of "+
+				"backoff: %v",
 				e.OperationID, e.Attempts, e.Backoff, e.Failure)
 		},
 	}
 
-	clientOpts := options.Client().ApplyURI("mongodb://localhost:27017").SetRetryMonitor(monitor)
+	clientOpts := options.Client().ApplyURI("mongodb://localhost:27017").
+		SetRetryMonitor(monitor)
 	client, err := mongo.Connect(clientOpts)
 	if err != nil {
 		log.Fatal(err)
@@ -40,7 +44,8 @@ func ExampleRetryMonitor() {
 	}()
 }
 
-// A client has one RetryMonitor. To use several, such as one that logs and one of a library that counts, set one that calls each.
+// A client has one RetryMonitor. To use several, such as one that logs and one
+// of a library that counts, set one that calls each.
 func ExampleRetryMonitor_several() {
 	several := func(monitors ...*event.RetryMonitor) *event.RetryMonitor {
 		return &event.RetryMonitor{
@@ -62,20 +67,31 @@ func ExampleRetryMonitor_several() {
 	}
 	refused := 0
 	monitor := several(
-		&event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
-			if !e.WillRetry {
-				refused++
-			}
-		}},
-		&event.RetryMonitor{Finished: func(_ context.Context, e *event.RetryFinishedEvent) {
-			fmt.Println(e.CommandName, "ended after", e.Attempts, "attempts,", refused, "refused:", e.Reason)
-		}},
+		&event.RetryMonitor{
+			Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
+				if !e.WillRetry {
+					refused++
+				}
+			},
+		},
+		&event.RetryMonitor{
+			Finished: func(_ context.Context, e *event.RetryFinishedEvent) {
+				fmt.Println(e.CommandName, "ended after", e.Attempts,
+					"attempts,", refused, "refused:", e.Reason)
+			},
+		},
 	)
-	clientOpts := options.Client().ApplyURI("mongodb://localhost:27017").SetRetryMonitor(monitor)
+	clientOpts := options.Client().ApplyURI("mongodb://localhost:27017").
+		SetRetryMonitor(monitor)
 
 	// What the driver does when a command gets no further retry:
 	called := clientOpts.RetryMonitor
-	called.Decided(context.Background(), &event.RetryDecidedEvent{CommandName: "find", Attempt: 6, Reason: event.RetryReasonLimit})
-	called.Finished(context.Background(), &event.RetryFinishedEvent{CommandName: "find", Attempts: 6, Reason: event.RetryReasonLimit})
+	ctx := context.Background()
+	called.Decided(ctx, &event.RetryDecidedEvent{
+		CommandName: "find", Attempt: 6, Reason: event.RetryReasonLimit,
+	})
+	called.Finished(ctx, &event.RetryFinishedEvent{
+		CommandName: "find", Attempts: 6, Reason: event.RetryReasonLimit,
+	})
 	// Output: find ended after 6 attempts, 1 refused: limit
 }

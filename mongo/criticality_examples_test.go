@@ -19,17 +19,22 @@ func marked(next http.Handler) http.Handler {
 		case r.URL.Path == "/checkout":
 			class = mongo.Critical
 		}
-		next.ServeHTTP(w, r.WithContext(mongo.NewCriticalityContext(r.Context(), class)))
+		ctx := mongo.NewCriticalityContext(r.Context(), class)
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
-// Requests are marked where they come in. The handlers hand the context on to the driver, and know nothing of classes.
+// Requests are marked where they come in. The handlers hand the context on to
+// the driver, and know nothing of classes.
 func ExampleNewCriticalityContext() {
-	handler := marked(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		fmt.Println(r.URL.Path, mongo.CriticalityFromContext(r.Context()) == mongo.Critical)
-	}))
+	handle := func(_ http.ResponseWriter, r *http.Request) {
+		class := mongo.CriticalityFromContext(r.Context())
+		fmt.Println(r.URL.Path, class == mongo.Critical)
+	}
+	handler := marked(http.HandlerFunc(handle))
 	for _, path := range []string{"/checkout", "/reports/daily"} {
-		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	// Output:
 	// /checkout true

@@ -20,6 +20,19 @@ tested() { # PACKAGE...: the tests of packages of the tree in this folder, which
 	(cd "$root" && go run ./tools/cmd/rig packages "$tree" "$@") >.git/tests 2>&1 || { cat .git/tests; false; }
 }
 
+formatted() { # FILE...: what upstream's tasks check-fmt and check-license check of Go files
+	local unformatted file
+	unformatted=$(go run "$GOFUMPT" -l "$@")
+	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; false; }
+	for file in "$@"; do
+		bash etc/check_license.sh "$file"
+		if [[ $file == *_examples_test.go ]] && expand -t 4 "$file" | grep -vE '^ *//(.+://| Output:)' | grep -E '.{81}'; then
+			echo "$file: lines of examples have at most 80 columns"
+			false
+		fi
+	done
+}
+
 lint() { # PACKAGE OR FLAG...: what upstream's linters find that is new
 	go run "$GOLANGCI_LINT" run --new-from-rev=upstream --show-stats=false --allow-parallel-runners --max-issues-per-linter=0 \
 		--max-same-issues=0 "$@"

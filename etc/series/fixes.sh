@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Applies each fix of $BASE alone to upstream's tree. Its tests have to fail before and to pass after, as have all of the packages that it
-# changes; the tree has to compile, and to pass go vet and upstream's linters. What docs/upstream-defects shows of its defect is written
+# changes; the tree has to compile, and to pass go vet and upstream's checks. What docs/upstream-defects shows of its defect is written
 # down before and after. In the end all fixes are applied together. "make verify-fixes" calls it; FIXES names some of them.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,8 +28,7 @@ for patch in "$root/build/series/$BASE/fixes"/*.patch; do
 		{ echo "$name: its tests do not fail without it"; cat .git/tests; exit 1; }
 	git stash --quiet --include-untracked && git stash drop --quiet
 	git am --quiet "$patch"
-	unformatted=$(gofmt -l "${files[@]}")
-	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; exit 1; }
+	formatted "${files[@]}"
 	go build ./...
 	go vet "${vetted[@]}" "${packages[@]}"
 	tested "${packages[@]}"

@@ -39,8 +39,7 @@ for patch in "${patches[@]}"; do
 	[[ ${patch##*/} < ${FROM:-0} ]] && continue
 	files=() packages=() # bash 3, which a Mac has, knows no mapfile
 	while read -r file; do files+=("$file"); done < <(git diff --name-only --diff-filter=d HEAD~ -- '*.go')
-	unformatted=$(gofmt -l "${files[@]}")
-	[ -z "$unformatted" ] || { echo "not formatted: $unformatted"; false; }
+	formatted "${files[@]}"
 	while read -r folder; do packages+=("$folder"); done < <(printf './%s\n' "${files[@]%/*}" | sort -u)
 	unused=(--disable=unused)
 	if [ "$patch" = "${patches[${#patches[@]} - 1]}" ]; then

@@ -25,15 +25,20 @@ type Layer struct {
 	Below bool
 }
 
+// sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too.
+const sharedFile = "files"
+
 // place returns where a file of the layer goes in the module; empty if it stays in the repository.
 func (l Layer) place(name string) string {
-	if !l.Below {
+	below, own := strings.CutPrefix(name, l.Name+"/")
+	switch {
+	case !l.Below || !own:
 		return name
-	}
-	if below := strings.TrimPrefix(name, l.Name+"/"); strings.Contains(below, "/") {
+	case strings.Contains(below, "/"):
 		return below
+	default:
+		return ""
 	}
-	return ""
 }
 
 // ReadLayers reads a repository's list of layers, in the order in which they are laid. In it fixes/* stands for every folder below fixes,
@@ -61,6 +66,9 @@ func ReadLayers(root string) (layers []Layer, err error) {
 				}
 				for i := range below {
 					below[i].Alone = alone
+					if shared, err := os.ReadFile(filepath.Join(root, below[i].Name, sharedFile)); alone && err == nil {
+						below[i].Folders = append(below[i].Folders, strings.Fields(string(shared))...)
+					}
 				}
 				layers, open = append(layers, below...), false
 			case !open:

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	gofumpt "mvdan.cc/gofumpt/format"
+
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/layer"
@@ -64,7 +66,24 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 			out[to] = data
 		}
 	}
-	return out, errors.Join(nameWrapped(plan, out), s.keepComments(plan, out))
+	if err := errors.Join(nameWrapped(plan, out), s.keepComments(plan, out)); err != nil {
+		return nil, err
+	}
+	return out, s.formatted(out)
+}
+
+// formatted formats what is not upstream's as upstream formats its files.
+func (s *Series) formatted(t filetree.Tree) error {
+	for name, data := range t {
+		if bytes.Equal(data, s.module.Tree[name]) || !syntax.IsGoFile(name) {
+			continue
+		}
+		var err error
+		if t[name], err = gofumpt.Source(data, gofumpt.Options{ModulePath: s.module.Path, LangVersion: "go1.19"}); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // keepComments gives the functions that replace upstream's the comments that they had.

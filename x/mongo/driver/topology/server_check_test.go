@@ -3,8 +3,6 @@ package topology
 import (
 	"context"
 	"net"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,25 +36,5 @@ func TestDisconnectEndsACheck(t *testing.T) {
 		require.NoError(t, err)
 	case <-time.After(20 * time.Second):
 		t.Fatal("Disconnect waits for the check")
-	}
-}
-
-// TestChecksLeaveNoGoroutine is about what waits for the server's end beside a check: it ends with the check.
-func TestChecksLeaveNoGoroutine(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close()) // so that connections are refused
-	server := NewServer(address.Address(listener.Addr().String()), bson.NewObjectID(), time.Minute)
-	for i := 0; i < 3; i++ {
-		_, err := server.check(context.Background())
-		require.NoError(t, err, "the description has the error")
-	}
-	stacks := make([]byte, 1<<20)
-	for end := time.Now().Add(time.Minute); ; runtime.Gosched() {
-		waiting := strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "(*Server).check.func")
-		if waiting == 0 {
-			return
-		}
-		require.True(t, time.Now().Before(end), "%d goroutines are left", waiting)
 	}
 }

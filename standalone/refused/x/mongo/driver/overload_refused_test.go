@@ -4,12 +4,15 @@ package driver_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -91,4 +94,60 @@ func TestOverloadOfConnectionsBeforeAnError(t *testing.T) {
 		}.Execute(context.Background()))
 		assert.Equal(t, 1, sent, "commands")
 	})
+}
+
+// member is a server of a replica set.
+type member struct {
+	*refusing
+	description.Server
+}
+
+// Description returns the server as it was selected.
+func (m member) Description() description.SelectedServer {
+	return description.SelectedServer{Server: m.Server}
+}
+
+// members is a deployment of servers of which the selected first one refuses a connection.
+type members struct {
+	*refusing
+	selected []address.Address
+}
+
+func (m *members) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
+	suitable, err := selector.SelectServer(description.Topology{}, []description.Server{{Addr: "a"}, {Addr: "b"}})
+	if err != nil {
+		return nil, err
+	}
+	m.selected = append(m.selected, suitable[0].Addr)
+	return member{refusing: m.refusing, Server: suitable[0]}, nil
+}
+
+// With enableOverloadRetargeting the retry goes to another server, if there is one.
+func TestOverloadOfConnectionsRetargets(t *testing.T) {
+	labels := []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+	for _, retarget := range []bool{false, true} {
+		t.Run(fmt.Sprintf("enableOverloadRetargeting=%v", retarget), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				mock := drivertest.NewMockDeployment(bson.D{{"ok", 1}})
+				deployment := &members{refusing: &refusing{MockDeployment: mock, labels: labels, left: 1}}
+				assert.NoError(t, driver.Operation{
+					CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+						return bsoncore.AppendInt32Element(dst, "command", 1), nil
+					},
+					Database:   "db",
+					Deployment: deployment,
+					Selector: serverselector.Func(func(_ description.Topology, all []description.Server) ([]description.Server, error) {
+						return all, nil
+					}),
+					MaxAdaptiveRetries:        2,
+					EnableOverloadRetargeting: retarget,
+				}.Execute(context.Background()))
+				want := []address.Address{"a", "a"}
+				if retarget {
+					want[1] = "b"
+				}
+				assert.Equal(t, want, deployment.selected)
+			})
+		})
+	}
 }
