@@ -74,7 +74,7 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	_, rest, _ := strings.Cut("\n"+goSum, "\n"+p.Module+" ")
 	version, _, is := strings.Cut(rest, " ")
 	if !is {
-		return "", fmt.Errorf("%s is no release of %s: its go.sum does not name one", dir, p.Module)
+		return "", fmt.Errorf("%s is not a release of %s: its go.sum does not name one", dir, p.Module)
 	}
 	want, from, err := p.Sums(ctx, version)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	}
 	for _, name := range filetree.Changed(r.Files, files) {
 		if name != sumsFile && path.Ext(name) != ".zip" { // of the same content, if another Go has compressed them
-			return "", fmt.Errorf("%s is not what this working copy makes", name)
+			return "", fmt.Errorf("%s is not what this working copy builds", name)
 		}
 	}
 	return fmt.Sprintf("%s %s: all files are those that this working copy makes; the hashes are those of %s", p.Module, version, from), nil
@@ -109,7 +109,7 @@ func summed(files filetree.Tree) error {
 		case !is:
 			return fmt.Errorf("%s names %s, which is not there", sumsFile, name)
 		case strings.TrimRight(line, "\n") != written(name, data):
-			return fmt.Errorf("%s has another hash of %s", sumsFile, name)
+			return fmt.Errorf("%s has a different hash for %s", sumsFile, name)
 		}
 		listed[name] = true
 	}
@@ -158,7 +158,7 @@ func modulesOf(files filetree.Tree, goSum string) error {
 	for line := range strings.Lines(goSum) {
 		words := strings.Fields(line)
 		if len(words) != 3 {
-			return fmt.Errorf("go.sum: %q is no line of one", line)
+			return fmt.Errorf("go.sum: %q is not a line of a go.sum file", line)
 		}
 		version, isMod := strings.CutSuffix(words[1], "/go.mod")
 		escaped, err := module.EscapePath(words[0])

@@ -23,8 +23,8 @@ import (
 )
 
 const description = `Runs the driver in virtual time on servers that send wrong types, lengths, indexes, cursors, times, labels, compressions and
-SASL, duplicated, late and torn messages, and close connections at each offset. There must be no panic, no call past its deadline, no
-success that no server reported, no leak, and no end of memory, work and log lines.
+SASL, duplicated, late and torn messages, and close connections at each offset. The driver must not panic, outlive a
+deadline, report a success that no server reported, leak, or take memory, work or log lines without end.
 
 Exit codes: 0 no finding, 1 a finding, 2 wrong usage.`
 

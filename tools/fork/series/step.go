@@ -111,7 +111,7 @@ func (s *Step) read(text string, ps *problem.List) {
 	list := strings.Split(text, "\n\n")
 	s.Title, s.paragraphs = strings.TrimSpace(list[0]), list[1:]
 	if !titled || len(s.Title) > 60 || strings.Contains(s.Title, "\n") {
-		ps.Add(s.from, 0, "shorten it", "the title, after # in the first line, is none of at most 60 bytes")
+		ps.Add(s.from, 0, "shorten it", "the first line is not # and a title of at most 60 bytes")
 	}
 	for _, section := range sections {
 		begins := func(p string) bool { return strings.HasPrefix(p, section) }

@@ -201,7 +201,7 @@ func (d Defect) copied(folder string) (at place, body string, err error) {
 		}
 	}
 	if found != 1 {
-		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
+		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; mend it there", Table,
 			d.Name, d.In, found)
 	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), at.file, text, 0)
