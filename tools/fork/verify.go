@@ -24,8 +24,8 @@ import (
 // sumsFile names all files of a release with their SHA-256.
 const sumsFile = "SHA256SUMS"
 
-// Sums returns the lines that an application's go.sum may have of a release, that of the fork and of its adapters, and where they are from:
-// ReleasedFile, or what this working copy builds.
+// Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, and where these lines come
+// from: ReleasedFile, or what this working copy builds.
 func (p *Project) Sums(ctx context.Context, version string) (goSum, from string, err error) {
 	base, level, _ := strings.Cut(version, "-")
 	data, err := os.ReadFile(p.file(ReleasedFile))
@@ -52,8 +52,8 @@ func (p *Project) Sums(ctx context.Context, version string) (goSum, from string,
 	return string(r.Files["go.sum"]), "this working copy", nil
 }
 
-// Verify compares a release that was downloaded, a folder that serves as a GOPROXY or one with the published files, with its SHA256SUMS and
-// with what Sums returns and, if this working copy makes that release, all its documents too. It returns what was verified.
+// Verify compares a downloaded release with its SHA256SUMS and with what Sums returns. The release is a folder that serves as a GOPROXY, or
+// one with the published files. If this working copy builds that release, it also compares all documents. It returns what was verified.
 func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	files, err := filetree.Read(dir)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"mongofork/tools/strict"
 )
 
-// Folder holds what the series says beside the layers: the messages of those that have no folder of their own, and the setup.
+// Folder holds the setup of the series, and the messages of layers without a folder of their own.
 const (
 	Folder = "etc/series"
 	setup  = Folder + "/series.yaml"
@@ -38,7 +38,8 @@ type Step struct {
 	paragraphs []string
 }
 
-// Sections are what each message says, at the beginning of a paragraph, after what is wrong or missing. The last is of no interest upstream.
+// Sections begin the paragraphs that each message must have, after the description of the problem. The last section is not sent to
+// upstream.
 var sections = []string{"**Users.** ", "**Source.** ", "**Tests.** ", "**Dropped by.** "}
 
 // Options is what the series has besides its steps.

@@ -198,8 +198,8 @@ func read(checkout string) (filetree.Tree, error) {
 	return files, err
 }
 
-// is reports whether files are exactly those of the revision without some, of which the hexadecimal SHA-256 are given. The hash is that of
-// go.sum, of the hashes and names of all files.
+// is reports whether files are exactly those of the revision without some, whose hexadecimal SHA-256 is given. The revision's hash covers
+// the names and hashes of all files, as in go.sum.
 func (r Revision) is(files filetree.Tree, without map[string]string) bool {
 	var lines []string
 	for name, text := range files {
