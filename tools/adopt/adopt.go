@@ -30,7 +30,8 @@ const (
 type Application struct {
 	// Dir is the folder of its go.mod.
 	Dir string
-	// Root is the folder of the fork's repository. Bases are the versions of upstream that the fork can be built on, in ascending order.
+	// Root is the folder of the fork's repository. Bases are the versions of upstream that the fork can be built on, in ascending
+	// order.
 	Root  string
 	Bases []string
 	Run   command.RunFunc

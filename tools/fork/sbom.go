@@ -98,8 +98,8 @@ type Advisory struct {
 	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of the declarations that the overlay
 	// touches or adds. Tests are the keys of the tests that fail without them.
 	Mended *struct{ By, Tests []string }
-	// Dependency is the module with the defect, if it is not upstream's: the first version without the defect, and the Go version that this
-	// one needs.
+	// Dependency is the module with the defect, if it is not upstream's: the first version without the defect, and the Go version that
+	// this one needs.
 	Dependency *struct{ Module, Fixed, Go string }
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string

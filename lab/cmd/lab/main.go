@@ -1,4 +1,4 @@
-// Lab puts itself before the members of a replica set, or before one server, and gives them a bad day.
+// Lab stands between clients and the members of a replica set, or one server, and disturbs them on demand.
 package main
 
 import (

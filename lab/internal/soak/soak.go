@@ -1,5 +1,5 @@
-// Package soak lets applications with different drivers work on the same real members, side by side, while everything goes wrong,
-// at the same times for all. Each records what its driver told it, and finally compares that with what is on the members.
+// Package soak runs applications with different drivers on the same real members, at the same time, and disturbs the members. Each
+// application records what its driver told it, and finally compares that with the members' data.
 package soak
 
 import (
@@ -46,7 +46,7 @@ type Soak struct {
 	Other    map[string]string `placeholder:"NAME=FILE" help:"A lab, built with a driver to compare with."`
 }
 
-// Run lets all applications work by each plan, and writes the report. A line for each incident goes to progress.
+// Run runs all applications through each plan, and writes the report. It writes a line for each incident to progress.
 func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	if s.Duration <= 0 || s.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0")

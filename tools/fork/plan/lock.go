@@ -13,7 +13,8 @@ import (
 
 // Lock pins everything that a build depends on for one version of upstream.
 type Lock struct {
-	// Module is upstream's module with its version. Sum is its hash, as in go.sum. It pins the declarations that are used but not touched.
+	// Module is upstream's module with its version. Sum is its hash, as in go.sum. It pins the declarations that are used but not
+	// touched.
 	Module string `yaml:"module"`
 	Sum    string `yaml:"sum"`
 	// Touched holds the fingerprint of upstream's declaration for everything that is touched, by verb and key.

@@ -34,8 +34,8 @@ type Overlay struct {
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder, or if
-	// the base has the folder elsewhere.
+	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder, or
+	// if the base has the folder elsewhere.
 	Path, From string
 	// Layer is the number of the layer that the file belongs to. Layers are laid one after the other.
 	Layer int

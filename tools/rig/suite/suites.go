@@ -38,8 +38,8 @@ type suite struct {
 	server *server.Config
 	// must are the tests of ours that have to run.
 	must functions
-	// covers names the packages of which all of upstream's tests run. There no test may be lost, and every entry of the skip list has to be
-	// needed.
+	// covers names the packages of which all of upstream's tests run. There no test may be lost, and every entry of the skip list has
+	// to be needed.
 	covers func(pkg string) bool
 }
 
