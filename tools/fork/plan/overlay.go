@@ -212,7 +212,7 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			line, target := f.Source.Line(c.Pos()), docs[group]
 			switch {
 			case err != nil:
-				ps.Add(f.Path, line, "write the directive as docs/builder.md says", "%v", err)
+				ps.Add(f.Path, line, "write the directive as tools/fork/README.md says", "%v", err)
 			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
 				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there",
 					"//fork:%s stands in the wrong place", d.Verb)
