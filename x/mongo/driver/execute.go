@@ -126,7 +126,7 @@ func (ex *operationRun) nextBatch(last attempt) bool {
 	return true
 }
 
-// end gives up what the operation holds.
+// end returns what the operation holds.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
 	ex.policy.Closing().Leave()
