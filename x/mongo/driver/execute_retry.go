@@ -148,8 +148,8 @@ func (ex *operationRun) reset() {
 	}
 }
 
-// isHeld returns false for a connection that was returned to the pool, and must not be used any more: a monitor may end the transaction, or close
-// the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
+// isHeld returns false for a connection that was returned to the pool, and must not be used any more: a monitor may end the transaction, or
+// close the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
 func isHeld(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()
