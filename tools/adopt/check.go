@@ -259,5 +259,5 @@ func choose(bases []string, wanted, required string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
-		"step back; docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
+		"step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
 }
