@@ -5,7 +5,7 @@ export BASE
 # Ignore any go.work above the repository.
 export GOWORK := off
 
-# Go's caches know what they have compiled and tested in another folder.
+# With -trimpath, Go's caches also serve what was compiled and tested in another folder.
 export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 
 # Linters are run at exact versions and come through the Go module proxy.
@@ -14,7 +14,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOFUMPT := mvdan.cc/gofumpt@v0.9.2
 APIDIFF := golang.org/x/exp/cmd/apidiff@v0.0.0-20261014143641-f0251eb4aa3e
 
-# The tool that looks for published vulnerabilities, and the database, in which "make advisories VULNDB=golang.org/x/vulndb@latest" has the newest.
+# The tool that looks for known vulnerabilities, and its database. "make advisories VULNDB=golang.org/x/vulndb@latest" uses the newest.
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
 
@@ -31,8 +31,8 @@ BASES := $(shell ls etc/bases | sort -t. -k2,2n -k3,3n)
 
 MONGOFORK := go run ./tools/cmd/mongofork
 
-# The rig is built before it runs, because "go run" leaves it behind when it is killed. HELD ends what follows, the last command of a line,
-# with make, even if that is killed; what a shell starts that has more to do ends with the shell.
+# The rig is built before it runs, because "go run" leaves its program running when it is killed. HELD goes before the last command of a line
+# and ends that command with make, even if make is killed.
 RIG := build/rig
 HELD = exec env END_WITH=$$PPID
 
@@ -57,15 +57,15 @@ LINK = @ln -sfn $(BASE) build/fork
 endif
 
 .PHONY: fork
-fork: ##! Build the fork in build/$(BASE)
+fork: ##! Build the fork, in build/fork
 	$(MONGOFORK) build
 	$(LINK)
 
-# Suites of "make test" that run upstream's tests or need a server, separated by commas; "go run ./tools/cmd/rig test --help" names
-# them. All but two by default, and then what else "make test" has.
+# Suites that "make test" runs, separated by commas: those that run upstream's tests or need a server. "go run ./tools/cmd/rig test --help"
+# names them. By default "make test" runs all but two of them, and its other parts.
 ONLY ?=
 
-# What "make test" starts of the mongod and mongos on the PATH, of any version, such as sharded:2, and what "make lab" looks like.
+# The deployment, such as sharded:2, that "make test" starts with the mongod and mongos on the PATH, and that "make lab" pretends to be.
 TOPOLOGY ?=
 
 # The race detector needs a C compiler.
@@ -78,7 +78,7 @@ MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata
 rig:
 	@go build -o $(RIG) ./tools/cmd/rig
 
-# The fork and the untouched module, which the suites and the soak compare; and those of all bases.
+# The suites and the soak compare the fork with the untouched module. all-trees builds both for all bases.
 .PHONY: trees all-trees
 trees: fork
 	@$(MONGOFORK) build --pristine >/dev/null
@@ -86,12 +86,12 @@ all-trees:
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
 
-# A part of "make test", and how long it took.
+# Run a part of "make test", and print how long it took.
 timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
 .PHONY: test
-test: timed-trees ##! Run everything that a change has to pass, or some suites: make test ONLY=upstream,spec
+test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
@@ -117,8 +117,8 @@ COMPARED += $(addprefix pristine/,$(COMPARED))
 proof: rig
 	$(HELD) $(RIG) soak --fork $(BASE) -- --seed 1 --duration 45s
 
-# The builder does one thing after the other, on the whole driver: with the race detector that takes minutes. The overlay's packages that
-# compile where they lie are tested in the fork.
+# The builder's tests run without the race detector, with which they take minutes, because they have no concurrency and work on the whole
+# driver. The overlay's packages that compile where they lie are tested in the fork.
 BUILDER = ./tools/fork/... ./tools/cmd/mongofork
 OTHERS = grep -v '^mongofork/\(internal\|tools/fork\|tools/cmd/mongofork\)'
 
@@ -136,22 +136,22 @@ modules: fork rig
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
 .PHONY: test-cse
-test-cse: fork rig ## Get libmongocrypt from packages of Debian, on x86-64, and run the tests of encryption, as "make test" does from then on
+test-cse: fork rig ## Install libmongocrypt from packages of Debian, on x86-64, and test encryption; from then on "make test" does, too
 	etc/cse/build.sh
 	$(CSE)
 
 .PHONY: limits
-limits: fork rig ## Let an application meet the limit on requests of a server that has one, from 8.2 on: one on the PATH, or MONGODB_URI
+limits: fork rig ## Run an application against the request limiter of a real server, 8.2 or later: the one on the PATH, or MONGODB_URI
 	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
-quick: check trees rig ##! Check, and run the overlay's tests without a server and without the race detector
+quick: check trees rig ##! Check everything, and run the overlay's tests that need no server, without the race detector
 	$(HELD) $(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
 .PHONY: check
-check: ## Check formatting, vet, the overlay's assertions, and compile the fork
+check: ## Check formatting and the overlay's assertions, and vet and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
 	$(MONGOFORK) check
@@ -159,7 +159,7 @@ check: ## Check formatting, vet, the overlay's assertions, and compile the fork
 	$(MONGOFORK) build
 	$(LINK)
 	cd build/$(BASE) && go build ./...
-	@# What vet finds in the package driverutil is in upstream's tests.
+	@# In the package driverutil, vet finds something in upstream's own tests.
 	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)
 
 # Print the newest base: export BASE=$(make -s newest).
@@ -168,15 +168,15 @@ newest:
 	@echo $(lastword $(BASES))
 
 .PHONY: check-bases
-check-bases: ## Check, compile and test the fork on every base, as far as no server is needed
+check-bases: ## Check the fork of every base, and run its tests that need no server
 	@for base in $(BASES); do $(MAKE) BASE=$$base check && $(MAKE) BASE=$$base test ONLY=fork || exit; done
 
 .PHONY: server
-server: rig ## Start a MongoDB server for tests; it runs until it is interrupted: make server SERVER=secantus
+server: rig ## Start a MongoDB server for tests, until you interrupt it: make server SERVER=secantus
 	$(HELD) $(RIG) server
 
 .PHONY: lab
-lab: rig lab-program ##! Start the overload lab: before three real members, or make lab TOPOLOGY=sharded:2 before one server
+lab: rig lab-program ##! Start the overload lab in front of three real members, or in front of one server: make lab TOPOLOGY=sharded:2
 	@mkdir -p build/server
 ifneq ($(filter-out replicaset:%,$(TOPOLOGY)),)
 	$(HELD) $(RIG) server --topology replicaset:1 -- $(LAB) serve --topology $(TOPOLOGY)
@@ -184,13 +184,13 @@ else
 	@mongod=$$($(RIG) mongod) && $(HELD) $(LAB) serve --mongod "$$mongod" --dir build/server --topology $(or $(TOPOLOGY),replicaset:3)
 endif
 
-# How long the soak takes in all, by how many plans, and the seed of the first; 0 takes any.
+# For how long the soak runs, with how many plans, and the seed of the first; 0 stands for a random seed.
 SECONDS ?= 120
 SEEDS ?= 1
 SEED ?= 0
 
 .PHONY: soak
-soak: all-trees rig ## Disturb applications with all drivers, and compare the drivers: make soak SECONDS=1800 SEEDS=10 SEED=1
+soak: all-trees rig ## Compare all drivers while members are killed, stopped and overloaded: make soak SECONDS=1800 SEEDS=10 SEED=1
 	$(HELD) $(RIG) soak $(addprefix --fork ,$(BASES)) $(addprefix --other ,$(BASES)) -- \
 		--duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
@@ -200,53 +200,53 @@ FORK ?=
 .PHONY: compare
 compare: SEEDS = 2000
 compare: SEED = 1
-compare: trees rig ## Judge the fork, or the module in FORK=DIR, by random plans in virtual time: make compare SEEDS=100000 SEED=1
+compare: trees rig ## Compare the fork, or the module in FORK=DIR, with upstream, in virtual time: make compare SEEDS=100000 SEED=1
 	$(HELD) $(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
 
 .PHONY: hostile
 hostile: SEEDS = 1000
 hostile: SEED = 1
-hostile: fork rig ## Run the driver on servers that send whatever may harm it, in virtual time: make hostile SEEDS=10000 SEED=1
+hostile: fork rig ## Run the driver against hostile servers, in virtual time: make hostile SEEDS=10000 SEED=1
 	@$(RIG) with $(BASE) lab -- build -buildvcs=false -o $(CURDIR)/build/with/$(BASE)/hostile ./cmd/hostile
 	build/with/$(BASE)/hostile --seeds $(SEEDS) --seed $(SEED)
 
-# The comparison, unless the same programs have passed it.
+# Run the comparison, unless the same programs have passed it already.
 .PHONY: compared
 compared: trees rig
 	$(HELD) $(RIG) compare --once
 
-# Names of defects in etc/planted.yaml; all by default.
+# The defects of etc/planted.yaml to plant; all by default.
 DEFECTS ?=
 
-# Who looks for them.
+# What looks for them.
 BY ?= compare,tests
 
 .PHONY: planted
 planted: SEEDS = 2000
-planted: trees rig ## Plant the defects of etc/planted.yaml into the fork, one by one, and see what finds them
+planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and report which tests find it
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: trees rig ##! Show the fork and upstream's driver on a replica set that sheds load: a short soak
+demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
 	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
 
 .PHONY: series
-series: ## Write the fork as a series of patches against upstream's repository, to build/series/$(BASE)
+series: ## Write the fork to build/series as patches for upstream's repository
 	$(MONGOFORK) series
 
 VERIFY = APIDIFF=$(APIDIFF) GOFUMPT=$(GOFUMPT) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
 
-# Apply each fix of one defect alone to upstream's tree: its tests fail before and pass after.
+# Apply each fix alone to upstream's tree. Its tests must fail before it and pass after it.
 .PHONY: verify-fixes
 verify-fixes: trees
 	$(VERIFY)fixes.sh
 
 .PHONY: verify-series
-verify-series: verify-fixes ## Apply the series; after each patch build, vet and test the tree
+verify-series: verify-fixes ## Apply these patches, and build, vet and test the tree after each
 	$(VERIFY)verify.sh
 
 .PHONY: layers
-layers: trees ## Take out each fix, backport and extra, and test what remains: make layers LAYERS=fixes/pool
+layers: trees ## Remove each fix, backport and extra in turn, and test the rest: make layers LAYERS=fixes/pool
 	etc/series/layers.sh
 
 .PHONY: api
@@ -256,14 +256,14 @@ api: trees ## Report what the fork adds to upstream's exported API, and what it 
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'
 
 .PHONY: drift
-drift: ## Show what upstream's newest release changed under the overlay of the newest base: make drift TO=VERSION for another one
+drift: ## Show what upstream's newest release changed that the overlay relies on; for another one: make drift TO=VERSION
 	$(MONGOFORK) --base $(lastword $(BASES)) drift $(or $(TO),$(shell go list -m -f '{{.Version}}' $(UPSTREAM)@latest))
 
-# The version that a release has to have, if it is for good: it is then recorded in etc/released.sum.
+# The version of a release that will be published. Its hash is recorded in etc/released.sum.
 RELEASE ?=
 
 .PHONY: release
-release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve, twice, and compare the bytes
+release: ## Write the fork to build/goproxy as a module for a GOPROXY; build it twice, and compare the bytes
 	go test ./tools/fork -run EveryBase # no advisory is open
 	@rm -rf build/again
 	@$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/again >/dev/null
@@ -271,7 +271,7 @@ release: ## Write the fork to build/goproxy as a module that a GOPROXY can serve
 	$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/goproxy
 	cmp build/goproxy/SHA256SUMS build/again/SHA256SUMS
 
-# What the workflow publishes of build/goproxy: an archive of it, the lines for go.sum, and the documents. It needs GNU's tar.
+# Write what the workflow publishes: an archive of build/goproxy, the lines for go.sum, the SBOM and the VEX. This needs GNU tar.
 .PHONY: assets
 assets:
 	@rm -rf build/assets && mkdir build/assets && cp build/goproxy/go.sum build/goproxy/$(UPSTREAM)/@v/*.json build/assets
@@ -280,20 +280,20 @@ assets:
 	cd build/assets && sha256sum * >SHA256SUMS
 
 .PHONY: lock
-lock: ## Record upstream's present declarations in the locks of all bases
+lock: ## Record in the locks of all bases what the overlay touches, once you have read upstream's changes
 	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept || exit; done
 
 # OLDEST runs a go command with the oldest Go that the module it is in supports.
 OLDEST = GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go
 
 .PHONY: advisories
-advisories: rig ## Look for published vulnerabilities of what the fork of each base, and this repository's modules, depend on
+advisories: rig ## Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build >/dev/null || exit; done
 	$(LINK)
 	$(RIG) advisories --database $(VULNDB) --tool $(GOVULNCHECK) $(MODULES)
 
 .PHONY: cross
-cross: ## Compile the fork of every base for other platforms, and test it and the adapters with the oldest Go that they support
+cross: ## Compile the fork of every base for other platforms, and test with the oldest Go that it supports
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		echo "$$base, oldest Go"; (cd build/$$base && $(OLDEST) build ./... && $(OLDEST) test ./event ./internal/retry \
 			./internal/backpressure && $(OLDEST) test -run '^Test(Execut|Retr|Throttl)' ./x/mongo/driver) || exit; \
@@ -322,21 +322,21 @@ size:
 	@echo "layers: $$(ls -d fixes/* backports/* extras/* | wc -l)"
 
 .PHONY: lint
-lint: fork ## Run golangci-lint on the modules of this repository and on the overlay, and check the workflows of GitHub Actions
+lint: fork ## Run golangci-lint on this repository's modules and the overlay, and actionlint on its workflows
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 	@for base in $(BASES); do echo "overlay, $$base"; $(MONGOFORK) --base $$base build >/dev/null && \
 		$(MONGOFORK) --base $$base patch >build/$$base.patch && \
 		go -C build/$$base run $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --new-from-patch=../$$base.patch ./... || exit; done
 	go run $(ACTIONLINT) .github/workflows/*.yml
 
-# TAGS says what a driver has: the fork classes of operations, and newer drivers a generator of the package for jitter.
+# TAGS are the build tags for what a driver has: the fork has classes of operations, and newer drivers a random generator for jitter.
 TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/internal/randutil/jitter.go ] || echo jitter)
 
-# What "make bench" measures: "overload", in virtual time, or the "cost" when all is well.
+# What "make bench" measures: drivers under "overload", in virtual time, or their "cost" without overload.
 WHAT ?= overload
 
 .PHONY: bench
-bench: all-trees rig ## Compare the fork with upstream's driver under overload; WHAT=cost when all is well
+bench: all-trees rig ## Measure all drivers under overload, for docs/performance.md; without overload: make bench WHAT=cost
 ifeq ($(filter overload cost,$(WHAT)),)
 	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
 else ifeq ($(WHAT),cost)

@@ -5,11 +5,11 @@ type Criticality int8
 
 // The classes of operations. An unknown value stands for CriticalityNormal.
 const (
-	// CriticalitySheddable is background work that can be done later or not at all: it is given up first.
+	// CriticalitySheddable is background work that can be done later or not at all. An overloaded client withholds it first.
 	CriticalitySheddable Criticality = iota - 1
 	// CriticalityNormal is what is not marked.
 	CriticalityNormal
-	// CriticalityCritical is what users wait for: it is given up last. If everything is critical, nothing is.
+	// CriticalityCritical is what users wait for. It is withheld last. If everything is critical, nothing is.
 	CriticalityCritical
 )
 

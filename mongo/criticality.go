@@ -8,16 +8,16 @@ import (
 )
 
 // Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
-// adaptiveThrottling or adaptiveRetries gives up the least critical operations first. Without these options it changes nothing.
+// adaptiveThrottling or adaptiveRetries withholds or fails the least critical operations first. Without these options it changes nothing.
 type Criticality = event.Criticality
 
 // The classes of operations. An unknown value stands for Normal.
 const (
-	// Sheddable is background work that can be done later or not at all: it is given up first.
+	// Sheddable is background work that can be done later or not at all. An overloaded client withholds it first.
 	Sheddable = event.CriticalitySheddable
 	// Normal is what is not marked.
 	Normal = event.CriticalityNormal
-	// Critical is what users wait for: it is given up last. If everything is critical, nothing is.
+	// Critical is what users wait for. It is withheld last. If everything is critical, nothing is.
 	Critical = event.CriticalityCritical
 )
 
@@ -37,8 +37,8 @@ func CriticalityFromContext(ctx context.Context) Criticality {
 	return backpressure.CriticalityOf(ctx)
 }
 
-// ThrottleProbabilities returns, by address, for each server that the client knows the share of reads or of writes, whichever is
-// higher, that the client now holds back instead of sending them there, from 0 to below 1: the least critical first. ThrottleProbabilities returns nil if the client does
+// ThrottleProbabilities returns, by address, for each server that the client knows, which share of reads or of writes, whichever is higher,
+// the client now withholds, from 0 to below 1. It withholds the least critical first. ThrottleProbabilities returns nil if the client does
 // not have the option adaptiveThrottling. It is safe for concurrent use.
 func (c *Client) ThrottleProbabilities() map[string]float64 {
 	throttled, ok := c.deployment.(interface{ ThrottleProbabilities() map[string]float64 })

@@ -44,6 +44,8 @@ func TestRetryErrorOfOperations(t *testing.T) {
 			assert.Equal(t, int32(462), commandErr.Code)
 			const text = "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)"
 			assert.Equal(t, text, strings.TrimSpace(err.Error()))
+			assert.Equal(t, "scripted", commandErr.Message)
+			assert.Equal(t, "scripted", strings.TrimSpace(strings.Replace(err.Error(), " ("+retries.Error()+")", "", 1)))
 			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
 			assert.False(t, IsTimeout(err))
 			assert.Equal(t, []int{462}, ErrorCodes(err))

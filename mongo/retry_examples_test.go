@@ -3,13 +3,15 @@ package mongo_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// The error of an operation tells why the driver gave up.
+// The error of an operation tells why the driver stopped retrying. The last part of its text differs from call to call: a log that groups
+// lines by their text logs that part separately.
 func ExampleRetryError() {
 	insertOrder := func() error {
 		// InsertOne returns a CommandError that holds one, if the server stays
@@ -24,10 +26,12 @@ func ExampleRetryError() {
 	fmt.Println(errors.Unwrap(err))
 	var retries *mongo.RetryError
 	if errors.As(err, &retries) {
-		fmt.Printf("%d attempts, %v of backoff, then: %s\n",
+		last := " (" + retries.Error() + ")"
+		fmt.Printf("%q attempts=%d backoff=%v reason=%s\n",
+			strings.Replace(err.Error(), last, "", 1),
 			retries.Attempts, retries.Backoff, retries.Reason)
 	}
 	// Output:
-	// no further retry after 6 attempts and 1.55s of backoff: limit
-	// 6 attempts, 1.55s of backoff, then: limit
+	// too many requests (no further retry after 6 attempts and 1.55s of backoff: limit)
+	// "too many requests" attempts=6 backoff=1.55s reason=limit
 }

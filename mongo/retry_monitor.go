@@ -33,12 +33,16 @@ func outsideOfSessions(monitor event.RetryMonitor) *event.RetryMonitor {
 //
 //	var retries *mongo.RetryError
 //	if errors.As(err, &retries) {
-//		log.Printf("%v (%d attempts, %v of backoff, %s)", err, retries.Attempts, retries.Backoff, retries.Reason)
+//		text := strings.Replace(err.Error(), " ("+retries.Error()+")", "", 1) // the same for every call
+//		slog.Error(text, "attempts", retries.Attempts, "backoff", retries.Backoff, "reason", retries.Reason)
 //	}
 //
-// It is in every CommandError, and every error of establishing a connection, of an operation that was retried, or was not because
-// of a limit, deadline, option, missing label or empty token bucket. WriteException, BulkWriteException and
-// ClientBulkWriteException do not hold one; event.RetryMonitor reports the same about their operations.
+// If there was a backoff, the text of the operation's error ends with the text of the RetryError in parentheses, which differs from call
+// to call. CommandError.Message does not contain it.
+//
+// A CommandError has one if the operation was retried, or if a limit, a deadline, an option, a missing label or an empty token bucket
+// prevented the retry. So has an error of establishing a connection. A BulkWriteException or ClientBulkWriteException has one if it holds
+// the error of a command that was not executed. A WriteException never has one; event.RetryMonitor reports the same about its operation.
 //
 // It is a type of package event because errors get it below this package.
 type RetryError = event.RetryError

@@ -65,7 +65,7 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	return r
 }
 
-// together makes each client's operations due several at once, again and again, from a time of its own.
+// together makes several operations of each client due at once, again and again. Each client starts at a time of its own.
 func (r *run) together(arrivals, choice *rand.Rand) {
 	s := r.job.Scenario
 	for client := range s.Clients {
@@ -110,8 +110,8 @@ func (r *run) connect(ctx context.Context) error {
 	return r.openCursors(ctx)
 }
 
-// openCursors opens a cursor of two documents, one a batch, for each operation that is to get the second: a driver does not go on with a
-// cursor that failed.
+// openCursors opens a cursor of two batches with one document each, for each operation that will get the second. Every operation has its
+// own, because a driver does not go on with a cursor that failed.
 func (r *run) openCursors(ctx context.Context) error {
 	for id := range 2 {
 		r.cluster.Put(database+".documents", bson.D{{Key: "_id", Value: id}})
@@ -214,8 +214,7 @@ func inTransaction(ctx context.Context, collection *mongo.Collection, class stri
 	})
 }
 
-// spend spends the tokens of all clients: operations of each, one after the other, until one is not retried. The servers
-// have to reject all.
+// spend spends the tokens of all clients: each runs one operation after the other until one is not retried. The servers have to reject all.
 func (r *run) spend(ctx context.Context) error {
 	const most = 2000 // of a thousand tokens each operation takes at least one
 	for i := range r.clients {

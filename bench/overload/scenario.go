@@ -20,8 +20,8 @@ type Scenario struct {
 	Capacity float64
 	// RejectionCost is the work of a rejection as a share of that of a request that is served.
 	RejectionCost float64 `yaml:"rejectionCost"`
-	// Limit is the number of requests per second that each server admits, in the place of a capacity: what is admitted waits for
-	// nothing, and rejections cost nothing. 0 stands for no limit.
+	// Limit is the number of requests per second that each server admits. It replaces the capacity: admitted requests do not wait, and
+	// rejections cost nothing. 0 means that there is no limit.
 	Limit int32
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration
@@ -38,13 +38,13 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Storm is a number of clients that start at once, in the place of the load. Each tries a read again and again until one succeeds,
-	// a tenth of a second after an error, and stays connected until all have ended.
+	// Storm is a number of clients that start at once and replace the load. Each repeats a read until it succeeds, a tenth of a second
+	// after each error, and stays connected until all have ended.
 	Storm int
-	// Herd is a number of reads at once that take the place of the load, of one client whose new connections the server closes.
+	// Herd is a number of reads that one client starts at once, and that replace the load. The server closes its new connections.
 	Herd int
-	// Streams is a number of change streams, and of cursors, of one client that take the place of the load. The server rejects a fifth of
-	// their commands for the Duration.
+	// Streams is a number of change streams, and of cursors, of one client. They replace the load. The server rejects a fifth of their
+	// commands for the Duration.
 	Streams int
 	// Seeds is the number of runs with different arrivals, of which results are means.
 	Seeds int
@@ -87,11 +87,12 @@ type Load struct {
 	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
 	Peak                 float64
 	Start, Burst, Period time.Duration
-	// Together is the number of operations that each client sends at once, if they are not sent one by one, every Period.
+	// Together is the number of operations that each client sends at once every Period. If it is 0, they are sent one by one.
 	Together int
 }
 
-// arrivals returns the times at which operations are due: a Poisson process, of a varying load one of its peak, thinned out.
+// arrivals returns the times at which operations are due: a Poisson process. If the load varies, it is the process of the peak, thinned
+// out.
 func (l Load) arrivals(random *rand.Rand, capacity float64, end time.Duration) []time.Duration {
 	highest := max(l.Base, l.Peak)
 	var all []time.Duration

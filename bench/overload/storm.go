@@ -22,8 +22,8 @@ const (
 	perSecond, queue = 100, 50
 )
 
-// storm starts all clients at once. Its result has the clients of which no operation succeeded, the times until half of the clients and
-// the last had their first success, the errors that applications saw, and the pools cleared and heartbeats failed.
+// storm starts all clients at once. Its result has the number of clients without any success, the times until half of the clients and the
+// last client succeeded, the errors that applications saw, the cleared pools and the failed heartbeats.
 func storm(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stormLimit)
 	defer cancel()

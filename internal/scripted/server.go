@@ -115,7 +115,7 @@ func (c *connection) Close() error {
 
 // Write records the command, with its document sequences as arrays.
 func (c *connection) Write(_ context.Context, wm []byte) error {
-	require.False(c.t, c.closed, "a command is sent on a connection that was given back")
+	require.False(c.t, c.closed, "a command is sent on a connection that was returned to the pool")
 
 	const header, flags, kind = 16, 4, 1
 	command, rest, ok := bsoncore.ReadDocument(wm[header+flags+kind:])

@@ -33,10 +33,10 @@ import (
 type Options struct {
 	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
 	Topology string
-	// Nearest is the number of the host that messages reach first; the others are at distinct distances, so that nothing depends on
-	// which of them is first at one instant.
+	// Nearest is the number of the host that messages reach first. All hosts are at different distances, so that the order of arrival
+	// never depends on chance.
 	Nearest int
-	// Batch, unless 0, is how many statements servers accept in one write; the first reply to a client bulk write then has one result.
+	// Batch, unless 0, is how many statements servers accept in one write. The first reply to a client bulk write then has one result.
 	Batch int
 	// Auth, unless nil, is how clients have to authenticate.
 	Auth *Auth
@@ -54,7 +54,7 @@ type Command struct {
 	Reset      func()   // ends it on both sides
 }
 
-// Hook sees each command before the server does, hellos included. It may sleep, call run, which lets the server answer, and
+// Hook sees each command before the server does, hellos included. It may sleep, and it may call run, which lets the server answer. It
 // returns the reply, or nil to close the connection without one. Several goroutines call it at the same time.
 type Hook func(command Command, run func() bson.Raw) bson.Raw
 

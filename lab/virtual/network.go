@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// latency is the time that a message takes to the nearest host, in one direction. It cannot be none, or a loop that does nothing
-	// but ask would never let time pass. It is no fraction of a deadline, or a command that is sent again and again would meet it
-	// exactly.
+	// latency is the time that a message takes to the nearest host, in one direction. It is not 0, because a loop that only asks would
+	// then never let time pass. It is not a fraction of a deadline, because a command that is sent again and again would then meet the
+	// deadline exactly.
 	latency = 200*time.Microsecond + 37*time.Nanosecond
 	// farther is by how much it is longer to the next nearest.
 	farther = 7 * time.Microsecond
-	// late is by how much reading ends after its deadline, so that a context with the same deadline always ends before.
+	// late is how long after its deadline a read ends, so that a context with the same deadline always ends first.
 	late = 50 * time.Nanosecond
 	// apart is the time between two connections that are reset together.
 	apart = time.Microsecond
@@ -41,7 +41,7 @@ const (
 	Silent
 	// Refusing refuses new connections; those that there are stay.
 	Refusing
-	// Closing accepts new connections and closes them at once, as a proxy does whose server is away; those that there are stay.
+	// Closing accepts new connections and closes them at once, like a proxy without its server. Existing connections stay.
 	Closing
 	// Breaking accepts new connections and resets them at once.
 	Breaking
@@ -132,8 +132,8 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 	return client, nil
 }
 
-// turn is by how much it takes longer to establish a connection, so that none of those that are begun at one instant is ready together
-// with another one: the order of the monitors' and the pools' would be by chance.
+// turn is added to the time of establishing a connection, so that no two connections that begin at one instant are ready at the same time.
+// Otherwise chance would decide the order of the monitors' and the pools' connections.
 func (n *network) turn() time.Duration {
 	switch callers := debug.Stack(); {
 	case bytes.Contains(callers, []byte("eartbeat")):

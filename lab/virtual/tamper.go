@@ -32,7 +32,7 @@ func (c *Cluster) Open() (n int) {
 	return n
 }
 
-// tampered returns what the client gets of a message that this end of the connection writes, or false if that is the message.
+// tampered returns what the client gets instead of a message that this end of the connection writes, or false if it gets the message.
 func (c *conn) tampered(message []byte) ([]Delivery, bool) {
 	tamper := c.host.tamper.Load()
 	if tamper == nil || *tamper == nil || c.local != c.host.address {

@@ -1,7 +1,7 @@
 // Package adopt puts the fork into an application's go.mod, and takes it out again.
 //
-// All work is done on copies outside of the application's folder: what changes there are go.mod, go.sum and the vendor folder, all
-// together and at the end, or nothing. A record of what they were is the way back.
+// It works on copies outside of the application's folder. At the end it changes go.mod, go.sum and the vendor folder together, or nothing.
+// It records what they were, so that the change can be undone.
 package adopt
 
 import (
@@ -20,7 +20,7 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// Driver is the module path of upstream's driver, v1 that of its version before.
+// Driver is the module path of upstream's driver; v1 is that of its first major version.
 const (
 	Driver = v1 + "/v2"
 	v1     = "go.mongodb.org/mongo-driver"
@@ -30,30 +30,31 @@ const (
 type Application struct {
 	// Dir is the folder of its go.mod.
 	Dir string
-	// Root is the folder of the fork's repository, Bases are the versions of upstream that it has forks of, in ascending order.
+	// Root is the folder of the fork's repository. Bases are the versions of upstream that the fork can be built on, in ascending
+	// order.
 	Root  string
 	Bases []string
 	Run   command.RunFunc
-	// Mends are later versions of modules that the fork of a base requires.
+	// Mends are later versions of modules that the fork of a base requires, without their known vulnerabilities.
 	Mends func(base string) ([]Mend, error)
-	// Sums returns the lines that go.sum may have of a released fork, and where they are from.
+	// Sums returns the lines that go.sum may contain for a released fork, and where these lines come from.
 	Sums func(ctx context.Context, version string) (goSum, from string, err error)
 }
 
-// Mend is the first version of a module that lacks a published vulnerability, the ID of that, and the version of Go that it needs.
+// Mend is the first version of a module without a published vulnerability, the vulnerability's ID, and the version of Go that it needs.
 type Mend struct {
 	module.Version
 	ID, Go string
 }
 
-// Change is a change of an application. Before Commit nothing changes in its folder: the go command reads and writes copies of go.mod and
-// go.sum, and makes the future vendor folder beside them.
+// Change is a change of an application. Until Commit nothing changes in the application's folder: the go command reads and writes copies of
+// go.mod and go.sum, and makes the new vendor folder beside them.
 type Change struct {
 	Files
 	// Module is the application's module path, Dir its folder.
 	Module, Dir string
-	// Required is the driver version in effect without the fork, Base the one that the fork is built on. Base is empty if the
-	// fork was removed.
+	// Required is the driver version in effect without the fork. Base is the one that the fork is built on; it is empty if the fork was
+	// removed.
 	Required, Base string
 	// Notes are the effects that a reader of the diffs could miss.
 	Notes []string
@@ -69,7 +70,7 @@ type Change struct {
 	work     workspace
 }
 
-// Use prepares the application for the fork of a base, by default of the lowest that fits. Fork makes it and returns the replacement: a
+// Use prepares the application for the fork of a base, by default the lowest that fits. Fork builds it and returns the replacement: a
 // folder, or a module version.
 func (c *Change) Use(ctx context.Context, base string, fork func(base string) (module.Version, error)) (err error) {
 	if err := removeFork(c.file, c.Dir); err != nil {
@@ -122,8 +123,8 @@ func (c *Change) Use(ctx context.Context, base string, fork func(base string) (m
 	return nil
 }
 
-// Undo prepares the application for upstream's driver: for the files that Use replaced if they are as it left them, otherwise for the
-// version that was required before. Then it notes which changes of Use stay.
+// Undo prepares the application for upstream's driver. Files that are still as Use left them become what they were before. Otherwise it
+// restores the version that was required before, and notes which changes of Use stay.
 func (c *Change) Undo(ctx context.Context) (err error) {
 	if !c.forked {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
@@ -147,7 +148,7 @@ func (c *Change) Undo(ctx context.Context) (err error) {
 	return nil
 }
 
-// Build builds the application as it will be. If it only fails then, the error says what to do.
+// Build builds the application with the change. If it fails although it builds without the change, the error says what to do.
 func (c *Change) Build(ctx context.Context) error {
 	_, err := c.goRun(ctx, "build", "-mod=mod", "-modfile="+c.modFile(), "-o", os.DevNull, "./...")
 	if err == nil || ctx.Err() != nil {
@@ -166,7 +167,7 @@ func (c *Change) Build(ctx context.Context) error {
 // commands is the package of the driver that sends commands.
 const commands = Driver + "/x/mongo/driver"
 
-// Explain notes if what was built gains nothing by the fork.
+// Explain adds a note if what was built does not use the fork.
 func (c *Change) Explain(ctx context.Context) error {
 	list, err := c.goRun(ctx, "list", "-mod=mod", "-modfile="+c.modFile(), "-deps", "./...")
 	if err == nil && !slices.Contains(strings.Fields(list), commands) {
@@ -175,8 +176,8 @@ func (c *Change) Explain(ctx context.Context) error {
 	return err
 }
 
-// Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, in the environment as it
-// is, and returns what Check says; if it is not, nothing changes.
+// Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, with the present environment,
+// and returns what Check says. If the fork is not in effect, nothing changes.
 func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 	if c.Base == "" {
 		if err := c.apply(c.Dir); err != nil {
@@ -204,8 +205,8 @@ func (c *Change) Commit(ctx context.Context) (effect string, err error) {
 	return effect, nil
 }
 
-// relative returns a folder as go.mod files name it, from the application's folder. If a link leads to that, the go command would look
-// from elsewhere, and the folder stays as it is, as on another volume.
+// relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link
+// leads to the application, because the go command would start elsewhere, and if it is on another volume.
 func relative(given, real, folder string) string {
 	abs, absErr := filepath.Abs(given)
 	rel, err := filepath.Rel(real, folder)

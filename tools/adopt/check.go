@@ -76,8 +76,8 @@ func (s *selected) fork(a Application) string {
 	return ""
 }
 
-// Check reports what the application is built with, in the environment as it is. Upstream's driver, a fork of an older version
-// than the application's modules require, or one of a patch level below the least is an error.
+// Check reports what the application is built with, in the present environment. Upstream's driver is an error, and so is a fork of a
+// version below the required one, or of a patch level below the wanted one.
 func (a Application) Check(ctx context.Context, least string) (string, error) {
 	effect, s, err := a.check(ctx)
 	switch {
@@ -90,7 +90,7 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	return effect, err
 }
 
-// advice says how the fork gets into the place of what is selected.
+// advice says how to replace what is selected by the fork.
 func (a Application) advice(s *selected) string {
 	if s.Replace != nil && s.fork(a) == "" {
 		return "remove that replace line first"
@@ -101,7 +101,7 @@ func (a Application) advice(s *selected) string {
 	return a.CommandLine(a.Dir) + " puts the fork in its place"
 }
 
-// level returns how the fork calls itself that the application is built with; empty if that is not known.
+// level returns the patch level of the fork that the application is built with; empty if it is not known.
 func (a Application) level(s *selected) string {
 	if _, level, ok := strings.Cut(s.Replace.Version, "-"); ok {
 		return level
@@ -165,8 +165,8 @@ func (a Application) check(ctx context.Context) (effect string, s *selected, err
 	return effect, s, err
 }
 
-// verified compares a release that the application is built with, what the go command has downloaded of it and the hashes in go.sum, with
-// what is known of it. It returns a note of what cannot be compared.
+// verified compares the release that the application is built with, as the go command has downloaded it and as go.sum has its hashes, with
+// what is known of this release. It returns a note about what it cannot compare.
 func (a Application) verified(ctx context.Context, s *selected, work workspace) (note string, err error) {
 	switch r := s.Replace; {
 	case r.Version == "":
@@ -192,7 +192,7 @@ func (a Application) verified(ctx context.Context, s *selected, work workspace) 
 	return "", a.verify(ctx, s.Replace.Version, sums)
 }
 
-// verify compares lines for go.sum with those that are known of a release. That of the fork has to be there.
+// verify compares lines of go.sum with those that are known of a release. There has to be one for the fork.
 func (a Application) verify(ctx context.Context, version string, lines []byte) error {
 	known, from, err := a.Sums(ctx, version)
 	if err != nil {
@@ -223,7 +223,7 @@ func (a Application) verify(ctx context.Context, version string, lines []byte) e
 	return nil
 }
 
-// explain says of an application that the go command finds no driver in what it uses instead.
+// explain returns the error for an application in which the go command finds no driver: it says what the application uses instead.
 func (a Application) explain(ctx context.Context, err error, file *modfile.File) error {
 	if !strings.Contains(err.Error(), "not a known dependency") {
 		return err
@@ -259,5 +259,5 @@ func choose(bases []string, wanted, required string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
-		"step back; docs/upstream.md says how a base is added", required, strings.Join(bases, ", "))
+		"step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
 }

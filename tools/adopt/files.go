@@ -35,13 +35,14 @@ func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"
 // staging is a folder in the application's that holds what is to be moved to its place. The go command ignores it.
 const staging = ".mongofork-use"
 
-// move is a step of a change: a file becomes what it is in a tree, which before was another.
+// move is a step of a change: one file of the application becomes what it is in another tree.
 type move struct {
 	path          string
 	before, after filetree.Tree
 }
 
-// moves are the steps. Whenever they end, go.sum has what go.mod needs: until the last one it has the lines of before and of after.
+// moves are the steps of a change. If they are interrupted anywhere, go.sum has what go.mod needs: until the last step it has the lines of
+// before and after.
 func (f Files) moves() (all []move) {
 	both := with(f.Before, filetree.Tree{"go.sum": union(f.Before["go.sum"], f.After["go.sum"])}, []string{"go.sum"})
 	for _, path := range f.Paths() {
@@ -57,8 +58,8 @@ func (f Files) moves() (all []move) {
 	return all
 }
 
-// apply makes the change below a folder, all of it or nothing. What is not in its place yet is in one folder, which the next change removes
-// if this one is killed.
+// apply makes the whole change below a folder, or nothing of it. Until a file is moved to its place, it is in a staging folder, which the
+// next change removes if this one is killed.
 func (f Files) apply(dir string) error {
 	staged := filepath.Join(dir, staging)
 	if err := os.RemoveAll(staged); err != nil {
@@ -88,7 +89,7 @@ func union(a, b []byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-// hold reports whether a tree has the files as they are after the change or, where that was interrupted, between.
+// hold reports whether a tree has the files as they are after the change, or as an interrupted change has left them.
 func (f Files) hold(now filetree.Tree) bool {
 	good := map[string]bool{}
 	for _, m := range f.moves() {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// mends makes the application require versions of modules without the published vulnerabilities of those that the fork requires, unless that
-// would raise its go line. Go mod tidy then drops what it does not use. It returns all that are for the base.
+// mends makes the application require versions without known vulnerabilities of the modules that the fork requires, unless that would raise
+// its go line. Go mod tidy then drops those that the application does not use. It returns all that apply to the base.
 func (c *Change) mends() ([]Mend, error) {
 	if c.app.Mends == nil {
 		return nil, nil
@@ -35,7 +35,7 @@ func requires(file *modfile.File, m Mend) bool {
 	return r != nil && semver.Compare(r.Mod.Version, m.Version.Version) >= 0
 }
 
-// mended says which vulnerabilities go, and which stay.
+// mended says which vulnerabilities disappear, and which stay.
 func (c *Change) mended(all []Mend) (notes []string) {
 	before, beforeErr := modfile.Parse("go.mod", c.Before["go.mod"], nil)
 	after, err := modfile.Parse("go.mod", c.After["go.mod"], nil)

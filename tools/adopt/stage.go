@@ -18,7 +18,7 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// Open reads an application and prepares to change it. Whoever is done with the change closes it.
+// Open reads an application and prepares to change it. The caller has to close it.
 func (a Application) Open(ctx context.Context) (*Change, error) {
 	dir, err := filepath.Abs(a.Dir)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Change) tidy(ctx context.Context, target module.Version) (filetree.Tree
 	return now, err
 }
 
-// unserved says what is missing if the go command cannot get a released fork, instead of what it says for each package.
+// unserved says what is missing if the go command cannot get a released fork. The go command would say it for each package.
 func (c *Change) unserved(ctx context.Context, target module.Version, err error) error {
 	var settings struct{ GOPROXY, GONOSUMDB, GOSUMDB string }
 	out, envErr := c.app.Run(ctx, c.Dir, nil, "go", "env", "-json", "GOPROXY", "GONOSUMDB", "GOSUMDB")

@@ -24,8 +24,8 @@ const (
 	ExitUsage  = 2 // of some programs: or the environment lacks something
 )
 
-// EndWith is the variable of the environment by which a process says that the programs of this repository that it starts end when it
-// does, however it ends: its value is the process's id. Whom they start in turn is not meant.
+// EndWith is an environment variable. A process sets it to its own ID for the programs of this repository that it starts. They then end
+// when that process ends, even if it is killed. It does not apply to programs that these start.
 const EndWith = "END_WITH"
 
 // Main executes the process's command line until it ends or is interrupted, and ends the process.
@@ -46,7 +46,8 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 	os.Exit(code)
 }
 
-// parentInterval is the time between looks at who the parent is. Only Linux tells a process of its parent's end, and rather of a thread's.
+// parentInterval is the time between two checks whether the parent process is still the same. Only Linux signals the end of a parent, and
+// there it is the end of the thread that started the process.
 const parentInterval = 200 * time.Millisecond
 
 // Program is a program with a command line.

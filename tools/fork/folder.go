@@ -15,12 +15,12 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// Folder is a directory that the builder owns. Beside it, so that no module zip contains it, lies a manifest of what the builder wrote.
+// Folder is a directory that the builder owns. A manifest of what the builder wrote lies beside it, so that no module zip contains it.
 type Folder struct {
 	// Dir is the directory.
 	Dir string
-	// Links are the files, by their path in Dir, of which the files there are hard links: who edits one edits both. Unlike symbolic
-	// ones they need no rights anywhere, and go mod vendor copies them.
+	// Links are files in Dir that are hard links to files elsewhere, so that editing one edits both. Unlike symbolic links they need no
+	// rights on any system, and go mod vendor copies them.
 	Links map[string]string
 }
 
@@ -33,8 +33,8 @@ func (p *Project) Folder(below ...string) Folder {
 func written(path string, data []byte) string { return filetree.Digest(data) + "  " + path }
 func linked(path string) string               { return "# link " + path }
 
-// Write makes the tree the content of the directory. If that would lose edits nothing is written; changed is false if the directory had
-// this content already. After a run that was cut short the next one makes the same.
+// Write makes the tree the content of the directory. It writes nothing if that would lose edits. changed is false if the directory already
+// had this content. If a run is interrupted, the next run completes it.
 func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(o.Dir), 0o755); err != nil {
 		return false, err
@@ -69,8 +69,8 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	return len(differ) > 0, o.write(t, differ, known)
 }
 
-// edited reports whether a file is neither what was written, nor what its source is or was before it became another file, for instance
-// in another branch.
+// edited reports whether somebody has edited a file: whether it differs from what was written, from its source, and from what its source
+// was before it became another file, for instance in another branch.
 func (o Folder) edited(path string, data []byte, known map[string]bool) bool {
 	if known[written(path, data)] {
 		return false
@@ -113,7 +113,8 @@ func (o Folder) record(lines map[string]bool) error {
 	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "\n")+"\n"))
 }
 
-// link makes a file the same as its source. What cannot be linked, for instance because it is on another volume, stays a copy.
+// link makes a file a hard link to its source. If that is impossible, for instance because the source is on another volume, it stays a
+// copy.
 func link(source, name string) bool {
 	a, errA := os.Stat(source)
 	b, errB := os.Stat(name)

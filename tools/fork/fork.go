@@ -22,31 +22,31 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// PatchLevelFile is the file of the overlay with a constant that names the patch level of the next release, such as fork.1. What is
-// compiled into the fork, and reported in handshakes and logs, is also what it is released as.
+// PatchLevelFile is the file of the overlay with a constant for the patch level of the next release, such as fork.1. So the level in
+// handshakes and logs is the one that is released.
 const PatchLevelFile = "version/fork.go"
 
 var patchLevel = regexp.MustCompile(`(?m)^const Fork = "(([^"]+)\.([0-9]+))"$`)
 
-// descriptions is the folder of the files that say in the module what it is, in place of what upstream says of its own. UPSTREAM and
-// VERSION in them are the base and the fork's version.
+// descriptions is the folder of files that describe the fork, such as its README. They replace upstream's. UPSTREAM and VERSION in them
+// stand for the base and the fork's version.
 const descriptions = "etc/module"
 
-// Fork is what an overlay makes of a base, as it is handed to applications.
+// Fork is the module that applications get: a base with the overlay.
 type Fork struct {
 	Plan *plan.Plan
-	// Level is how the fork calls itself; empty if the overlay does not say.
+	// Level is the patch level, as in version.Fork; empty if the overlay does not name one.
 	Level string
 	// Tree is the module.
 	Tree filetree.Tree
 	// Time is that of the commit that it was made from.
 	Time time.Time
-	// Nameless is why git does not say what that commit is, if it refuses to.
+	// Nameless is the error of git if it refuses to say which commit that is.
 	Nameless error
 }
 
-// Module returns the fork's version: the base, a hyphen, and the level. As a pre-release of the base it cannot become upstream's own,
-// which go.sum files know with other content.
+// Module returns the fork's version: the base, a hyphen, and the patch level. Upstream never releases such a pre-release of the base, so no
+// go.sum file knows the version with other content.
 func (f Fork) Module() module.Version {
 	return module.Version{Path: f.Plan.Module.Path, Version: f.Plan.Module.Version + "-" + f.Level}
 }
@@ -59,9 +59,9 @@ func (f Fork) Released() (module.Version, error) {
 	return f.Module(), f.Nameless
 }
 
-// Fork returns the fork as it is handed to applications. It has its name in it, as far as the overlay has one, says what it is, and in each
-// of upstream's files that it was changed. What is final has the level that the overlay names, everything else that is not tagged as
-// released the commit in its name.
+// Fork returns the fork as applications get it. It contains its patch level, files that describe it, and a notice in each of upstream's
+// files that was changed. If final is set, or the commit is tagged, the level is the one that the overlay names; otherwise it also names
+// the commit.
 func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
 	matched, tree, err := p.Assemble(ctx)
 	if err != nil {
@@ -100,8 +100,8 @@ func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
 	return f, nil
 }
 
-// untagged returns how a fork calls itself that leads to a release: by its commit, after the level before. As a version that is lower than
-// the release, and not lower than the last one.
+// untagged returns the patch level of a commit without a tag: the level before it and the commit. As a version, this sorts below the next
+// release, and not below the last one.
 func untagged(name, number string, s git.State) string {
 	next, _ := strconv.Atoi(number) // only digits
 	level := fmt.Sprintf("%s.%d.", name, max(next-1, 0))
@@ -125,8 +125,8 @@ func (p *Project) Build(ctx context.Context) (f Fork, out Folder, changed bool, 
 	return f, out, changed, err
 }
 
-// editable returns the fork's tree for people who work on it: the overlay's files by the path of those that are the same, and in each of
-// the others, which lack directives or what is upstream's place, where it comes from. No line moves.
+// editable returns the fork's tree for developers: the overlay's files that are identical in the fork, by path, and every other file with a
+// comment that names the file to edit. No line moves.
 func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) {
 	tree, same = maps.Clone(f.Tree), map[string]string{}
 	for _, file := range f.Plan.Overlay.Files {

@@ -21,7 +21,7 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// released is a module of a release. All that the fork is released with works with it only.
+// released is a module of a release. The modules of a release work only with each other.
 type released struct {
 	module.Version
 	tree filetree.Tree
@@ -35,9 +35,8 @@ type Release struct {
 	Record []byte
 }
 
-// Release makes the fork and the adapters modules that a GOPROXY can serve, with an SBOM and a VEX document, the lines for go.sum, and
-// SHA256SUMS. If final is not empty, it is the version that is to be released for good. A version that ReleasedFile has with another hash
-// is a problem.
+// Release builds the fork and the adapters as modules for a GOPROXY, with an SBOM, a VEX document, the lines for go.sum, and SHA256SUMS. If
+// final is not empty, it is the version to publish. It is a problem if ReleasedFile has this version with another hash.
 func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	f, err := p.Fork(ctx, final != "")
 	if err != nil {
@@ -91,7 +90,7 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	return &Release{Fork: f, Files: files, Record: record}, nil
 }
 
-// Publish writes a release to a folder of its own. If it is for good, nothing else is ever released under its name.
+// Publish writes a release to a folder of its own. If it is final, nothing else can ever be released under its name.
 func (p *Project) Publish(r *Release, dir string) error {
 	have, err := filetree.Read(dir)
 	switch {
@@ -106,8 +105,8 @@ func (p *Project) Publish(r *Release, dir string) error {
 	return filetree.Replace(p.file(ReleasedFile), r.Record)
 }
 
-// adapter reads an adapter, a module of the folder contrib that is released with the fork. Its version is only the patch level, since it
-// works with every base. Its replace lines, which serve work in the repository, are left out.
+// adapter reads an adapter: a module below contrib that is released with the fork. Its version is only the patch level, because it works
+// with every base. Its replace lines are left out, because they serve work in this repository.
 func (p *Project) adapter(name, level string) (a released, err error) {
 	if a.tree, err = filetree.Read(p.file("contrib/" + name)); err != nil {
 		return a, err

@@ -95,11 +95,11 @@ type Advisory struct {
 	Aliases []string
 	// Affected holds the ranges of upstream's versions that have the defect, in the terms of //fork:base.
 	Affected []syntax.BaseRange
-	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of declarations that the overlay
-	// touches or adds, Tests those of test functions that fail without them.
+	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of the declarations that the overlay
+	// touches or adds. Tests are the keys of the tests that fail without them.
 	Mended *struct{ By, Tests []string }
-	// Dependency is the module that has the defect, if it is not upstream's, and the first version without it, which needs this version
-	// of Go.
+	// Dependency is the module with the defect, if it is not upstream's: the first version without the defect, and the Go version that
+	// this one needs.
 	Dependency *struct{ Module, Fixed, Go string }
 	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
 	Accepted map[string]string
@@ -119,9 +119,9 @@ func (p *Project) Advisories() (list []Advisory, err error) {
 	return list, err
 }
 
-// vex says of each advisory whether a release has it. What upstream fixed in the base counts, too: the release is a pre-release of its
-// base, so scanners believe it to be older. The format is OpenVEX v0.2.0, as far as advisories of one product need it. The library for
-// that brings protocol buffers and attestations along, which are many times what is written here.
+// vex says for each advisory whether a release is affected. It includes what upstream fixed in the base: scanners believe that the release,
+// a pre-release of the base, is older. The format is OpenVEX v0.2.0, as far as advisories of one product need it. Its library is not used
+// because it depends on protocol buffers and attestations, many times the code here.
 func vex(advisories []Advisory, f Fork) ([]byte, error) {
 	type object map[string]any
 	statements, base := []object{}, f.Plan.Module.Version

@@ -24,8 +24,8 @@ import (
 // sumsFile names all files of a release with their SHA-256.
 const sumsFile = "SHA256SUMS"
 
-// Sums returns the lines that an application's go.sum may have of a release, that of the fork and of its adapters, and where they are from:
-// ReleasedFile, or what this working copy builds.
+// Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, and where these lines come
+// from: ReleasedFile, or what this working copy builds.
 func (p *Project) Sums(ctx context.Context, version string) (goSum, from string, err error) {
 	base, level, _ := strings.Cut(version, "-")
 	data, err := os.ReadFile(p.file(ReleasedFile))
@@ -52,8 +52,8 @@ func (p *Project) Sums(ctx context.Context, version string) (goSum, from string,
 	return string(r.Files["go.sum"]), "this working copy", nil
 }
 
-// Verify compares a release that was downloaded, a folder that serves as a GOPROXY or one with the published files, with its SHA256SUMS and
-// with what Sums returns and, if this working copy makes that release, all its documents too. It returns what was verified.
+// Verify compares a downloaded release with its SHA256SUMS and with what Sums returns. The release is a folder that serves as a GOPROXY, or
+// one with the published files. If this working copy builds that release, it also compares all documents. It returns what was verified.
 func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	files, err := filetree.Read(dir)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	_, rest, _ := strings.Cut("\n"+goSum, "\n"+p.Module+" ")
 	version, _, is := strings.Cut(rest, " ")
 	if !is {
-		return "", fmt.Errorf("%s is no release of %s: its go.sum does not name one", dir, p.Module)
+		return "", fmt.Errorf("%s is not a release of %s: its go.sum does not name one", dir, p.Module)
 	}
 	want, from, err := p.Sums(ctx, version)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	}
 	for _, name := range filetree.Changed(r.Files, files) {
 		if name != sumsFile && path.Ext(name) != ".zip" { // of the same content, if another Go has compressed them
-			return "", fmt.Errorf("%s is not what this working copy makes", name)
+			return "", fmt.Errorf("%s is not what this working copy builds", name)
 		}
 	}
 	return fmt.Sprintf("%s %s: all files are those that this working copy makes; the hashes are those of %s", p.Module, version, from), nil
@@ -109,7 +109,7 @@ func summed(files filetree.Tree) error {
 		case !is:
 			return fmt.Errorf("%s names %s, which is not there", sumsFile, name)
 		case strings.TrimRight(line, "\n") != written(name, data):
-			return fmt.Errorf("%s has another hash of %s", sumsFile, name)
+			return fmt.Errorf("%s has a different hash for %s", sumsFile, name)
 		}
 		listed[name] = true
 	}
@@ -158,7 +158,7 @@ func modulesOf(files filetree.Tree, goSum string) error {
 	for line := range strings.Lines(goSum) {
 		words := strings.Fields(line)
 		if len(words) != 3 {
-			return fmt.Errorf("go.sum: %q is no line of one", line)
+			return fmt.Errorf("go.sum: %q is not a line of a go.sum file", line)
 		}
 		version, isMod := strings.CutSuffix(words[1], "/go.mod")
 		escaped, err := module.EscapePath(words[0])

@@ -133,5 +133,5 @@ func TestVerify(t *testing.T) {
 	_, err = verify(p, r.Files)
 	require.ErrorContains(t, err, "the hash of v2.0.0-fork.1.g0123456789ab is not known here")
 	_, err = verify(p, withSums(filetree.Tree{"go.sum": []byte(strings.Repeat("x", 9))}))
-	require.ErrorContains(t, err, "is no release of example.com/driver/v2")
+	require.ErrorContains(t, err, "is not a release of example.com/driver/v2")
 }

@@ -70,7 +70,7 @@ func (c Case) Said() (where, what string) {
 // Result holds every test and package that one run of go test reported.
 type Result map[Key]Case
 
-// Add adds cases. Of those with the same key a failure counts, or else the last one.
+// Add adds cases. Of several cases with the same key, a failure counts, or else the last one.
 func (r Result) Add(cases Result) {
 	for key, c := range cases {
 		if r[key].Outcome != Failed {
@@ -79,8 +79,8 @@ func (r Result) Add(cases Result) {
 	}
 }
 
-// Cases returns the cases that count, sorted. Those are the leaves, that is tests without subtests; a test with subtests where it
-// failed and none of its subtests did; and a package where it failed and none of its tests did.
+// Cases returns the cases that count, sorted: tests without subtests; tests that failed although none of their subtests did; and
+// packages that failed although none of their tests did.
 func (r Result) Cases() []Case {
 	isParent, blamed := map[Key]bool{}, map[Key]bool{}
 	for key, c := range r {

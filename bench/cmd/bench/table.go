@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// table is a table of a page, between the markers of its name. Its lines are columns if it is turned.
+// table is a table of a page, between the markers with its name. If it is turned, its lines are columns.
 type table struct {
 	Page, Marker string
 	Head         []string // of the first columns, or of all

@@ -1,4 +1,4 @@
-// Hostile runs the driver, in virtual time, on servers that answer whatever comes to their mind, and reports which rules it breaks.
+// Hostile runs the driver, in virtual time, against servers that answer anything, and reports which rules it breaks.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 )
 
 const description = `Runs the driver in virtual time on servers that send wrong types, lengths, indexes, cursors, times, labels, compressions and
-SASL, duplicated, late and torn messages, and close connections at each offset. There must be no panic, no call past its deadline, no
-success that no server reported, no leak, and no end of memory, work and log lines.
+SASL, duplicated, late and torn messages, and close connections at each offset. The driver must not panic, outlive a
+deadline, report a success that no server reported, leak, or take memory, work or log lines without end.
 
 Exit codes: 0 no finding, 1 a finding, 2 wrong usage.`
 
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}}.Run(args, stdout, stderr)
 }
 
-// child runs the seeds that it reads, and writes the findings of each. Bubbles need a test, so it is one.
+// child runs the seeds that it reads, and writes the findings of each. It is a test, because bubbles of synctest need one.
 func child() {
 	os.Args = os.Args[:1]
 	test := testing.InternalTest{Name: childArgument, F: func(t *testing.T) {
@@ -74,7 +74,7 @@ func child() {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
 }
 
-// fuzz runs all seeds in a child, or after its end in the next one: a panic of a background goroutine ends the process.
+// fuzz runs all seeds in a child process. If a panic in a background goroutine ends the child, it continues in a new one.
 func (c *cli) fuzz(ctx context.Context, out io.Writer) error {
 	broken, ran := 0, uint64(0)
 	for ran < c.Seeds && ctx.Err() == nil {
@@ -131,7 +131,7 @@ func (c *cli) some(ctx context.Context, first, most uint64) (ran uint64, finding
 	return ran, findings, nil
 }
 
-// brief returns the first lines of what a process says when it dies, and those about the driver. It says nothing if it was killed.
+// brief returns the first lines of a dying process's output, and those about the driver. There are none if the process was killed.
 func brief(text string) string {
 	if text == "" {
 		return fmt.Sprintf("it was killed after %v", patience)

@@ -1,4 +1,4 @@
-// Lab puts itself before the members of a replica set, or before one server, and gives them a bad day.
+// Lab stands between clients and the members of a replica set, or one server, and disturbs them on demand.
 package main
 
 import (
@@ -109,14 +109,14 @@ func reach(address string) error {
 	return conn.Close()
 }
 
-const description = `Puts itself before the members of a replica set, or before one server, of which everything can
-be made to fail: members, connections, overload.
+const description = `Stands between clients and the members of a replica set, or one server, and disturbs them on demand: it kills members,
+breaks connections and rejects commands.
 
 Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 
 type cli struct {
-	Serve   serveCmd  `cmd:"" help:"Serve a deployment, to a command or until interrupted."`
-	Soak    soak.Soak `cmd:"" help:"Disturb applications on three real members, and check that nothing is lost."`
+	Serve   serveCmd  `cmd:"" help:"Serve a deployment, for one command or until interrupted."`
+	Soak    soak.Soak `cmd:"" help:"Disturb three real members while applications work, and check that nothing is lost."`
 	SoakArm struct{}  `cmd:"" hidden:"" help:"Run one application of a soak."`
 }
 

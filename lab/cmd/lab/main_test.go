@@ -59,17 +59,17 @@ func TestWrongUsage(t *testing.T) {
 	t.Setenv("MONGODB_URI", "") // so that it is restored
 	require.NoError(t, os.Unsetenv("MONGODB_URI"))
 	for want, args := range map[string][]string{
-		"give --mongod=FILE for":    {"serve"},
-		"unknown flag --what":       {"serve", "--what"},
-		`give "standalone"`:         {"serve", "--backend", "mongodb://h", "--topology", "x"},
-		"the backend's URI: error":  {"serve", "--topology", "standalone"},
-		"does not answer; start it": {"serve", "--topology", "standalone", "--backend", "mongodb://127.0.0.1:1"},
-		"has to name one host":      {"serve", "--topology", "standalone", "--backend", "mongodb://a,b"},
-		"for a replica set, and":    {"serve", "--backend", "mongodb://a"},
-		"alone for another":         {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
-		"missing flags: --fork":     {"soak", "--mongod", "main.go"},
-		"have to be more than 0":    {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
-		`there is no such fault`:    {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
+		"give --mongod=FILE for":         {"serve"},
+		"unknown flag --what":            {"serve", "--what"},
+		`give "standalone"`:              {"serve", "--backend", "mongodb://h", "--topology", "x"},
+		"the backend's URI: error":       {"serve", "--topology", "standalone"},
+		"does not answer; start it":      {"serve", "--topology", "standalone", "--backend", "mongodb://127.0.0.1:1"},
+		"has to name one host":           {"serve", "--topology", "standalone", "--backend", "mongodb://a,b"},
+		"for a replica set, and":         {"serve", "--backend", "mongodb://a"},
+		"alone for another":              {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
+		"missing flags: --fork":          {"soak", "--mongod", "main.go"},
+		"have to be more than 0":         {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
+		`there is no fault of that name`: {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
 	} {
 		var stderr strings.Builder
 		code := run(context.Background(), args, io.Discard, &stderr)

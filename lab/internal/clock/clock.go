@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Wait returns nil after that time, at once if it is not positive; or the reason for the context's end as soon as it ends.
+// Wait returns nil after that time, or at once if the time is not positive. If the context ends first, it returns the reason at once.
 func Wait(ctx context.Context, d time.Duration) error {
 	if err := context.Cause(ctx); err != nil || d <= 0 {
 		return err

@@ -40,7 +40,7 @@ type data struct {
 // New returns a handler with the fail point off. A router does not label errors as retryable writes.
 func New(router bool) *Handler { return &Handler{router: router} }
 
-// Handle is a proxy.Handler. A fail point that the lab does not have is the backend's, and holds for all fronts.
+// Handle is a proxy.Handler. Fail points that the lab does not have are passed to the backend, and apply to all fronts.
 func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if req.Command == "configureFailPoint" && req.Database == "admin" {
 		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {

@@ -35,7 +35,7 @@ const (
 //	{labFault: "silent", member: 1}
 const disturbCommand = "labFault"
 
-// Handle is a proxy.Handler. It comes before a front's silence, which can be ended by a connection to that front, too.
+// Handle is a proxy.Handler. It runs before the front's silence, so that a client can end the silence over a connection to that front.
 func (l *Lab) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if req.Command != disturbCommand {
 		return next(ctx, req)
@@ -92,7 +92,7 @@ func (l *Lab) Limit(requests, connections overload.Limit) {
 	}
 }
 
-// silence lets a front accept everything and answer nothing while it is on; what came meanwhile then goes on.
+// silence makes a front accept everything and answer nothing while it is on. When it ends, the front handles what came meanwhile.
 type silence struct{ atomic.Bool }
 
 // wait returns nil once it is off, or the reason why the context ended.

@@ -1,4 +1,4 @@
-// Package fronts puts fronts before a server, so that applications see a deployment in which everything can be made to fail.
+// Package fronts puts fronts before a server, so that applications see a deployment in which every part can be made to fail.
 package fronts
 
 import (
@@ -68,8 +68,9 @@ func Open(config Config) (*Lab, error) {
 	}
 	names, made := make(memberHandler), topology.New(spec, l.Hosts())
 	for i, f := range l.fronts {
-		// Silence comes before what the server does; a server limits requests before it looks at them; fail points come after the
-		// handler of its topology, which lets a hello wait for news. Real members have their own.
+		// The order of handlers follows a server's: silence first; then the limit, because a server limits requests before it looks
+		// at them; then the topology, which lets a hello wait for news; then fail points. Real members have fail points of their
+		// own.
 		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
 			Handlers: []proxy.Handler{l.Handle, f.silence.Handle, f.limits.Handle}}
 		if config.Members != nil {
@@ -105,8 +106,8 @@ func (l *Lab) Hosts() []string {
 // URIs returns the applications' connection strings for the lab.
 func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts()) }
 
-// memberHandler makes a front a real member: clients see the fronts' addresses instead of the members'. These are the names of fronts by
-// those of members.
+// memberHandler makes a front stand for a real member: clients see the addresses of the fronts instead of the members'. It is given the
+// fronts' names by the members' names.
 type memberHandler map[string]string
 
 // Handle is a proxy.Handler. The member answers hellos itself, and waits for changes if asked to.

@@ -18,8 +18,8 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// Front has a server's limiters: it rejects requests beyond a rate before anything else
-// is done about them, and closes connections beyond another before it reads from them. What it admits takes time if it has a capacity.
+// Front has a server's limiters. It rejects requests beyond a rate before it does anything else with them, and closes connections beyond
+// another rate before it reads from them. If it has a capacity, admitted requests take time.
 type Front struct {
 	Requests, Connections *Limiter
 
@@ -70,9 +70,9 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 	return next(ctx, req)
 }
 
-// exemptions are commands that no limiter rejects. They approximate, by command, the server's rule that clients are limited once
-// they have authenticated. All others count, including commitTransaction, abortTransaction, killCursors, endSessions and ping. A
-// server without authentication limits the exempt ones as well; the lab does not, because it cannot see who has authenticated.
+// exemptions are commands that no limiter rejects. The server limits clients once they have authenticated; this list approximates that by
+// command. All other commands count, including commitTransaction, abortTransaction, killCursors, endSessions and ping. A server without
+// authentication limits the exempt ones as well. The lab does not, because it cannot see who has authenticated.
 var exemptions = []string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
@@ -119,11 +119,11 @@ type Capacity struct {
 	RejectionCost float64 // share of a request's work that its rejection takes, from 0 to 1
 }
 
-// worker serves requests like a server with one worker and a queue before it; without a capacity, as at first,
-// at once. Rejections are work for the same worker, which makes storms harmful: rejected requests take time from served ones.
+// worker serves requests like a server with one worker and a queue before it. Without a capacity, it serves them at once. Rejections are
+// work for the same worker, so rejected requests take time from served ones, which is what makes storms harmful.
 //
-// It is a record of how long it is busy; requests wait for their end before they are passed on, and nothing is computed
-// meanwhile. So it is exact over time, however coarse the clock's waiting is.
+// It records until when it is busy. Requests wait for their end before they are passed on. So it is exact over time, however coarse the
+// clock is.
 type worker struct {
 	mu        sync.Mutex
 	capacity  *Capacity
@@ -131,8 +131,8 @@ type worker struct {
 	present   int // requests that wait or are served
 }
 
-// admit returns nil when a request has been served; errRejected, if there is no room for it; or the reason for the context's end. The
-// work of a client that leaves before is done all the same: the server has begun, or has to find out.
+// admit returns nil when a request has been served, errRejected if there is no room for it, or the reason for the context's end. If a
+// client leaves earlier, the server does the work all the same, because it has begun or has to find out.
 func (w *worker) admit(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"mongofork/lab/internal/clock"
 )
 
-// Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests,
-// under the server's names, so that scripts for a server work on the lab.
+// Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests, which
+// have the server's names, so that scripts for a server work on the lab.
 type Limit struct {
 	Enabled bool `bson:"ingressRequestRateLimiterEnabled"`
 	// RatePerSec is the number admitted per second, at least 1.
 	RatePerSec int32 `bson:"ingressRequestAdmissionRatePerSec"`
-	// BurstCapacitySecs is the time for which the rate can be saved up, in seconds, more than 0. There is always room for one
+	// BurstCapacitySecs says for how many seconds unused admissions are saved up; it is more than 0. There is always room for one
 	// admission.
 	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
 	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once, as the limit on requests does.
@@ -50,7 +50,7 @@ func newLimiter() *Limiter {
 	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
 }
 
-// SetLimit changes the limit. As in the server, the bucket keeps its tokens, if there is room for them; waiting requests wait until
+// SetLimit changes the limit. As in the server, the bucket keeps as many of its tokens as there is room for. Waiting requests wait until
 // their original time.
 func (l *Limiter) SetLimit(limit Limit) {
 	l.mu.Lock()

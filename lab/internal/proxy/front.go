@@ -20,8 +20,8 @@ type Config struct {
 	Backend string
 	// Answer, unless nil, takes the place of the backend.
 	Answer Next
-	// Accept, unless nil, sees every connection of a client before anything is read from it. It may wait, which holds up this
-	// connection and no other, until the context ends. An error ends the connection.
+	// Accept, unless nil, is called for every connection of a client before anything is read from it. It may wait until the context
+	// ends; only this connection then waits. An error ends the connection.
 	Accept func(ctx context.Context) error
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler

@@ -22,10 +22,10 @@ var (
 
 // Handler sees every request on its way to the backend, and the reply on its way back.
 //
-// It may pass the request on with next, changed or not, at once or later, and return the reply that this returns, changed or not; or
-// return a reply of its own. An error closes the client's connection. Waiting has to end with the context, which ends with the connection.
+// It may pass the request to next, changed or not, at once or later, and return next's reply, changed or not. Or it may return a reply of
+// its own. An error closes the client's connection. If it waits, it has to stop when the context ends, which ends with the connection.
 //
-// A handler serves many connections concurrently, but handles one request of each at a time.
+// A handler serves many connections concurrently, but one request of each at a time.
 type Handler func(ctx context.Context, req *Request, next Next) (bson.Raw, error)
 
 // Next passes a request on, and returns the reply to it: nil if the request is not acknowledged.
@@ -37,7 +37,7 @@ type Client struct {
 	Conn net.Conn // the front's end of it
 	// AppName is the name of the application from the metadata of the connection's hello, already while that hello is handled.
 	AppName string
-	// Compressors are those that the client supports. A backend does not see them: what it gets is never compressed.
+	// Compressors are those that the client supports. The backend does not see them, because it never gets compressed messages.
 	Compressors []string
 }
 

@@ -16,8 +16,8 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// session is one connection of a client and the one to the backend that belongs to it. One goroutine handles the requests; another
-// reads from the client, so that a client's end is noticed while a request of it waits for something.
+// session is one connection of a client, with the connection to the backend that belongs to it. One goroutine handles the requests. Another
+// reads from the client, so that it notices the client's end while a request waits.
 type session struct {
 	front   *Front
 	client  *Client
@@ -77,8 +77,8 @@ func clientError(err error) error {
 	return ErrClose
 }
 
-// handleRequest answers a request. A hello to which there is to be a reply at each change is handled as a series of requests, each of
-// which knows the state of the last reply, so that each may fail. An error ends it.
+// handleRequest answers a request. A hello that asks for a reply at each change is handled as a series of requests, each of which may fail.
+// Each knows the state of the last reply. An error ends the series.
 func (s *session) handleRequest(ctx, front context.Context, req *Request) error {
 	const version = "topologyVersion"
 	req.readHello()

@@ -37,7 +37,8 @@ func (e *Error) Reply() bson.Raw {
 	return bsondoc.Marshal(append(doc, e.Extra...))
 }
 
-// WithConcern returns the reply with a write concern error, and with labels, if there are any: they are beside it, not within.
+// WithConcern returns the reply with a write concern error and with labels, if there are any. The labels are beside the error, not within
+// it.
 func WithConcern(reply bson.Raw, concern any, labels []string) bson.Raw {
 	added := bsondoc.D("writeConcernError", concern)
 	if len(labels) > 0 {
@@ -46,16 +47,17 @@ func WithConcern(reply bson.Raw, concern any, labels []string) bson.Raw {
 	return bsondoc.With(reply, added...)
 }
 
-// The ways in which a server sheds load. They differ mainly in their labels, by which clients have to go.
+// The ways in which a server sheds load. They differ mainly in their labels, which clients have to follow.
 var (
-	// RequestRate is 462 of the ingress request rate limiter, as servers since 8.2.6 label it: retryable, no writes.
+	// RequestRate is error 462 of the ingress request limiter, with the labels of servers since 8.2.6: it is retryable, and nothing was
+	// written.
 	RequestRate = &Error{Code: 462, Message: requestRate, Labels: []string{overloaded, retryable, noWrites}}
 	// RequestRateBefore826 is the same as older servers label it.
 	RequestRateBefore826 = &Error{Code: 462, Message: requestRate, Labels: []string{overloaded, retryable}}
 	// OperationRate is 463 of Atlas' adaptive limiter: retryable, no writes.
 	OperationRate = &Error{Code: 463, Message: "the rate of operations exceeds the server's limit",
 		Labels: []string{overloaded, retryable, noWrites}}
-	// Interrupted is 473, with which a server ends a running operation: an overload, but not retryable.
+	// Interrupted is error 473, with which a server ends a running operation. It is an overload error, but not retryable.
 	Interrupted = &Error{Code: 473, Message: "the operation was interrupted by an overloaded server",
 		Labels: []string{overloaded}}
 )

@@ -43,7 +43,7 @@ type assignment struct {
 func Work(ctx context.Context, from io.Reader, to io.Writer) error {
 	var work assignment
 	if err := json.NewDecoder(from).Decode(&work); err != nil {
-		return fmt.Errorf("what to do: %w", err)
+		return fmt.Errorf("read what to do: %w", err)
 	}
 	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
 	if err := work.run(ctx, w); err != nil {

@@ -8,9 +8,8 @@ import (
 // listLength is the number of operations on a list after which another one replaces it, which keeps lists short enough to read.
 const listLength = 150
 
-// history is what clients were told of lists of numbers, one list at a time. Numbers are appended, and each is a different one, so a
-// list in the end tells the order in which they were; with a link to the time, no other proof of linearizability is needed.
-// It is safe for concurrent use.
+// history is what clients were told about lists of numbers, one list at a time. Clients append different numbers, so the final list shows
+// their order. Together with the times this proves linearizability. It is safe for concurrent use.
 type history struct {
 	// ordered is whether lists have an order: of documents there is none.
 	ordered bool
@@ -33,7 +32,7 @@ type access struct {
 	succeeded bool
 }
 
-// do lets an operation append so many numbers to the present list. What it reads, it leaves in the access.
+// do runs an operation that appends so many numbers to the present list. It leaves what it reads in the access.
 func (h *history) do(numbers int, operate func(*access) error) error {
 	a := h.begin(numbers)
 	err := operate(a)
@@ -105,7 +104,7 @@ func (h *history) check(lists map[int][]int64, report *Report) {
 	}
 }
 
-// checkRead checks that a read found all that had been known before, and nothing that did not stay.
+// checkRead checks that a read found all numbers known before it, and none that is not in the final list.
 func (a *access) checkRead(list []int64, ordered bool, report *Report) {
 	for _, n := range a.before {
 		if !slices.Contains(a.read, n) {

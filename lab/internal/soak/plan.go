@@ -9,7 +9,7 @@ import (
 	"mongofork/lab/internal/fronts"
 )
 
-// recovery is the time that members have to agree on a primary, or to come back, before the next incident.
+// recovery is how long members have to agree on a primary, or to come back, before the next incident.
 const recovery = 2 * time.Second
 
 // fault is what can happen to a deployment.
@@ -64,9 +64,8 @@ func (e incident) String() string {
 
 // plan returns what happens during a run. The same arguments give the same plan.
 //
-// Each fault happens once before any does again, so that short runs see all of them. The first and last tenth of the
-// run are quiet: clients connect in the one, and what is under way ends in the other. So is the time that a member needs to come
-// back.
+// Each fault happens once before any fault happens again, so that short runs see all of them. Nothing happens in the first tenth of the
+// run, in which clients connect, and in the last tenth, in which operations end. Nothing happens either while a member comes back.
 func plan(seed uint64, duration time.Duration, faults []*fault) (incidents []incident) {
 	random := rand.New(rand.NewPCG(seed, count))
 	between := func(low, high time.Duration) time.Duration {

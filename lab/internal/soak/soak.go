@@ -1,5 +1,5 @@
-// Package soak lets applications with different drivers work on the same real members, side by side, while everything goes wrong,
-// at the same times for all. Each records what its driver told it, and finally compares that with what is on the members.
+// Package soak runs applications with different drivers on the same real members, at the same time, and disturbs the members. Each
+// application records what its driver told it, and finally compares that with the members' data.
 package soak
 
 import (
@@ -38,15 +38,15 @@ const ArmCommand = "soak-arm"
 type Soak struct {
 	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
 	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
-	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes any, and prints it."`
+	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes a random one, and prints it."`
 	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
 	Only     []string          `placeholder:"FAULT" help:"Faults to plan, such as overload; all by default."`
 	Duration time.Duration     `default:"2m" help:"How long the applications work."`
-	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"Lab built with a driver that has to pass, without and with adaptiveRetries, and with adaptiveThrottling."`
-	Other    map[string]string `placeholder:"NAME=FILE" help:"Lab built with a driver to compare with."`
+	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"A lab, built with a driver that has to pass without options, with adaptiveRetries, and with adaptiveThrottling."`
+	Other    map[string]string `placeholder:"NAME=FILE" help:"A lab, built with a driver to compare with."`
 }
 
-// Run lets all applications work by each plan, and writes the report. A line for each incident goes to progress.
+// Run runs all applications through each plan, and writes the report. It writes a line for each incident to progress.
 func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	if s.Duration <= 0 || s.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0")
@@ -55,7 +55,7 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 		return len(s.Only) > 0 && !slices.Contains(s.Only, f.name)
 	})
 	if len(chosen) < len(s.Only) {
-		return fmt.Errorf("--only %q: there is no such fault", s.Only)
+		return fmt.Errorf("--only=%q: there is no fault of that name", s.Only)
 	}
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64()

@@ -67,8 +67,8 @@ func (m *member) view() view {
 	return view{c.term, c.primary, topologyVersion{m.process, c.counter}, c.changed}
 }
 
-// StepDown makes the primary, if there is one, a secondary that is not elected for that long. Another member is elected after the
-// election delay, or the same one after its time if there is no other. Connections stay open.
+// StepDown makes the primary, if there is one, a secondary that cannot be elected for that long. After the election delay another member is
+// elected; if there is none, the same one is elected when its time is over. Connections stay open.
 func (c *Cluster) StepDown(period time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +97,8 @@ func (c *Cluster) Up(front int) {
 	c.changeLocked(c.primary)
 }
 
-// nextLocked returns the member that has been electable, or will be, for the longest time: never the one that stepped down, if
-// there is another.
+// nextLocked returns the member that has been electable for the longest time, or will be first. It returns the one that stepped down only
+// if there is no other.
 func (c *Cluster) nextLocked() *member {
 	var next *member
 	for _, m := range c.members {
@@ -109,8 +109,7 @@ func (c *Cluster) nextLocked() *member {
 	return next
 }
 
-// planLocked sets the time of a replica set's next election, if it has no primary: the delay from now, or when the first member may be
-// elected.
+// planLocked sets the time of the next election if a replica set has no primary: after the delay, or when the first member can be elected.
 func (c *Cluster) planLocked() {
 	if c.election != nil {
 		c.election.Stop()

@@ -49,7 +49,7 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 	return reply, err
 }
 
-// shards returns the content of config.shards: clients tell from the form of the host what the shards are.
+// shards returns the content of config.shards. Clients see from the form of the host what the shards are.
 func (m *member) shards() bson.Raw {
 	shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1)
 	return servererror.OK(bsondoc.D("cursor", bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards"))...)
@@ -68,9 +68,8 @@ var (
 		"dropIndexes", "commitTransaction", "abortTransaction"}
 )
 
-// refuse returns the reply with an error if a replica set's member does not run the command. Before a new primary is elected every
-// member is a secondary. Other commands of a server in memory run everywhere: they concern the connection, the session, the
-// process, or existing cursors.
+// refuse returns an error reply if a replica set's member does not run the command. Until a new primary is elected, every member is a
+// secondary. Commands that it does not refuse concern the connection, the session, the process or existing cursors.
 func (m *member) refuse(command string, doc bson.Raw) bson.Raw {
 	v := m.view()
 	if m.cluster.spec.Kind != ReplicaSet || v.primary == m {

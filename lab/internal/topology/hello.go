@@ -35,8 +35,8 @@ type topologyVersion struct {
 	Counter int64         `bson:"counter"`
 }
 
-// hello passes a hello on without the fields about the deployment, and rewrites the reply. A client may ask for the reply when
-// there is news: the waiting is done here, because only the cluster knows of news.
+// hello passes a hello on without the fields about the deployment, and rewrites the reply. If the client wants the reply only when there is
+// news, the hello waits here, because only the cluster knows of news.
 func (m *member) hello(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if err := m.await(ctx, req.Document()); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (m *member) hello(ctx context.Context, req *proxy.Request, next proxy.Next)
 	return m.rewriteHello(req, reply), nil
 }
 
-// await returns at once unless a hello says what its client knows and for how long it waits for news: then when there is news, or when
-// that time is over.
+// await returns at once, unless the hello says which state its client knows and for how long it waits. Then await returns when there is
+// news, or when that time is over.
 func (m *member) await(ctx context.Context, hello bson.Raw) error {
 	var known topologyVersion
 	milliseconds, waits := hello.Lookup("maxAwaitTimeMS").AsInt64OK()

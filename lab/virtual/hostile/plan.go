@@ -1,5 +1,5 @@
-// Package hostile is a fuzzer of servers that are out to harm their clients: it runs the driver in virtual time on servers that answer
-// whatever comes to their mind, and judges it by rules that hold whatever a server does.
+// Package hostile is a fuzzer of hostile servers. It runs the driver in virtual time against servers that answer anything, and judges it by
+// rules that hold whatever a server does.
 package hostile
 
 import (
@@ -23,10 +23,11 @@ type Plan struct {
 	Options   []string
 	Mechanism string // of authentication; empty for none
 	Calls     []Call
-	// Each message to a command of these names is tampered with, in so many of a hundred cases; empty are all.
+	// Each message in reply to a command of these names, or to any command if there are none, is tampered with in so many of a hundred
+	// cases.
 	On      string
 	Percent int
-	// Offset, unless negative, is where the first message to such a command ends, and with it the connection.
+	// Offset, unless negative, is the byte of the first reply to such a command at which the connection ends.
 	Offset int
 }
 

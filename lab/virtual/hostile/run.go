@@ -32,10 +32,10 @@ const (
 	perLie      = 48_000_000      // and for a message that is not what it says: the longest that a server may send
 	maxWork     = 4 * time.Second // of the processor
 	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
-	// maxLate is by how much a call outlives its deadline: messages to others at that instant have to be handled, too.
+	// maxLate is how late a call may end after its deadline, because other messages of that instant have to be handled, too.
 	maxLate = 10 * time.Millisecond
-	// maxGrace is that of the commands that end transactions and cursors, which do not end with the context. A server that is silent ends
-	// the connection after silence.
+	// maxGrace is that of the commands that end transactions and cursors, which do not end with the context. A server that is silent
+	// ends the connection after silence.
 	maxGrace    = 4 * silence
 	silence     = 20 * time.Second
 	leaving     = 4 * silence // how long Disconnect takes at most

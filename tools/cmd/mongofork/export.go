@@ -34,9 +34,9 @@ func (c *patchCmd) Run(a *app) error {
 
 type seriesCmd struct {
 	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
-	Tree   string `type:"path" placeholder:"DIR" help:"Write the tree that the series leads to, too: the fork, except for what it leaves out."`
-	Fixes  bool   `help:"Write the fixes of single defects instead, each for upstream's tree as it is, to the folder fixes below."`
-	Tests  bool   `help:"Write the unified tests for the specifications' repository instead, to its checkout that --output names."`
+	Tree   string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
+	Fixes  bool   `help:"Instead write the fix of each defect, for upstream's unchanged tree, to the folder fixes below that one."`
+	Tests  bool   `help:"Instead write the unified tests into the checkout of the specifications' repository that --output names."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
@@ -101,7 +101,7 @@ func (c *seriesCmd) tests(a *app) error {
 
 type releaseCmd struct {
 	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to."`
-	Final  string `placeholder:"VERSION" help:"Release this version for good, and record it in etc/released.sum; it has to be <base>-<version.Fork>."`
+	Final  string `placeholder:"VERSION" help:"Build this version for publication, and record its hash in etc/released.sum. It has to be <base>-<version.Fork>."`
 }
 
 func (c *releaseCmd) Run(a *app) error {

@@ -34,11 +34,11 @@ type cli struct {
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
-	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock, once what changed (mongofork drift -v VERSION) has been read."`
+	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
 	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
-	Verify  verifyCmd  `cmd:"" help:"Compare a downloaded release with its SHA256SUMS and with the hashes that are recorded, or that this working copy makes."`
+	Verify  verifyCmd  `cmd:"" help:"Compare a downloaded release with its SHA256SUMS, and with the recorded hashes or what this working copy builds."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 }
 

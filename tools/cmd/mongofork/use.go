@@ -54,7 +54,7 @@ func (c *useCmd) Run(a *app) error {
 	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
 	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
-		return fmt.Errorf("--at-least=%s is no patch level; they begin with fork.1", c.AtLeast)
+		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
 	case c.Check:
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err != nil {

@@ -32,7 +32,7 @@ import (
 	"mongofork/tools/strict"
 )
 
-const description = `Runs the project's test suites and what belongs to them.
+const description = `Runs the test suites of this repository, and starts the servers and programs that they need.
 
 Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.`
 
@@ -44,14 +44,14 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
-	Advisories advisoriesCmd `cmd:"" help:"Look for published vulnerabilities of what the fork of each base and this repository's modules depend on."`
-	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository with a driver in the place of upstream's."`
-	Compare    compareCmd    `cmd:"" help:"Judge the fork in virtual time by random plans; where nothing goes wrong it has to do what upstream does."`
-	Soak       soakCmd       `cmd:"" help:"Disturb applications with forks and with upstream's driver on real members, and compare the drivers."`
+	Advisories advisoriesCmd `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
+	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository, with another driver in place of upstream's."`
+	Compare    compareCmd    `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
+	Soak       soakCmd       `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
-	Planted        plantedCmd        `cmd:"" help:"Plant defects into the fork, one by one, and see what finds them."`
-	Packages       packagesCmd       `cmd:"" help:"Run the tests of some packages, as far as they need no server, in a tree that is to become the fork."`
-	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests are written for, and print PROJECT_DIRECTORY for them."`
+	Planted        plantedCmd        `cmd:"" help:"Plant each defect of etc/planted.yaml into the fork, and report which tests find it."`
+	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`
+	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
 
 // find returns the rig of the repository around the working directory, after checking that it has the base.
@@ -193,9 +193,9 @@ func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer)
 }
 
 type plantedCmd struct {
-	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"Who looks for them: the comparison, or the overlay's tests."`
+	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"What looks for them: the comparison, or the overlay's tests."`
 	Seeds uint64   `default:"2000" help:"The number of plans that may find a defect."`
-	Only  []string `arg:"" optional:"" name:"defect" help:"Names of defects; all by default."`
+	Only  []string `arg:"" optional:"" name:"defect" help:"The defects to plant; all by default."`
 }
 
 // Run plants defects into the fork.
@@ -257,8 +257,8 @@ func (c *withCmd) Run(ctx context.Context, rig *suite.Rig) error {
 
 type compareCmd struct {
 	Seeds uint64 `default:"2000" help:"The number of plans."`
-	Seed  uint64 `default:"1" help:"The seed of the first."`
-	Fork  string `help:"The folder of a module of the driver that is judged instead of the fork of the base."`
+	Seed  uint64 `default:"1" help:"The seed of the first plan."`
+	Fork  string `help:"The folder of a module of the driver to judge instead of the fork of the base."`
 	Once  bool   `help:"Do nothing if the same programs have passed before."`
 }
 
@@ -298,9 +298,9 @@ func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
 }
 
 type serverCmd struct {
-	Topology string   `placeholder:"TOPOLOGY" help:"Start a deployment of the mongod on the PATH, of any version, or of the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
+	Topology string   `placeholder:"TOPOLOGY" help:"Start this deployment, with the mongod on the PATH, of any version, or else the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
-	Limits   bool     `help:"Start the mongod on the PATH so that its limits can be switched on."`
+	Limits   bool     `help:"Start the mongod on the PATH in a way that lets clients switch on its limits."`
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
 

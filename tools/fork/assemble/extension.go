@@ -10,9 +10,9 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// extension copies the fields of our struct to the end of upstream's, or the elements of our function's only literal to upstream's only
-// one of that type. Where upstream's stand on lines of their own, a blank line before ours keeps gofmt from realigning them. If they do
-// not fit, mend says what to do instead.
+// extension appends the fields of our struct to upstream's, or the elements of our function's only literal to upstream's only literal of
+// that type. If upstream's stand on lines of their own, it puts a blank line before ours, so that gofmt does not realign them. If they do
+// not fit, mend says what to do.
 func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 	if ours.Func == nil || theirs.Func == nil {
 		our, their := ours.StructType(), theirs.StructType()

@@ -10,14 +10,14 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// What leaves this repository says that it is not by MongoDB, Inc., as the Apache License 2.0, 4(b), asks of files that were changed.
+// Files that leave this repository say that they are not by MongoDB, Inc., as the Apache License 2.0, 4(b), requires of changed files.
 const (
 	changed = "// Changed in a fork of the MongoDB Go driver, which is not by MongoDB, Inc.\n"
 	ours    = "// Part of a fork of the MongoDB Go driver, and not by MongoDB, Inc.\n// Licensed under the Apache License, Version " +
 		"2.0; see LICENSE.\n\n"
 )
 
-// Noticed says in each of upstream's Go files that the fork has changed, after the licence, that it was.
+// Noticed adds, below the licence of each of upstream's Go files that the fork changes, a notice that it was changed.
 func Noticed(upstream, fork filetree.Tree) filetree.Tree {
 	out := maps.Clone(fork)
 	for name, data := range fork {
@@ -38,8 +38,8 @@ func Headed(upstream, fork filetree.Tree) filetree.Tree {
 	return added(upstream, fork, func(string) []byte { return []byte(ours) })
 }
 
-// Licensed gives each Go file that upstream does not have the licence comment that upstream's files begin with there, as upstream asks
-// of every file: that of the first file that has one, in the folder, else in the nearest folder above or below that.
+// Licensed adds upstream's licence comment to each Go file that upstream does not have, because upstream requires one in every file. It
+// takes the comment of the first file that has one, in the same folder or else in the nearest folder above or below.
 func Licensed(upstream, fork filetree.Tree) filetree.Tree {
 	names := upstream.Paths()
 	return added(upstream, fork, func(folder string) []byte {

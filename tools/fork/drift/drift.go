@@ -1,4 +1,4 @@
-// Package drift tells what another version of the module changed beneath an overlay.
+// Package drift reports what another version of upstream's module changed that an overlay relies on.
 package drift
 
 import (
@@ -36,9 +36,9 @@ type Row struct {
 	Subject syntax.Key
 	// How is the directive's verb, or Used.
 	How string
-	// Ours is "file:line" in the overlay, or the way from ours to what is used.
+	// Ours is "file:line" in the overlay or, for a declaration that is only used, the chain of uses from our code to it.
 	Ours string
-	// Was and Now are what is compared of the two versions. What has moved is in another package now.
+	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
 	Was, Now []*syntax.Decl
 }
 
@@ -65,8 +65,8 @@ func (r Row) Diff() string {
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
 }
 
-// NeedsReview reports whether the change has to be reviewed before the overlay can be used with the other version. What is only
-// used and has moved as it was does not compile, which says so once.
+// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version. If a declaration
+// that is only used has moved, the overlay does not compile, which is reported once.
 func (r Row) NeedsReview() bool {
 	return r.Class() != Same && (r.Class() != Moved || r.How != Used || r.changed())
 }
@@ -74,9 +74,9 @@ func (r Row) NeedsReview() bool {
 // Report is the drift from a plan's version to another one.
 type Report struct {
 	Rows []Row
-	// Misfits are what else keeps the overlay's files for the other version from being laid over it and compiled.
+	// Misfits are all other reasons why the overlay's files for the other version cannot be laid over it or compiled.
 	Misfits problem.List
-	// Uncompiled is whether they could not be laid over it, so that what the compiler would refuse is not among them.
+	// Uncompiled is true if the files could not be laid over it, so that Misfits does not have what the compiler would find.
 	Uncompiled bool
 }
 
@@ -127,8 +127,8 @@ func compile(ctx context.Context, p *plan.Plan) (*program, error) {
 	return load(ctx, fork)
 }
 
-// twin looks for where a declaration has moved: to another package, which had none of the name. Of several it is one in a folder of
-// the same name.
+// twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
+// in a folder of the same name.
 func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl) {
 	for _, folder := range to.Folders() {
 		there := syntax.Key{Package: folder, Name: key.Name}
@@ -163,8 +163,8 @@ func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan
 	return nil
 }
 
-// usesOf returns what a plan's fork uses of upstream's and does not touch: first, the nearest first, what the overlay's declarations and
-// those of upstream's that are wrapped or extended use, also through others.
+// usesOf returns the declarations of upstream that a plan's fork uses and does not touch, nearest first: those that the overlay uses, those
+// that wrapped or extended declarations use, and those that these use in turn.
 func usesOf(p *plan.Plan, fork *program) (found []Row) {
 	overlay := map[string]bool{} // files
 	for _, f := range p.Overlay.Files {

@@ -19,7 +19,8 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// program is a module that has been type-checked, without its tests, as it is compiled for Linux without cgo: the same everywhere.
+// program is a module that has been type-checked, without its tests. It is compiled for Linux without cgo, so that the result is the same
+// on every machine.
 type program struct {
 	// refused is what a compiler would refuse.
 	refused problem.List
@@ -130,7 +131,8 @@ func (p *program) at(where token.Position) *syntax.Decl {
 	return nil
 }
 
-// reached returns what a use of an object may reach: an interface's method is that of each of the module's types which implement it.
+// reached returns the declarations that a use of an object may reach. A method of an interface reaches the methods of all types of the
+// module that implement it.
 func (p *program) reached(used types.Object) []types.Object {
 	found := []types.Object{used}
 	method, ok := used.(*types.Func)

@@ -94,8 +94,8 @@ type State struct {
 	Tags []string
 }
 
-// StateOf returns the state of folders in the working copy at root. Nothing is known of what is no repository; where git refuses to tell,
-// that is an error.
+// StateOf returns the state of folders in the working copy at root. It is empty if root is not a repository. If git refuses to answer, that
+// is an error.
 func StateOf(ctx context.Context, root string, folders []string) (s State, err error) {
 	git := func(args ...string) (said string) {
 		if err == nil {

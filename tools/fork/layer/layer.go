@@ -1,5 +1,5 @@
-// Package layer lays an overlay over a module, layer by layer. Each layer is matched with what the layers before it have made of the
-// module, so that a layer can wrap or replace what an earlier one has wrapped, replaced or added.
+// Package layer lays an overlay over a module, layer by layer. Each layer is matched with the result of the layers before it, so it can
+// wrap or replace what an earlier one wrapped, replaced or added.
 package layer
 
 import (
@@ -18,8 +18,8 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Lay returns what an overlay does to a module, and the tree that this makes. Touches of a later layer may be about declarations of an
-// earlier one. If a layer has problems, those after it are not tried, and there is no tree.
+// Lay returns what an overlay changes in a module, and the resulting tree. A later layer may touch declarations of an earlier one. If a
+// layer has problems, Lay does not try the later ones, and returns no tree.
 func Lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
 	whole, tree := &plan.Plan{Module: m, Overlay: o}, assemble.Pristine(m)
 	at, all := m, layers(o)

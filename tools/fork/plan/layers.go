@@ -12,23 +12,24 @@ import (
 // FoldersFile lists a repository's layers.
 const FoldersFile = "etc/overlay"
 
-// Layer is what is laid over a module at once: some folders of a repository that are called as in the module, or one that has such folders
-// below it, fixes/pool/x/mongo/driver for x/mongo/driver.
+// Layer is a set of files that is laid over a module at once. Either it consists of folders that have the same paths in the module, or it
+// is one folder that contains such paths, such as fixes/pool with fixes/pool/x/mongo/driver.
 type Layer struct {
 	// Name is that of the folder, or what the list calls the folders.
 	Name string
 	// Folders have the files.
 	Folders []string
-	// Alone is true if it is not laid with the others: a fix of what the fork replaces, for upstream alone.
+	// Alone is true for a layer that is not part of the fork, such as a fix for upstream of code that the fork replaces.
 	Alone bool
-	// Below is true if the module's paths begin below the folder. What lies in the folder itself, such as its README, goes nowhere.
+	// Below is true if the module's paths begin below the folder. Files in the folder itself, such as its README, are not part of the
+	// module.
 	Below bool
 }
 
 // sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too.
 const sharedFile = "files"
 
-// place returns where a file of the layer goes in the module; empty if it stays in the repository.
+// place returns the path of a layer's file in the module; empty if the file is not part of it.
 func (l Layer) place(name string) string {
 	below, own := strings.CutPrefix(name, l.Name+"/")
 	switch {
@@ -41,8 +42,8 @@ func (l Layer) place(name string) string {
 	}
 }
 
-// ReadLayers reads a repository's list of layers, in the order in which they are laid. In it fixes/* stands for every folder below fixes,
-// each a layer, and -fixes/* each a layer that is not laid with the others; the other folders after "name:", or at the beginning, are
+// ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/* stands for every folder below fixes, each
+// of which is a layer; -fixes/* stands for layers that are not part of the fork. The other folders after "name:", or at the beginning, form
 // one layer.
 func ReadLayers(root string) (layers []Layer, err error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))

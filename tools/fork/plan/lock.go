@@ -13,7 +13,8 @@ import (
 
 // Lock pins everything that a build depends on for one version of upstream.
 type Lock struct {
-	// Module is upstream's with its version, Sum its hash as go.sum has it. The sum pins what is only used.
+	// Module is upstream's module with its version. Sum is its hash, as in go.sum. It pins the declarations that are used but not
+	// touched.
 	Module string `yaml:"module"`
 	Sum    string `yaml:"sum"`
 	// Touched holds the fingerprint of upstream's declaration for everything that is touched, by verb and key.
@@ -37,8 +38,8 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 // Format returns the lock's text: one line per declaration in order, so that changes merge line by line.
 func (l *Lock) Format() ([]byte, error) { return yaml.Marshal(l) }
 
-// touches returns the plan's touches of what upstream declares by the names of the entries that they ask for. What an earlier layer has
-// added is no business of the lock.
+// touches returns the plan's touches of upstream's declarations, by the names of their entries in the lock. The lock does not cover
+// declarations that an earlier layer has added.
 func (p *Plan) touches() map[string]Touch {
 	now := map[string]Touch{}
 	for _, t := range p.Touches {

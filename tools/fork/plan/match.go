@@ -1,5 +1,5 @@
-// Package plan matches an overlay with the module that it is laid over: what its directives assert is looked up in the module and
-// compared with the lock. It writes nothing but the lock's text.
+// Package plan matches an overlay with the module that it is laid over. It looks up in the module what the overlay's directives assert, and
+// compares that with the lock. It writes nothing except the lock's text.
 package plan
 
 import (
@@ -43,8 +43,8 @@ type Plan struct {
 	Added   []*syntax.Decl
 }
 
-// Theirs returns the upstream declarations that a touch is about, also if an earlier layer has changed them; none if such a layer has added
-// what it is about.
+// Theirs returns the upstream declarations that a touch refers to, even if an earlier layer has changed them. It returns none if the
+// declaration comes from an earlier layer.
 func (p *Plan) Theirs(t Touch) []*syntax.Decl {
 	if t.How == syntax.Remove {
 		return p.Module.Package(strings.TrimSuffix(t.Key.Package, "_test")).Whole(t.Key)
@@ -52,8 +52,8 @@ func (p *Plan) Theirs(t Touch) []*syntax.Decl {
 	return p.Module.Lookup(t.Key)
 }
 
-// Match looks up what each overlay declaration is about and checks what its directive, or the lack of one, asserts, as far as a compiler
-// would not tell. The plan holds what did match.
+// Match looks up the upstream declaration of each overlay declaration, and checks what its directive, or the lack of one, asserts, except
+// what the compiler would find. The plan holds what matched.
 func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
 	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*syntax.Decl{}}
 	for _, f := range o.Files {

@@ -28,14 +28,14 @@ type Overlay struct {
 	Edits []Edit
 	// Alone has the files and edits of the layers that are not laid with the others.
 	Alone *Overlay
-	// Bases are those that the repository has. Each file has to be for one of them, unless it is for the chosen one.
+	// Bases are the bases of the repository. Each file has to be for one of them, or for the chosen version.
 	Bases []string
 }
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the file's in the output; From is its in this repository, the same unless it is in a layer's folder, or the base has the
-	// folder elsewhere.
+	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder, or
+	// if the base has the folder elsewhere.
 	Path, From string
 	// Layer is the number of the layer that the file belongs to. Layers are laid one after the other.
 	Layer int
@@ -138,8 +138,8 @@ func (o *Overlay) At(ps problem.List) problem.List {
 	return ps
 }
 
-// readMoved reads which folders of the overlay a base has elsewhere, such as some below x, which upstream calls unstable; none if it has no
-// such file. A package keeps its name, by which it is imported.
+// readMoved reads which folders of the overlay have another path in a base, such as some below x, which upstream calls unstable. If the
+// base has no such file, none have. A package keeps its name, by which it is imported.
 func readMoved(root, version string) (moved map[string]string, err error) {
 	file := filepath.Join("etc", "bases", version, "paths")
 	if err := strict.Read(filepath.Join(root, file), &moved); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +212,7 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			line, target := f.Source.Line(c.Pos()), docs[group]
 			switch {
 			case err != nil:
-				ps.Add(f.Path, line, "write the directive as docs/builder.md says", "%v", err)
+				ps.Add(f.Path, line, "write the directive as tools/fork/README.md says", "%v", err)
 			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
 				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there",
 					"//fork:%s stands in the wrong place", d.Verb)

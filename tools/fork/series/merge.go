@@ -10,8 +10,8 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// merger makes one function of a wrapper and of what it wraps: what the wrapper does before stands at the beginning, and what it does
-// after is deferred there. Each keeps its text, so that both have to agree on names.
+// merger combines a wrapper and the function that it wraps into one function. What the wrapper does before the call stands at the
+// beginning, and what it does after the call is deferred there. Both texts stay as they are, so both have to use the same names.
 type merger struct {
 	file         *syntax.File
 	ours, theirs *ast.FuncDecl
@@ -97,7 +97,7 @@ func (m *merger) named() bool {
 	return results != nil && results.List[0].Names != nil
 }
 
-// keepsMeaning reports whether no name means something else in one function than in two.
+// keepsMeaning reports whether every name means the same in the combined function as in the two.
 func (m *merger) keepsMeaning() bool {
 	parameter := func(name string) bool { return slices.Contains(m.parameters, name) }
 	body, before := identifiers(m.theirs.Body), slices.DeleteFunc(declared(outside(m.before)), parameter)

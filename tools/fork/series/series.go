@@ -1,4 +1,4 @@
-// Package series tells the overlay as a series of patches, one for each layer.
+// Package series writes the overlay as a series of patches, one for each layer.
 package series
 
 import (
@@ -65,8 +65,8 @@ func (s *Series) left(name string) bool {
 var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
 	"--filename-max-length=80"}
 
-// Patches returns the cover letter and the patches, in the order of their names, each in the format of git format-patch, and the tree
-// that they lead to.
+// Patches returns the cover letter and the patches, by file name, each in the format of git format-patch, and the tree after the last
+// patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages := []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
 	for _, step := range s.Steps {
@@ -98,7 +98,7 @@ func (s *Series) Patches(ctx context.Context, author string) (patches, tree file
 	return patches, trees[len(trees)-1], err
 }
 
-// commit commits trees, each on top of the one before, but for files that are the same in all: git has no use for these.
+// commit commits trees, each on top of the one before, except files that are the same in all.
 func commit(g *git.Repository, trees []filetree.Tree, messages []string) {
 	changed := map[string]bool{}
 	for i := range trees[1:] {

@@ -82,9 +82,9 @@ func TestSeriesRefused(t *testing.T) {
 	}{
 		{name: "no message", file: plan.FoldersFile, text: "more: pool\n", want: `the layer "more" has no message`},
 		{name: "no section", file: "etc/series/limits.md", text: "# Count\n\nIt is.\n", want: "no paragraph begins with **Tests.**"},
-		{name: "no title", file: "etc/series/limits.md", text: "Count\n", want: "the title, after # in the first line"},
+		{name: "no title", file: "etc/series/limits.md", text: "Count\n", want: "the first line is not # and a title of"},
 		{name: "long title", file: "etc/series/limits.md", text: string(message(strings.Repeat("long ", 13))),
-			want: "is none of at most 60 bytes"},
+			want: "is not # and a title of at most 60 bytes"},
 		{name: "versions", file: "etc/series/limits.md", text: string(message("Count")) + "\n[=v2] It was.\n", want: "base term"},
 		{name: "unknown field", file: "etc/series/series.yaml", text: "titel: x\n", want: "the file cannot be read: "},
 		{name: "no reason", file: "etc/series/series.yaml", text: "left:\n  - {files: [pool/own.go]}\n",

@@ -16,7 +16,7 @@ import (
 	"mongofork/tools/strict"
 )
 
-// Folder holds what the series says beside the layers: the messages of those that have no folder of their own, and the setup.
+// Folder holds the setup of the series, and the messages of layers without a folder of their own.
 const (
 	Folder = "etc/series"
 	setup  = Folder + "/series.yaml"
@@ -38,7 +38,8 @@ type Step struct {
 	paragraphs []string
 }
 
-// Sections are what each message says, at the beginning of a paragraph, after what is wrong or missing. The last is of no interest upstream.
+// Sections begin the paragraphs that each message must have, after the description of the problem. The last section is not sent to
+// upstream.
 var sections = []string{"**Users.** ", "**Source.** ", "**Tests.** ", "**Dropped by.** "}
 
 // Options is what the series has besides its steps.
@@ -111,7 +112,7 @@ func (s *Step) read(text string, ps *problem.List) {
 	list := strings.Split(text, "\n\n")
 	s.Title, s.paragraphs = strings.TrimSpace(list[0]), list[1:]
 	if !titled || len(s.Title) > 60 || strings.Contains(s.Title, "\n") {
-		ps.Add(s.from, 0, "shorten it", "the title, after # in the first line, is none of at most 60 bytes")
+		ps.Add(s.from, 0, "shorten it", "the first line is not # and a title of at most 60 bytes")
 	}
 	for _, section := range sections {
 		begins := func(p string) bool { return strings.HasPrefix(p, section) }

@@ -118,8 +118,8 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 	return nil
 }
 
-// nameWrapped makes one function of each wrapper and what it wraps, or else gives that its name in upstream's tree, doConnect for connect,
-// which is upstreamConnect in the fork. Nothing is left of how the change was made.
+// nameWrapped combines each wrapper with the function that it wraps. If that is impossible, it gives the wrapped function a name in
+// upstream's style: doConnect for what is upstreamConnect in the fork. Nothing shows how the fork made the change.
 func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	var two []plan.Touch
 	for _, touch := range slices.Backward(p.Touches) { // the last layer is outermost

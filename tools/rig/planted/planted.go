@@ -1,5 +1,5 @@
-// Package planted judges the instruments: it plants defects into a copy of the built fork, turns on one after the other, and sees which
-// of them the comparison with upstream finds, and which the overlay's tests do.
+// Package planted tests the tests: it plants defects into a copy of the built fork, switches on one after the other, and records which of
+// them the comparison with upstream finds, and which the overlay's tests find.
 package planted
 
 import (
@@ -29,9 +29,9 @@ const Table = "etc/planted.yaml"
 type Defect struct {
 	// Name says what is wrong.
 	Name string
-	// In is the package's folder. One of its files has Text, once, which Instead replaces.
+	// In is the package's folder. Exactly one of its files contains Text, once; Instead replaces it.
 	In, Text, Instead string
-	// Unseen says why no comparison with upstream can find it, and which test does.
+	// Unseen says why no comparison with upstream can find the defect, and which test does.
 	Unseen string
 }
 
@@ -50,8 +50,8 @@ type Judges struct {
 // wanted is how many of 30 defects are enough.
 const wanted = 28
 
-// Run plants the defects that are named, or all, into a copy of a tree, and prints what finds each. It reports whether enough are
-// found, by compare or by tests. It judges the tree without a defect first, and refuses if anything is found.
+// Run plants the named defects, or all, into a copy of a tree, and prints what finds each. It reports whether compare or the tests find
+// enough of them. First it judges the tree without a defect, and refuses to go on if anything is found.
 func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
 	folder := filepath.Join(j.Root, plot)
@@ -118,7 +118,8 @@ func tell(failed []string) string {
 	return "tests " + strings.Join(failed, ", ")
 }
 
-// judge asks the judges side by side for the first seed of which the comparison has a finding, or nothing, and for the tests that fail.
+// judge runs the comparison and the tests at the same time. It returns the seed of the comparison's first finding, if any, and the tests
+// that fail.
 func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, failed []string, err error) {
 	var compareErr, testErr error
 	var judges sync.WaitGroup
@@ -154,8 +155,8 @@ type place struct {
 	offset    int
 }
 
-// Plant plants defects into a tree. Each is in a copy of its function's body, which stands before that and runs instead when the defect
-// is on: so the tree is built once for all of them.
+// Plant plants defects into a tree. Each defect is in a copy of its function's body, which runs instead of the original when the defect is
+// switched on. So the tree is built once for all of them.
 func Plant(tree string, defects []Defect) error {
 	var wrong []error
 	copies := map[place]string{}
@@ -201,7 +202,7 @@ func (d Defect) copied(folder string) (at place, body string, err error) {
 		}
 	}
 	if found != 1 {
-		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s have its text %d times; mend it there", Table,
+		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; mend it there", Table,
 			d.Name, d.In, found)
 	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), at.file, text, 0)

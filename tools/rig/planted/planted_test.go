@@ -102,8 +102,8 @@ func TestPlantKnowsWhatIsOutOfDate(t *testing.T) {
 		{"a", "p", "t.n * 2", "1", ""}, {"b", "p", "twice", "2", ""}, {"c", "p", "four", "4", ""},
 		{"d", "p", "package main", "5", ""},
 	})
-	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p have its text 2 times; mend it there
-etc/planted.yaml: the entry "c" is out of date: the files of p have its text 0 times; mend it there
+	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the files of p contain its text 2 times instead of once; mend it there
+etc/planted.yaml: the entry "c" is out of date: the files of p contain its text 0 times instead of once; mend it there
 etc/planted.yaml: the text of the entry "d" is not in a function`)
 	unchanged, err := os.ReadFile(filepath.Join(tree, "p", "a.go"))
 	require.NoError(t, err)

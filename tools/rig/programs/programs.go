@@ -1,5 +1,5 @@
-// Package programs builds the programs and tests of this repository's modules with a driver in the place of the one that they require:
-// the fork of a base, the untouched module, or any other folder that has the driver's module.
+// Package programs builds the programs and tests of this repository's modules with another driver than the one that they require: the fork
+// of a base, the untouched module, or any folder with the driver's module.
 package programs
 
 import (
@@ -108,7 +108,7 @@ type Comparison struct {
 	First bool // end with the first finding
 }
 
-// Build builds the comparison's program with both drivers, which draw random numbers as a plan says.
+// Build builds the comparison with both drivers, changed to draw random numbers from a plan.
 func (c Comparison) Build(ctx context.Context) error {
 	for _, driver := range []string{c.driver(), filepath.Join("pristine", c.Base)} {
 		folder, err := c.Builder.driver(driver)

@@ -38,12 +38,12 @@ type Options struct {
 	// arguments returns the command line of a server that is no mongod, by its address, and env is added to its environment.
 	arguments func(address string) []string
 	env       []string
-	// below is what the servers need. It ends after them, or if they do not start.
+	// below are the servers that the members need. They end after the members, or if these do not start.
 	below *Deployment
 }
 
-// Deployment is a running replica set, or servers that are none. One that was not started here has no members. Its methods may be
-// called from several goroutines.
+// Deployment is a running replica set, or other servers. It has no members if it was not started here. Its methods may be called from
+// several goroutines.
 type Deployment struct {
 	options Options
 	dir     string

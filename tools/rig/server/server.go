@@ -52,7 +52,8 @@ type Config struct {
 	Topology string
 	// Users makes clients of what is started authenticate; Topology is required.
 	Users bool
-	// Limitable makes the mongod from the PATH one whose limits can be switched on and coped with; others are unchanged.
+	// Limitable starts the mongod from the PATH so that clients can switch on its limits, and still work with them. It has no effect on
+	// other servers.
 	Limitable bool
 }
 
@@ -102,7 +103,7 @@ func (s *Server) String() string {
 	return product + " " + s.Version
 }
 
-// Wait waits until the context ends, or returns why what clients see has ended by itself before, if it was started here.
+// Wait waits until the context ends. If the deployment was started here and ends first, it returns why.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

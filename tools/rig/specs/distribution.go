@@ -18,9 +18,8 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// Distribution is a source distribution of PyMongo on the Python package index, which has most of a revision's test files. What a
-// revision's hash is made of, the name and the hash of each file, is here for the others, so that it verifies each file of the
-// distribution.
+// Distribution is a source distribution of PyMongo on the Python package index, which has most of a revision's test files. For the other
+// files it has their names and hashes. Together they give the revision's hash, so each file of the distribution is verified.
 type Distribution struct {
 	// Requirement names the distribution and its hash, as a line of a file for pip.
 	Requirement string
@@ -30,8 +29,8 @@ type Distribution struct {
 	Surplus []string
 }
 
-// places are the folders of a specification's tests by those of the distribution, the first that begins a name; nothing of "" is a test of
-// the specifications. Other folders have the specification's name.
+// places maps the beginnings of the distribution's folder names to folders of the specification's tests; the first match counts. Folders
+// that map to "" are not tests of the specifications. All other folders have the specification's name.
 var places = []struct{ theirs, ours string }{
 	{"client-side-encryption/spec/", "client-side-encryption/"},
 	{"client-side-encryption/", ""}, {"data-lake/", ""}, {"lambda/", ""},

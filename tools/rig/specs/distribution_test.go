@@ -98,7 +98,7 @@ func TestDistribution(t *testing.T) {
 		"another hash of what is lacking": {change: func(d *Distribution, _ map[string]string) {
 			d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
 		}, want: "are not those of r1"},
-		"no index":        {err: pypi.ErrUnavailable, want: "nor is there what pymongo==1"},
+		"no index":        {err: pypi.ErrUnavailable, want: "and those in pymongo==1"},
 		"another archive": {err: errors.New("another file than the pinned one"), want: "another file than"},
 	} {
 		t.Run(name, func(t *testing.T) {

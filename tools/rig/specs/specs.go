@@ -137,7 +137,7 @@ func (s *Store) find(ctx context.Context, name string) (files filetree.Tree, lac
 	fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, known.Requirement)
 	archive, getErr := s.Download(ctx, known.Requirement)
 	if errors.Is(getErr, pypi.ErrUnavailable) {
-		return nil, "", fmt.Errorf("%w; nor is there what %s has of them: %v", err, known.Requirement, getErr)
+		return nil, "", fmt.Errorf("%w; and those in %s could not be got: %v", err, known.Requirement, getErr)
 	}
 	if getErr == nil {
 		files, getErr = known.of(archive)
@@ -160,7 +160,7 @@ func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(clone)
-	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it takes more than %v", cloning))
+	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it took more than %v", cloning))
 	defer cancel()
 	for _, args := range [][]string{
 		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit},
@@ -198,8 +198,8 @@ func read(checkout string) (filetree.Tree, error) {
 	return files, err
 }
 
-// is reports whether files are exactly those of the revision without some, of which the hexadecimal SHA-256 are given. The hash is that of
-// go.sum, of the hashes and names of all files.
+// is reports whether files are exactly those of the revision without some, whose hexadecimal SHA-256 is given. The revision's hash covers
+// the names and hashes of all files, as in go.sum.
 func (r Revision) is(files filetree.Tree, without map[string]string) bool {
 	var lines []string
 	for name, text := range files {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// repeatLimit is the largest number of tests that are repeated: more are a broken fork.
+	// repeatLimit is the largest number of failed tests that are repeated. If more fail, the fork is broken.
 	repeatLimit = 150
 	// attempts is how often upstream's tests that fail in the fork are repeated before they count.
 	attempts = 3
@@ -27,8 +27,8 @@ const (
 // versions are what tells apart reasons for the same skip.
 var versions = regexp.MustCompile(`"?\d+(\.\d+)+"?`)
 
-// judge runs the suite and adds its verdict to the result. Our tests have to pass. Upstream's have to pass, or to fail in the untouched
-// module in the same way, then and there, or to be listed.
+// judge runs the suite and adds its verdict to the result. Our tests have to pass. Each test of upstream's has to pass, or to fail in the
+// untouched module in the same way at the same time, or to be in the skip list.
 func (s *suite) judge(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -73,8 +73,8 @@ func (s *suite) judge(ctx context.Context) error {
 	return nil
 }
 
-// appeal repeats failed tests alone, in the untouched module and in the fork, until each has failed in the one in the same way, or has
-// passed in the other, or was run often enough; the fork is to blame for those that it returns.
+// appeal repeats failed tests alone, in the untouched module and in the fork. It stops for a test when the test has failed in the untouched
+// module in the same way, or has passed in the fork, or was repeated often enough. It returns those for which the fork is to blame.
 func (s *suite) appeal(ctx context.Context, failed []gotest.Case) ([]gotest.Case, error) {
 	for turn := 0; turn < 2*attempts && len(failed) > 0; turn++ {
 		tree, label := s.pristine, ", untouched"
@@ -104,8 +104,8 @@ func (s *suite) appeal(ctx context.Context, failed []gotest.Case) ([]gotest.Case
 	return failed, nil
 }
 
-// checkRan fails for our tests that did not run. Examples run only if they state their output, and nothing does if the package as a
-// whole has failed.
+// checkRan adds a failure for each of our tests that did not run. Examples run only if they state their output, and nothing runs if the
+// whole package has failed.
 func (s *suite) checkRan(result gotest.Result) {
 	for test := range s.must {
 		ran := result[test].Outcome != gotest.Missing || result[gotest.Key{Package: test.Package}].Outcome == gotest.Failed
@@ -115,7 +115,7 @@ func (s *suite) checkRan(result gotest.Result) {
 	}
 }
 
-// checkList fails for upstream's tests that the fork lacks, and for entries of the list that are not needed.
+// checkList adds a failure for each of upstream's tests that the fork lacks, and for each entry of the skip list that is not needed.
 func (s *suite) checkList(result gotest.Result) {
 	for test := range s.lost.in(s.covers) {
 		if _, listed := s.skips[test]; !listed {

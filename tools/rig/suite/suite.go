@@ -1,4 +1,5 @@
-// Package suite runs upstream's tests in the fork, and those that the overlay adds. The untouched module judges upstream's.
+// Package suite runs upstream's tests in the fork, and the tests that the overlay adds. It compares the results of upstream's tests with
+// those in the untouched module.
 package suite
 
 import (
@@ -51,8 +52,8 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 		commands: []gotest.Command{{Flags: []string{"-short"}, Packages: packages}}}}), nil
 }
 
-// Ours runs the tests that the overlay adds, and that need no server, in a copy of the fork, below the root. Nothing is taken from a cache:
-// Go's does not know what a package reads from the environment before its tests begin, such as which defect is planted.
+// Ours runs those tests of the overlay that need no server, in a copy of the fork below the root. It takes no result from Go's cache,
+// because Go does not notice what a package reads from the environment before its tests begin, such as which defect is planted.
 func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
 	t, err := r.readTrees(tree)
 	if err != nil {
@@ -76,8 +77,8 @@ func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
 	return r.each(ctx, suites), nil
 }
 
-// each runs suites. Most of them wait for a server most of the time, each for its own, so they run side by side, unless they would
-// share one.
+// each runs suites. They run at the same time unless they would share a server, because most wait for a server of their own most of the
+// time.
 func (r *Rig) each(ctx context.Context, suites []*suite) []Result {
 	var running errgroup.Group
 	if os.Getenv("MONGODB_URI") != "" {

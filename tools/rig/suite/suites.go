@@ -38,8 +38,8 @@ type suite struct {
 	server *server.Config
 	// must are the tests of ours that have to run.
 	must functions
-	// covers says of which packages all of upstream's tests run, so that none may be lost, and the list's entries have to be
-	// needed.
+	// covers names the packages of which all of upstream's tests run. There no test may be lost, and every entry of the skip list has
+	// to be needed.
 	covers func(pkg string) bool
 }
 
@@ -73,8 +73,8 @@ func (r *Rig) ours(t trees, flags ...string) *suite {
 // long are the folders of unified tests that take as long as all others and our tests.
 const long = "^" + unifiedTest + "$/^(client-side-operations-timeout|retryable-reads|retryable-writes|server-discovery-and-monitoring)$"
 
-// spec are the unified tests, and all tests of the overlay that need a server, on real ones. Of the revision that upstream's tests are for,
-// the fork's has all the unified tests, a few of them changed. They wait most of the time, so that two halves take half of it.
+// spec are the unified tests, and all tests of the overlay that need a server, on real members. The fork's revision has all unified tests
+// of upstream's revision, a few of them changed. The tests mostly wait, so they run as two halves at the same time.
 func (r *Rig) spec(t trees) *suite {
 	s := r.unified(t, "spec", server.Config{}, t.own.in(needsServer), unifiedTest)
 	others := s.commands[0]

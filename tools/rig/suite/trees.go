@@ -117,7 +117,8 @@ func readFunctions(tree string) (functions, error) {
 	return found, err
 }
 
-// skip is why a test of upstream's may fail in the fork: what the specification demands instead, and the test of ours that asserts it.
+// skip is an entry of the skip list: why a test of upstream's may fail in the fork, what the specification demands instead, and which test
+// of ours asserts that.
 type skip struct {
 	reason    string
 	successor gotest.Key

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 )
 
-// isDisconnected reports whether an attempt or a wait was given up because the client was disconnected.
+// isDisconnected reports whether an attempt or a wait ended because the client was disconnected.
 func isDisconnected(err error) bool { return errors.Is(err, backpressure.ErrDisconnected) }
 
 // endsSomething reports whether the operation only ends what the server still has of the client: a cursor, a transaction, sessions. It

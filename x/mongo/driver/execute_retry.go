@@ -107,7 +107,7 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// reset returns the connection, so that the next attempt selects anew.
+// reset returns the connection to the pool and forgets the server, so that the next attempt selects anew.
 func (ex *operationRun) reset() {
 	ex.releaseConnection()
 
@@ -117,8 +117,8 @@ func (ex *operationRun) reset() {
 	}
 }
 
-// isCheckedOut returns false for a connection that was already returned to the pool, and must not be used any more: a monitor may end the transaction, or close
-// the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
+// isCheckedOut returns false for a connection that was returned to the pool, and must not be used any more: a monitor may end the transaction, or
+// close the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
 func isCheckedOut(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()
