@@ -37,8 +37,9 @@ type modelCommand struct {
 	told *modelReply // the last reply by which the client knows that it was executed
 	// open is whether it was perhaps executed, and no reply says so.
 	open bool
-	// results is how the reading of its results ended, if the plan wants that: "rejected" or "closed".
+	// results is how the reading of its results ended, if the plan wants that: "rejected" or "closed"; reads is how often that was tried.
 	results string
+	reads   int
 }
 
 // modelReply is what the server said of a command that it executed.
@@ -218,6 +219,7 @@ func accepted(m *modelServer, c *modelCommand) any { return m.say(c, nil) }
 // getMore is the reply to the getMore of the last command's results.
 func (m *modelServer) getMore() any {
 	c := m.commands[len(m.commands)-1]
+	c.reads++
 	switch c.results {
 	case "rejected":
 		return scripted.Rejected()

@@ -256,8 +256,10 @@ func tryPlan(
 	ctx := way.begin(t, s, client)
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
-	o := oracle{m, s, writes, ordered, err}
-	for _, check := range []func(acknowledged) string{o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind} {
+	o := oracle{m, s, call.name, way.name, writes, ordered, err}
+	for _, check := range []func(acknowledged) string{
+		o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind, o.retries,
+	} {
 		if wrong := check(result); wrong != "" {
 			return fmt.Sprintf("%s\nerror: %T %v\n%+v\n%+v", wrong, err, err, BulkOutcome(err, writes), m)
 		}
@@ -268,10 +270,11 @@ func tryPlan(
 // oracle compares what a call has told with what the server has executed and told.
 type oracle struct {
 	*modelServer
-	script  *scripted.Script
-	writes  int
-	ordered bool
-	err     error
+	script    *scripted.Script
+	call, way string
+	writes    int
+	ordered   bool
+	err       error
 }
 
 // states checks what BulkOutcome says of each write.
@@ -495,39 +498,4 @@ func commandErrors(err error) []int {
 	var commandErr CommandError
 	errors.As(err, &commandErr)
 	return []int{int(commandErr.Code)}
-}
-
-// labels checks that none says that the call can be made again if anything of it can have been executed.
-func (o oracle) labels(acknowledged) string {
-	executed := len(o.executed) > 0
-	lost := false
-	for _, c := range o.commands {
-		executed = executed || c.open || c.told != nil
-		lost = lost || c.open
-	}
-	for _, label := range []string{driver.ErrRetryableError, driver.NoWritesPerformed, driver.RetryableWriteError} {
-		if executed && errorHasLabel(o.err, label) && !(label == driver.RetryableWriteError && lost) {
-			return "it has the label " + label
-		}
-	}
-	return ""
-}
-
-// kind checks the error's type.
-func (o oracle) kind(acknowledged) string {
-	if o.err == nil {
-		return ""
-	}
-	executed := false
-	for _, c := range o.commands {
-		executed = executed || c.told != nil
-	}
-	switch o.err.(type) {
-	case BulkWriteException, ClientBulkWriteException:
-		return ""
-	}
-	if executed {
-		return "it is no exception"
-	}
-	return ""
 }

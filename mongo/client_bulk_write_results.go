@@ -19,27 +19,6 @@ type clientBulkWriteReply struct {
 // ReadsResults says that the results of a batch come as a cursor.
 func (mb *modelBatches) ReadsResults() {}
 
-// execute executes the bulk write.
-//
-//fork:wrap an error hid what other commands of the call did
-func (bw *clientBulkWrite) execute(ctx context.Context) error {
-	retErr := bw.upstreamExecute(ctx)
-	failed, ok := retErr.(driver.BatchesError)
-	if !ok {
-		return retErr
-	}
-	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered}
-	outcome.add(failed, len(bw.writePairs), nil)
-	outcome.setMany(func(write int) bool {
-		switch bw.writePairs[write].model.(type) {
-		case *ClientUpdateManyModel, *ClientDeleteManyModel:
-			return true
-		}
-		return false
-	})
-	return outcome.clientBulkWriteException(&bw.result)
-}
-
 // processResponse processes the reply to a batch that the server executed: it adds its counts to the result, and reads each model's result
 // from its cursor. The error tells which models failed.
 //

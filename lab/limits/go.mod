@@ -14,8 +14,9 @@ require (
 	go.mongodb.org/mongo-driver/v2 v2.10.0
 )
 
+require golang.org/x/time v0.14.0 // indirect
+
 require (
-	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/xdg-go/scram v1.4.0 // indirect
 	github.com/xdg-go/stringprep v1.0.4 // indirect
@@ -24,4 +25,5 @@ require (
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
+	mongofork/lab v0.0.0-00010101000000-000000000000
 )

@@ -1,0 +1,209 @@
+package mongo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/version"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// failed reports whether a command was not executed in the end, as far as the client knows.
+func (c *modelCommand) failed() bool { return c.told == nil }
+
+// rejected reports whether nothing of a command can have been executed, because the server has rejected it.
+func (c *modelCommand) rejected() bool { return c.failed() && c.last == "rejected" && !c.open }
+
+// someExecuted reports whether the client knows that the server has executed a command of the call.
+func (o oracle) someExecuted() bool {
+	for _, c := range o.commands {
+		if !c.failed() {
+			return true
+		}
+	}
+	return false
+}
+
+// operation returns which of the call's operations sends a command. Only a BulkWrite of several kinds has more than one.
+func (o oracle) operation(c *modelCommand) string {
+	switch {
+	case o.call != "BulkWrite of three kinds":
+		return "the only one"
+	case o.ordered: // each kind in turn has as many models as fit into a command
+		return fmt.Sprint(c.writes)
+	default:
+		return c.kinds[0]
+	}
+}
+
+// unsentOperations returns how many operations of the call have failed without sending a command, because the context had ended.
+func (o oracle) unsentOperations() int {
+	if o.call != "BulkWrite of three kinds" || o.ordered {
+		return 0
+	}
+	sent := map[string]bool{}
+	for _, c := range o.commands {
+		sent[o.operation(c)] = true
+	}
+	all := 3
+	if o.writes < all {
+		all = o.writes
+	}
+	return all - len(sent)
+}
+
+// isCommandError reports whether the error has to be that of a command: nothing was executed, and there is no more to tell, because one
+// command has failed, or all those that failed were rejected.
+func (o oracle) isCommandError() bool {
+	failures, rejected := o.unsentOperations(), 0
+	for _, c := range o.commands {
+		if c.failed() {
+			failures++
+		}
+		if c.rejected() {
+			rejected++
+		}
+	}
+	return !o.someExecuted() && (failures == 1 || failures == rejected)
+}
+
+// kind checks the error's type, exactly: that of a command if nothing was executed and one command has failed, or all were rejected, and else
+// the exception of the API.
+func (o oracle) kind(acknowledged) string {
+	exception := "mongo.BulkWriteException"
+	if strings.HasPrefix(o.call, "Client") {
+		exception = "mongo.ClientBulkWriteException"
+	}
+	want := exception
+	switch {
+	case !o.told():
+		want = "<nil>"
+	case o.isCommandError():
+		want = "mongo.CommandError"
+		// Applications of v2.5.0 know the rejection of a Client.BulkWrite as an exception.
+		if strings.HasPrefix(version.Driver, "2.5.") && strings.HasPrefix(o.call, "Client") && o.commands[0].rejected() {
+			want = exception
+		}
+	}
+	if got := fmt.Sprintf("%T", o.err); got != want {
+		return fmt.Sprintf("the error is a %s, want a %s", got, want)
+	}
+	return ""
+}
+
+// told reports whether there is anything that an error has to tell.
+func (o oracle) told() bool {
+	for _, c := range o.commands {
+		if c.failed() || len(c.told.failed) > 0 || c.told.concern != 0 || c.results == "rejected" || c.results == "closed" {
+			return true
+		}
+	}
+	return o.unsentOperations() > 0
+}
+
+// labels checks that the error has exactly the labels of its commands that are right for the call: if anything of it can have been executed,
+// none says that the call can be made again, but that of a write whose reply was lost.
+func (o oracle) labels(acknowledged) string {
+	want := map[string]bool{}
+	for _, c := range o.commands {
+		for _, label := range o.labelsOf(c) {
+			want[label] = true
+		}
+	}
+	for _, label := range []string{
+		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
+		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError,
+	} {
+		if got := errorHasLabel(o.err, label); got != want[label] {
+			return fmt.Sprintf("it has the label %s: %v", label, got)
+		}
+	}
+	return ""
+}
+
+// labelsOf returns the labels that the call's error has to have for a command.
+func (o oracle) labelsOf(c *modelCommand) []string {
+	var labels []string
+	switch {
+	case c.rejected(), c.results == "rejected", c.last == "rejected" && c.told != nil:
+		labels = append(labels, driver.ErrSystemOverloadedError)
+		if o.isCommandError() {
+			labels = append(labels, driver.ErrRetryableError, driver.NoWritesPerformed)
+		}
+	case c.results == "closed":
+		labels = append(labels, driver.NetworkError)
+		if o.way == "in a transaction" {
+			labels = append(labels, driver.TransientTransactionError)
+		}
+	case c.failed() && c.last == "stopped": // its label is the server's
+		labels = append(labels, driver.RetryableWriteError)
+	case c.failed() && c.last != "failed": // closed, perhaps before a rejection
+		labels = append(labels, driver.NetworkError)
+		switch o.way {
+		case "in a transaction":
+			labels = append(labels, driver.TransientTransactionError)
+		case "retryWrites=false":
+		default:
+			labels = append(labels, driver.RetryableWriteError)
+		}
+	}
+	return labels
+}
+
+// retries checks what errors.As finds of the attempts: those of the first command that failed after retries, or might have been retried.
+func (o oracle) retries(acknowledged) string {
+	var got *RetryError
+	found := errors.As(o.err, &got)
+	attempts, commands := map[string]int{}, map[string]int{}
+	for _, c := range o.commands {
+		attempts[o.operation(c)] += c.attempts
+		commands[o.operation(c)]++
+	}
+	for _, c := range o.commands {
+		want, retried := 0, false
+		switch {
+		case c.results == "rejected":
+			want, retried = c.reads, true
+		case c.results == "closed" && c.reads > 1:
+			want, retried = c.reads, true
+		case c.failed() || c.last == "rejected":
+			want = attempts[o.operation(c)]
+			retried = want > commands[o.operation(c)] || c.last == "rejected" ||
+				o.way == "retryWrites=false" && c.last != "failed"
+		}
+		if !retried {
+			continue
+		}
+		if !found {
+			return "there is no RetryError"
+		}
+		// An attempt for which the context left no time was not sent.
+		unsent := strings.HasPrefix(o.way, "with a deadline") && got.Attempts == want+1
+		if got.Attempts != want && !unsent {
+			return fmt.Sprintf("the RetryError tells of %d attempts, want %d", got.Attempts, want)
+		}
+		return o.backoff(c, got)
+	}
+	return ""
+}
+
+// backoff checks the backoff that a RetryError tells: of a call of one operation that has read no results by getMore, that is all of it.
+func (o oracle) backoff(c *modelCommand, got *RetryError) string {
+	var all time.Duration
+	for _, d := range o.script.Slept {
+		all += d
+	}
+	simple := o.operation(c) == "the only one" && o.way != "with a deadline that ends a backoff"
+	for _, c := range o.commands {
+		simple = simple && c.reads == 0
+	}
+	if simple && got.Backoff != all || got.Backoff > all {
+		return fmt.Sprintf("the RetryError tells of a backoff of %v, want %v", got.Backoff, all)
+	}
+	if c.rejected() && c.attempts > 1 && got.Backoff == 0 {
+		return "the RetryError tells of no backoff"
+	}
+	return ""
+}

@@ -1,0 +1,54 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// execute sends the models, in as many commands as they need. The result has what the server acknowledged, also beside an error.
+//
+//fork:replace an error hid what other commands of the call did
+func (bw *clientBulkWrite) execute(ctx context.Context) error {
+	if len(bw.writePairs) == 0 {
+		return fmt.Errorf("invalid writes: %w", ErrEmptySlice)
+	}
+	for i := range bw.writePairs {
+		if bw.writePairs[i].model == nil {
+			return fmt.Errorf("error from model at index %d: %w", i, ErrNilDocument)
+		}
+	}
+	err := bw.operation().Execute(ctx)
+	failed, ok := err.(driver.BatchesError)
+	if !ok {
+		return err
+	}
+	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered}
+	outcome.add(failed, len(bw.writePairs), nil)
+	outcome.setMany(func(write int) bool {
+		switch bw.writePairs[write].model.(type) {
+		case *ClientUpdateManyModel, *ClientDeleteManyModel:
+			return true
+		}
+		return false
+	})
+	return outcome.clientBulkWriteException(&bw.result)
+}
+
+// operation returns the operation that sends the models. Whether a command can be retried is decided when its batch is built: not if it has
+// models of many documents (retryable-writes.md, "Supported Write Operations").
+func (bw *clientBulkWrite) operation() driver.Operation {
+	batches := &modelBatches{
+		client: bw.client, session: bw.session, writePairs: bw.writePairs, result: &bw.result,
+		ordered: bw.ordered == nil || *bw.ordered, retryMode: driver.RetryOnce,
+	}
+	return bw.withNewerOptions(driver.Operation{
+		Name: driverutil.BulkWriteOp, Type: driver.Write, Database: database, CommandFn: bw.newCommand(),
+		Batches: batches, ProcessResponseFn: batches.processResponse, RetryMode: &batches.retryMode,
+		Client: bw.session, Selector: bw.selector, WriteConcern: bw.writeConcern, Deployment: bw.client.deployment,
+		Clock: bw.client.clock, Timeout: bw.client.timeout, ServerAPI: bw.client.serverAPI, Crypt: bw.client.cryptFLE,
+		Authenticator: bw.client.authenticator, CommandMonitor: bw.client.monitor, Logger: bw.client.logger,
+	})
+}
