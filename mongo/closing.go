@@ -119,8 +119,11 @@ func (collected) Err() error { return nil }
 func (c *Cursor) Close(ctx context.Context) error {
 	defer c.closeImplicitSession()
 	c.closed = true
-	ctx, cancel := closingTime(ctx, c.timeout())
-	defer cancel()
+	if c.bc.ID() != 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = closingTime(ctx, c.timeout())
+		defer cancel()
+	}
 	return wrapErrors(c.bc.Close(ctx))
 }
 

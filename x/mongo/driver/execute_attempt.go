@@ -174,7 +174,12 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 // maxTimeMS returns how long the server may take, or an error if no time is left.
 func (ex *operationRun) maxTimeMS(ctx context.Context, a *attempt) (int64, error) {
-	return ex.op.calculateMaxTimeMS(ctx, ex.op.selectedRTT(), a.server.RTTMonitor().Stats())
+	rtt := ex.op.selectedRTT()
+	left, err := ex.op.calculateMaxTimeMS(ctx, rtt, "")
+	if err != nil { // only now is the text worth what it costs
+		return ex.op.calculateMaxTimeMS(ctx, rtt, a.server.RTTMonitor().Stats())
+	}
+	return left, nil
 }
 
 // send publishes the command, sends it, and publishes its end: each started event has its counterpart.

@@ -19,8 +19,10 @@ func (c *connection) write(ctx context.Context, wm []byte) error {
 	return err
 }
 
-// readMessage reads a message, and says what it failed to do if it fails. A cancelled context closes the connection.
-func (c *connection) readMessage(ctx context.Context) ([]byte, string, error) {
+// read reads a message, and says what it failed to do if it fails. A cancelled context closes the connection.
+//
+//fork:replace as for write
+func (c *connection) read(ctx context.Context) ([]byte, string, error) {
 	cancel := c.watch(ctx)
 	wm, failed, err := c.receive()
 	if cancel.happened() && err == nil {
