@@ -272,9 +272,9 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 	}
 }
 
-// TestSchemasAndKeysAreReadInTime is about servers that take ten seconds to tell what is encrypted, or by which key: the call ends with the
+// TestEncryptionReadsSchemasAndKeysInTime is about servers that take ten seconds to tell what is encrypted, or by which key: the call ends with the
 // context's deadline, or the client's Timeout (client-side-operations-timeout.md, "Client Side Encryption").
-func TestSchemasAndKeysAreReadInTime(t *testing.T) {
+func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
 	ctx, server := openRealServer(t)
 	e := newEncryption(t, options.Client())
 	key, err := e.CreateDataKey(ctx, "local")
