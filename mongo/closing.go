@@ -9,27 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// limitBackoffs returns a context for commands to which the client's Timeout does not apply: their backoffs end after it, unless the
-// deadline of who waits for them is known.
-func limitBackoffs(ctx context.Context, timeout *time.Duration) context.Context {
-	if timeout == nil || *timeout <= 0 {
-		return ctx
-	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	purpose, waiting := backpressure.PurposeOf(ctx), ctx
-	if purpose.Caller != nil {
-		waiting = purpose.Caller
-	}
-	_, known := waiting.Deadline()
-	if known || !purpose.Until.IsZero() {
-		return ctx
-	}
-	purpose.Until = time.Now().Add(*timeout)
-	return backpressure.WithPurpose(ctx, purpose)
-}
-
 // closeTime is how long closing something may take if neither the context nor the client says: all retries after overload errors, and
 // one round of heartbeats, by which a server that does not answer is known to be gone.
 const closeTime = 10 * time.Second

@@ -8,15 +8,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// The context's deadline or, if it has none, the client's Timeout ends the backoffs.
+// The context's deadline or, if it has none, the client's Timeout is for the whole call.
 //
 // A commit whose result is unknown may have taken place, unless its time was over before it was sent: it can only be sent again, then
 // with the write concern majority (transactions.md, "UnknownTransactionCommitResult" and "Majority write concern is used when retrying
 // commitTransaction").
 //
-//fork:wrap the client's Timeout does not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
+//fork:wrap the client's Timeout did not apply to it (client-side-operations-timeout.md, "Sessions"); after a timeout the transaction stayed in progress, so that EndSession aborted one that may be committed
 func (s *Session) CommitTransaction(ctx context.Context) error {
-	retErr := s.upstreamCommitTransaction(limitBackoffs(ctx, s.client.timeout))
+	ctx, cancel := withTimeout(ctx, s.client.timeout)
+	defer cancel()
+	retErr := s.upstreamCommitTransaction(ctx)
 	s.clientSession.Committing = false
 	if errorHasLabel(retErr, driver.UnknownTransactionCommitResult) && !errors.Is(retErr, backpressure.ErrNeverSent) {
 		s.clientSession.UpdateCommitTransactionWriteConcern()

@@ -104,18 +104,10 @@ func TestOneTimeoutForTheWholeCall(t *testing.T) {
 	}
 }
 
-// endTransactions are the methods for which the client's Timeout is only for the backoffs, in some bases.
-var endTransactions = map[string]bool{
-	"Session.AbortTransaction": true, "Session.CommitTransaction": true, "Session.EndSession": true,
-}
-
 // TestEveryMethodObeysTheTimeout is about all methods that send commands: each selection of a server has a deadline
 // (client-side-operations-timeout.md, "Blocking Sections").
 func TestEveryMethodObeysTheTimeout(t *testing.T) {
 	for _, method := range sendingMethods() {
-		if endTransactions[method.name] {
-			continue
-		}
 		d, coll := newDeadlines(t)
 		d.Replies = method.replies
 		_ = method.run(context.Background(), coll)

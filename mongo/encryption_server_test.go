@@ -104,14 +104,17 @@ func openRealServer(t *testing.T) (context.Context, realServer) {
 // reject makes the server reject the client's commands of that name, and at the end of the test none.
 func (s realServer) reject(ctx context.Context, t *testing.T, client, command string, mode any) {
 	t.Helper()
+	s.disturb(ctx, t, client, command, mode, bson.E{Key: "errorCode", Value: 462},
+		bson.E{Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}})
+}
+
+// disturb makes the server do something else with the client's commands of that name, and at the end of the test nothing.
+func (s realServer) disturb(ctx context.Context, t *testing.T, client, command string, mode any, how ...bson.E) {
+	t.Helper()
 	set := func(command bson.D) error { return s.Database("admin").RunCommand(ctx, command).Err() }
 	failCommand := bson.E{Key: "configureFailPoint", Value: "failCommand"}
-	require.NoError(t, set(bson.D{failCommand, {Key: "mode", Value: mode}, {Key: "data", Value: bson.D{
-		{Key: "failCommands", Value: bson.A{command}},
-		{Key: "appName", Value: client},
-		{Key: "errorCode", Value: 462},
-		{Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError", "NoWritesPerformed"}},
-	}}}))
+	data := append(bson.D{{Key: "failCommands", Value: bson.A{command}}, {Key: "appName", Value: client}}, how...)
+	require.NoError(t, set(bson.D{failCommand, {Key: "mode", Value: mode}, {Key: "data", Value: data}}))
 	t.Cleanup(func() { assert.NoError(t, set(bson.D{failCommand, {Key: "mode", Value: "off"}})) })
 }
 
@@ -266,5 +269,42 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 			assert.Equal(t, c.sent, sent["application "+c.command], "%s", c.command)
 			assert.Equal(t, c.infos, sent["application listCollections"], "listCollections")
 		})
+	}
+}
+
+// TestEncryptionReadsSchemasAndKeysInTime is about servers that take ten seconds to tell what is encrypted, or by which key: the call ends with the
+// context's deadline, or the client's Timeout (client-side-operations-timeout.md, "Client Side Encryption").
+func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
+	ctx, server := openRealServer(t)
+	e := newEncryption(t, options.Client())
+	key, err := e.CreateDataKey(ctx, "local")
+	require.NoError(t, err)
+	encrypted, err := e.Encrypt(ctx, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, options.Encrypt().
+		SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
+	require.NoError(t, err)
+	_, err = e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
+	require.NoError(t, err)
+
+	const blocked, limit = 10 * time.Second, 500 * time.Millisecond
+	for _, one := range []struct{ client, command string }{{application, "listCollections"}, {vault, "find"}} {
+		for _, byClient := range []bool{false, true} {
+			opts, until := options.Client(), ctx
+			if byClient {
+				opts.SetTimeout(limit)
+			}
+			e := newEncryption(t, opts)
+			server.disturb(ctx, t, one.client, one.command, bson.D{{Key: "times", Value: 1}},
+				bson.E{Key: "blockConnection", Value: true}, bson.E{Key: "blockTimeMS", Value: blocked.Milliseconds()})
+			if !byClient {
+				var cancel context.CancelFunc
+				until, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+			}
+			start := time.Now()
+			_, err := e.data.FindOne(until, bson.D{}).Raw()
+			assert.True(t, mongo.IsTimeout(err), "%s %s: %v", one.client, one.command, err)
+			assert.Less(t, time.Since(start), blocked/2, "%s %s", one.client, one.command)
+			assert.Equal(t, 1, e.sent.all()[one.client+" "+one.command])
+		}
 	}
 }

@@ -386,9 +386,6 @@ var places = []place{
 	}},
 }
 
-// untimed are the methods to which the client's Timeout does not apply, but for their backoffs: docs/differences.md.
-var untimed = []string{"Session.CommitTransaction"}
-
 // The ends of a wait.
 const (
 	byDeadline   = "deadline"
@@ -411,9 +408,6 @@ func TestWaits(t *testing.T) {
 		for _, at := range places {
 			for _, topology := range at.topologies() {
 				for _, end := range []string{byDeadline, byTimeout, byCancel, byDisconnect, byGraceful} {
-					if end == byTimeout && slices.Contains(untimed, name) {
-						continue
-					}
 					t.Run(strings.Join([]string{name, at.name, end, topology}, "/"), func(t *testing.T) {
 						synctest.Test(t, func(t *testing.T) { expectWait(t, open, at, end, topology) })
 					})

@@ -92,9 +92,9 @@ func equal(up, fork traces) finding {
 	return finding{different, firstDifference("upstream", up[0].Lines, "the fork", alone[0].Lines)}
 }
 
-// demanded finds in a line what the fork does otherwise though nothing goes wrong: the maxTimeMS of an aggregate that writes
-// (client-side-operations-timeout.md, "Command Execution"), and what the exception of a bulk write says of a command that failed after
-// others.
+// demanded finds in a line what the fork does otherwise though nothing goes wrong: the maxTimeMS of an aggregate that writes, and of a commit
+// or an abort by a client with a Timeout (client-side-operations-timeout.md, "Command Execution" and "Sessions"), and what the exception of a
+// bulk write says of a command that failed after others.
 var demanded = regexp.MustCompile(`Acknowledged:(true|false)|bulk write exception: |maxTimeMS: \{"\$numberLong":"\d+"\}, `)
 
 // alike compares two lines, apart from what is demanded, where that may stand.
@@ -102,8 +102,10 @@ func alike(up, fork string) bool {
 	if up == fork {
 		return true
 	}
-	writes := strings.Contains(up, `"$out"`) || strings.Contains(up, `"$merge"`) || strings.Contains(up, "returns ")
-	return writes && demanded.ReplaceAllString(up, "") == demanded.ReplaceAllString(fork, "")
+	may := slices.ContainsFunc([]string{`"$out"`, `"$merge"`, `"commitTransaction"`, `"abortTransaction"`, "returns "}, func(what string) bool {
+		return strings.Contains(up, what)
+	})
+	return may && demanded.ReplaceAllString(up, "") == demanded.ReplaceAllString(fork, "")
 }
 
 // same compares calls that get over errors with those of a trial without the errors.

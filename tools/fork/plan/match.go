@@ -111,13 +111,19 @@ func (mt *matcher) file(f *File) {
 		if d.Unnamed() {
 			continue
 		}
-		if first, twice := mt.owner[d.Key]; twice {
+		if first, twice := mt.owner[d.Key]; twice && !alternatives(first.File, d.File) {
 			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them",
 				"%s is declared twice in the overlay (also %s)", d.Key, first.At())
 			continue
 		}
 		mt.owner[d.Key] = d
 	}
+}
+
+// alternatives reports whether two files are for different builds, such as one for a platform and one for all others. The compiler tells
+// if both are in one build.
+func alternatives(a, b *syntax.File) bool {
+	return a.Constraint != "" && b.Constraint != "" && a.Constraint != b.Constraint
 }
 
 // decl matches one declaration with upstream's of the same key.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mongocrypt"
@@ -15,7 +16,8 @@ import (
 // kmsRequest is a request to a key management service; libmongocrypt makes it and reads the answer.
 type kmsRequest interface {
 	HostName() (string, error)
-	Message() ([]byte, error)
+	Pause() time.Duration
+	MessageAfterPause() ([]byte, error)
 	KMSProvider() string
 	BytesNeeded() int32
 	FeedResponse([]byte) error
@@ -73,13 +75,25 @@ func kmsContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, defaultKmsTimeout)
 }
 
-// sendKMSRequest sends a request and lets libmongocrypt read the answer. It ends with the context
-// (client-side-operations-timeout.md, "Client Side Encryption"), except for the pause that libmongocrypt makes in Message before it repeats
-// a request.
+// pauseBeforeKMS waits as long as libmongocrypt wants before it repeats a request. It ends with the context and returns its error.
+func pauseBeforeKMS(ctx context.Context, request kmsRequest) error {
+	if pause := request.Pause(); pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+// sendKMSRequest sends a request, after the pause that libmongocrypt wants before a repeated one, and lets libmongocrypt read the answer.
+// Both end with the context (client-side-operations-timeout.md, "Client Side Encryption").
 func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
+	err := pauseBeforeKMS(ctx, request)
 	ctx, cancel := kmsContext(ctx)
 	defer cancel()
-	err := ctx.Err()
 	if err == nil {
 		err = c.exchangeWithKMS(ctx, request)
 	}
@@ -120,7 +134,7 @@ func (c *crypt) dialKMS(ctx context.Context, request kmsRequest) (net.Conn, erro
 
 // exchangeWithKMS sends the message and reads the answer, as far as libmongocrypt wants it.
 func (c *crypt) exchangeWithKMS(ctx context.Context, request kmsRequest) error {
-	message, err := request.Message()
+	message, err := request.MessageAfterPause()
 	if err != nil {
 		return err
 	}

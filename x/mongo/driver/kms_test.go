@@ -20,6 +20,7 @@ type question struct {
 	wants   int
 	answer  []byte
 	again   bool // it can be repeated: a connection that failed is no error yet
+	pause   time.Duration
 	asked   int
 	onFed   func()
 }
@@ -31,7 +32,8 @@ var errFromTheService = errors.New("the service failed")
 func (q *question) HostName() (string, error) { return q.address, nil }
 func (q *question) KMSProvider() string       { return "local" }
 func (q *question) BytesNeeded() int32        { return int32(q.wants - len(q.answer)) }
-func (q *question) Message() ([]byte, error) {
+func (q *question) Pause() time.Duration      { return q.pause }
+func (q *question) MessageAfterPause() ([]byte, error) {
 	q.asked++
 	return []byte("decrypt"), nil
 }
@@ -135,4 +137,22 @@ func TestKMSRequestHasADeadline(t *testing.T) {
 	ctx, cancel = kmsContext(callers)
 	defer cancel()
 	assert.Equal(t, callers, ctx, "the caller's own deadline")
+}
+
+// TestKMSPauseEndsWithItsContext is about a repeated request, before which libmongocrypt wants a pause: it is made, and ends when the context
+// does, without a request.
+func TestKMSPauseEndsWithItsContext(t *testing.T) {
+	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
+	q.pause = time.Millisecond
+	start := time.Now()
+	require.NoError(t, c.sendKMSRequest(context.Background(), q))
+	assert.Equal(t, "key", string(q.answer))
+	assert.GreaterOrEqual(t, time.Since(start), q.pause)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	q = &question{pause: 24 * time.Hour}
+	time.AfterFunc(time.Millisecond, cancel)
+	err := c.sendKMSRequest(ctx, q)
+	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
+	assert.Equal(t, 0, q.asked)
 }

@@ -1,0 +1,357 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driverevent "go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// cursorKinds are the kinds of cursors that find opens.
+var cursorKinds = map[string]options.CursorType{
+	"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
+}
+
+// openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is told of each
+// command, and may wait.
+func openCursors(see func(Command)) Hook {
+	return func(c Command, run func() bson.Raw) bson.Raw {
+		if c.Name != "find" && c.Name != "getMore" {
+			return run()
+		}
+		see(c)
+		batch := "firstBatch"
+		if c.Name == "getMore" {
+			batch = "nextBatch"
+		}
+		reply, err := bson.Marshal(bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
+			{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.c"}, {Key: batch, Value: bson.A{id(1)}}}}})
+		if err != nil {
+			panic(err)
+		}
+		return reply
+	}
+}
+
+// TestGetMoreHasNoMaxTime is about the getMores of cursors without MaxAwaitTime: whatever limits the client, none has a maxTimeMS, which
+// would be how long the server waits for documents (client-side-operations-timeout.md, "Cursors").
+func TestGetMoreHasNoMaxTime(t *testing.T) {
+	for kind, cursorType := range cursorKinds {
+		for _, byClient := range []bool{false, true} {
+			t.Run(fmt.Sprint(kind, byClient), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster := New(t, Options{Topology: "replicaset:1"})
+					getMores := 0
+					cluster.Intercept(openCursors(func(c Command) {
+						if c.Name == "getMore" {
+							getMores++
+							assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
+						}
+					}))
+					opts, ctx := cluster.Client(), context.Background()
+					if byClient {
+						opts.SetTimeout(time.Minute)
+					} else {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, time.Minute)
+						defer cancel()
+					}
+					cursor, err := connect(t, opts).Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
+					require.NoError(t, err)
+					for range 3 {
+						require.True(t, cursor.Next(ctx), cursor.Err())
+					}
+					assert.Equal(t, 2, getMores)
+				})
+			})
+		}
+	}
+}
+
+// TestEachNextHasTheTimeout is about the client's Timeout and cursors of each kind: find has it, and each Next has it anew
+// (client-side-operations-timeout.md, "Cursors").
+func TestEachNextHasTheTimeout(t *testing.T) {
+	for kind, cursorType := range cursorKinds {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const timeout = 3 * time.Second
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				silent, slow := false, 2*time.Second
+				cluster.Intercept(openCursors(func(Command) {
+					if silent {
+						time.Sleep(time.Hour)
+					}
+					time.Sleep(slow)
+				}))
+				coll := connect(t, cluster.Client().SetTimeout(timeout)).Database("db").Collection("c")
+				cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetCursorType(cursorType))
+				require.NoError(t, err)
+				for range 4 { // which take twice as long as Timeout in all
+					require.True(t, cursor.Next(context.Background()), cursor.Err())
+				}
+				silent = true
+				start := time.Now()
+				assert.False(t, cursor.Next(context.Background()))
+				assert.True(t, mongo.IsTimeout(cursor.Err()), "%v", cursor.Err())
+				assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
+
+				start = time.Now()
+				_, err = coll.Find(context.Background(), bson.D{}, options.Find().SetCursorType(cursorType))
+				assert.True(t, mongo.IsTimeout(err), "%v", err)
+				assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
+				time.Sleep(2 * time.Hour)
+			})
+		})
+	}
+}
+
+// TestDownloadStreamHasOneTimeout is about the client's Timeout and a download stream: it limits the stream's life, with the getMores of
+// its cursor (client-side-operations-timeout.md, "GridFS API").
+func TestDownloadStreamHasOneTimeout(t *testing.T) {
+	needsFork(t)
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 3 * time.Second
+		cluster := New(t, Options{Topology: "replicaset:1"})
+		bucket := connect(t, cluster.Client().SetTimeout(timeout)).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(1))
+		name, err := bucket.UploadFromStream(context.Background(), "file", strings.NewReader(strings.Repeat("x", 300)))
+		require.NoError(t, err)
+		stream, err := bucket.OpenDownloadStream(context.Background(), name)
+		require.NoError(t, err)
+		proceed := held(cluster, func(c Command) bool { return c.Name == "getMore" })
+		defer proceed()
+		time.Sleep(2 * time.Second)
+		start := time.Now()
+		_, err = stream.Read(make([]byte, 300))
+		assert.True(t, mongo.IsTimeout(err), "%v", err)
+		assert.Equal(t, time.Second, time.Since(start).Round(10*time.Millisecond), "what is left of the stream's time")
+	})
+}
+
+// TestMonitorsHaveNoTimeout is about a server whose hellos take longer than the client's Timeout: its monitors wait for them, and limit them
+// by connectTimeoutMS alone (client-side-operations-timeout.md, "Server Monitoring").
+func TestMonitorsHaveNoTimeout(t *testing.T) {
+	for _, mode := range []string{"poll", "stream"} {
+		t.Run(mode, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				var mu sync.Mutex
+				var answered, failed int
+				const connectTimeout = 20 * time.Second
+				opts := cluster.Client("serverMonitoringMode=" + mode).SetTimeout(50 * time.Millisecond).SetConnectTimeout(connectTimeout)
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if limit, limited := c.Body.Lookup("maxTimeMS").AsInt64OK(); limited {
+						assert.Equal(t, connectTimeout.Milliseconds(), limit, "%v", c.Body)
+					}
+					time.Sleep(time.Second)
+					return run()
+				})
+				connect(t, opts.SetServerMonitor(&driverevent.ServerMonitor{
+					ServerHeartbeatSucceeded: func(*driverevent.ServerHeartbeatSucceededEvent) { mu.Lock(); answered++; mu.Unlock() },
+					ServerHeartbeatFailed:    func(*driverevent.ServerHeartbeatFailedEvent) { mu.Lock(); failed++; mu.Unlock() },
+				}))
+				time.Sleep(time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
+				assert.Greater(t, answered, 2)
+				assert.Zero(t, failed)
+			})
+		})
+	}
+}
+
+// TestMinPoolSizeHasConnectTimeout is about a connection that the pool makes for minPoolSize, from a server that accepts it and says nothing:
+// connectTimeoutMS ends it, the client's Timeout does not (client-side-operations-timeout.md, "Background Connection Pooling").
+func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const connectTimeout = 4 * time.Second
+		cluster := New(t, Options{Topology: "replicaset:1"})
+		var mu sync.Mutex
+		var begun time.Time
+		var took []time.Duration
+		gone := make(chan struct{})
+		defer close(gone)
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			if c.Connection > 1 { // not the monitor's
+				<-gone
+			}
+			return run()
+		})
+		opts := cluster.Client("minPoolSize=1", "serverMonitoringMode=poll", fmt.Sprint("connectTimeoutMS=", connectTimeout.Milliseconds()))
+		connect(t, opts.SetTimeout(time.Second).SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch e.Type {
+			case driverevent.ConnectionCreated:
+				begun = time.Now()
+			case driverevent.ConnectionClosed:
+				took = append(took, time.Since(begun))
+			}
+		}}))
+		time.Sleep(20 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		require.NotEmpty(t, took)
+		for _, one := range took {
+			assert.Equal(t, connectTimeout, one.Round(10*time.Millisecond))
+		}
+	})
+}
+
+// TestTimeoutTellsWhere is about the texts of timeouts: each says what the call was waiting for (client-side-operations-timeout.md,
+// "Errors").
+func TestTimeoutTellsWhere(t *testing.T) {
+	needsFork(t)
+	waited := map[string]string{
+		"selection": "server selection", "queue": "checking out a connection", "dial": "connection", "hello": "connection", "reply": "read",
+	}
+	for _, at := range places {
+		want, known := waited[at.name]
+		if !known {
+			continue
+		}
+		for _, end := range []string{byDeadline, byTimeout} {
+			t.Run(at.name+"/"+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster := New(t, Options{Topology: "replicaset:1"})
+					opts, ctx := cluster.Client(at.opts...), context.Background()
+					if end == byTimeout {
+						opts.SetTimeout(until)
+					}
+					client := connect(t, opts)
+					require.NoError(t, client.Ping(ctx, nil))
+					proceed := at.begin(cluster, client)
+					defer proceed()
+					if end == byDeadline {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, until)
+						defer cancel()
+					}
+					err := client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err()
+					require.True(t, mongo.IsTimeout(err), "%v", err)
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					assert.ErrorContains(t, err, want)
+				})
+			})
+		}
+	}
+}
+
+// closing is what closes something, and how long it may take without a deadline and Timeout: whoever has a context of its own has another.
+type closing func(t *testing.T, ctx context.Context, client *mongo.Client) (shut func(context.Context) error)
+
+func opened[T any](t *testing.T) func(T, error) T {
+	return func(it T, err error) T {
+		require.NoError(t, err)
+		return it
+	}
+}
+
+// closings are the methods that close or end something. What GridFS streams do has the context with which they were opened.
+var closings = map[string]closing{
+	"Client.Disconnect": func(_ *testing.T, _ context.Context, client *mongo.Client) func(context.Context) error {
+		return client.Disconnect
+	},
+	"Cursor.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		return opened[*mongo.Cursor](t)(client.Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))).Close
+	},
+	"ChangeStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		return opened[*mongo.ChangeStream](t)(client.Watch(ctx, mongo.Pipeline{})).Close
+	},
+	"GridFSDownloadStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		bucket := client.Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(1))
+		name := opened[bson.ObjectID](t)(bucket.UploadFromStream(ctx, "file", strings.NewReader(strings.Repeat("x", 300))))
+		stream := opened[*mongo.GridFSDownloadStream](t)(bucket.OpenDownloadStream(ctx, name))
+		return func(context.Context) error { return stream.Close() }
+	},
+	"GridFSUploadStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		stream := opened[*mongo.GridFSUploadStream](t)(client.Database("db").GridFSBucket().OpenUploadStream(ctx, "file"))
+		_, err := stream.Write([]byte("x"))
+		require.NoError(t, err)
+		return func(context.Context) error { return stream.Close() }
+	},
+	"GridFSUploadStream.Abort": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		stream := opened[*mongo.GridFSUploadStream](t)(client.Database("db").GridFSBucket().OpenUploadStream(ctx, "file"))
+		return func(context.Context) error { return stream.Abort() }
+	},
+	"Session.AbortTransaction": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		return inNewTransaction(t, ctx, client).AbortTransaction
+	},
+	"Session.EndSession": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
+		session := inNewTransaction(t, ctx, client)
+		return func(ctx context.Context) error { session.EndSession(ctx); return nil }
+	},
+}
+
+func inNewTransaction(t *testing.T, ctx context.Context, client *mongo.Client) *mongo.Session {
+	session := opened[*mongo.Session](t)(client.StartSession())
+	require.NoError(t, session.StartTransaction())
+	_, err := client.Database("db").Collection("c").InsertOne(mongo.NewSessionContext(ctx, session), bson.D{})
+	require.NoError(t, err)
+	return session
+}
+
+// TestClosesInTime is about every method that closes something, wherever it waits, and every way to say how long it may take: the
+// context's deadline, the client's Timeout, or neither, which is 10 seconds. It may take 2 seconds more to clean up.
+func TestClosesInTime(t *testing.T) {
+	needsFork(t)
+	for name, open := range closings {
+		for _, at := range places {
+			if at.name == "queue" {
+				continue // what is closed has no connection by then
+			}
+			for _, topology := range at.topologies() {
+				for _, end := range []string{byDeadline, byTimeout, "neither"} {
+					if end == "neither" && (strings.HasPrefix(name, "GridFSUpload") || strings.HasPrefix(name, "Session")) {
+						continue // it lasts as long as any other write
+					}
+					t.Run(strings.Join([]string{name, at.name, end, topology}, "/"), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { expectClosed(t, open, at, end, topology) })
+					})
+				}
+			}
+		}
+	}
+}
+
+func expectClosed(t *testing.T, open closing, at place, end, topology string) {
+	cluster := New(t, Options{Topology: topology})
+	for i := range documents {
+		cluster.Put("db.c", id(i))
+	}
+	opts, ctx, limit := cluster.Client(at.opts...), context.Background(), 10*time.Second
+	if end == byTimeout {
+		opts.SetTimeout(until)
+		limit = until
+	}
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	require.NoError(t, client.Ping(ctx, nil))
+	if end == byDeadline {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, until+time.Second) // at.begin takes a second
+		defer cancel()
+		limit = until + time.Second
+	}
+	shut := open(t, ctx, client)
+	proceed := sync.OnceFunc(at.begin(cluster, client))
+	t.Cleanup(proceed)
+	start := time.Now()
+	err = shut(ctx)
+	took := time.Since(start)
+	assert.LessOrEqual(t, took, limit+cleanUp+50*time.Millisecond, "%v", err)
+	assert.False(t, errors.Is(err, context.Canceled), "%v", err)
+	proceed()
+	time.Sleep(time.Minute)
+}

@@ -1,0 +1,66 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+)
+
+// slowReply is a connection that gives its reply byte by byte, and notes the deadlines of its reads.
+type slowReply struct {
+	net.Conn
+	reply     []byte
+	deadlines []time.Time
+}
+
+func (s *slowReply) SetReadDeadline(deadline time.Time) error {
+	s.deadlines = append(s.deadlines, deadline)
+	return nil
+}
+
+func (s *slowReply) Read(p []byte) (int, error) {
+	if len(s.reply) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:1], s.reply)
+	s.reply = s.reply[n:]
+	return n, nil
+}
+
+func established(nc net.Conn) *connection {
+	conn := newConnection("a:27017")
+	conn.nc, conn.state = nc, connConnected
+	return conn
+}
+
+// TestOneDeadlineForAllReads is about a reply that comes in many parts: all reads have the deadline of the context, none has a new one
+// (client-side-operations-timeout.md, "Command Execution").
+func TestOneDeadlineForAllReads(t *testing.T) {
+	reply := []byte{20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}
+	nc := &slowReply{reply: reply}
+	until := time.Now().Add(time.Hour)
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	read, err := established(nc).readWireMessage(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, reply, read)
+	assert.Equal(t, []time.Time{until}, nc.deadlines)
+}
+
+// TestTimeIsUpBeforeReading is about a command whose time is up when it has been written: no reply is waited for, and the error is a timeout
+// (client-side-operations-timeout.md, "Command Execution").
+func TestTimeIsUpBeforeReading(t *testing.T) {
+	server, nc := net.Pipe()
+	defer server.Close()
+	defer nc.Close()
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
+	defer cancel()
+	_, err := established(nc).readWireMessage(ctx)
+	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+}
