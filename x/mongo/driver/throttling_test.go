@@ -292,6 +292,7 @@ func TestThrottledRetriesOfALastingOverload(t *testing.T) {
 	now := time.Unix(1, 0)
 	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
 	for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
+		s.Throttles["a:27017"].Decide(throttle.Attempt{First: true})
 		reject(s, "a", 1)
 	}
 	err := s.Execute(context.Background(), s.Read())
