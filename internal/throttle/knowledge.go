@@ -6,20 +6,17 @@ import (
 	"time"
 )
 
-// counts are weights of attempts that have ended, which decay.
-type counts struct {
-	wanted   float64 // including those that were held back
-	sent     float64
-	accepted float64
-}
+// counts are weights of attempts that were sent and have ended, which decay.
+type counts struct{ sent, accepted float64 }
 
 // knowledge is what a Throttle knows of the reads or of the writes of its server, since the first rejection.
 type knowledge struct {
-	mu       sync.Mutex
-	at       time.Time  // when the weights had these values
-	attempts counts     // without those that continue something
-	firsts   counts     // of these, the first of their commands
-	classes  [3]float64 // attempts wanted, from the least critical
+	mu     sync.Mutex
+	at     time.Time  // when the weights had these values
+	all    counts     // without those that continue something
+	firsts counts     // of these, the first of their commands
+	begun  float64    // the first ones, including those that were held back
+	wanted [3]float64 // all, including those that were held back, of each class from the least critical
 
 	tokens, kept float64       // for retries of who knows little, and of what continues something
 	took         time.Duration // what was accepted, recently
@@ -34,7 +31,7 @@ type knowledge struct {
 // begin begins to know a server, at its first rejection.
 func (k *knowledge) begin(now time.Time) {
 	k.at, k.sent, k.accepted, k.rejected = now, now, now, now
-	k.attempts, k.firsts, k.classes = counts{}, counts{}, [3]float64{}
+	k.all, k.firsts, k.begun, k.wanted = counts{}, counts{}, 0, [3]float64{}
 	k.tokens, k.kept, k.took = 0, mostTokens, 0
 	k.pressed = time.Time{}
 }
@@ -46,70 +43,65 @@ func (k *knowledge) decay(now time.Time) {
 		return
 	}
 	weight := math.Exp(-float64(elapsed) / float64(memory))
-	for _, c := range []*counts{&k.attempts, &k.firsts} {
-		*c = counts{c.wanted * weight, c.sent * weight, c.accepted * weight}
-	}
-	for class := range k.classes {
-		k.classes[class] *= weight
+	for _, w := range []*float64{
+		&k.all.sent, &k.all.accepted, &k.firsts.sent, &k.firsts.accepted, &k.begun, &k.wanted[0], &k.wanted[1], &k.wanted[2],
+	} {
+		*w *= weight
 	}
 	k.at = now
 }
 
 // decide decides about an attempt, given a random number in [0, 1).
 func (k *knowledge) decide(a Attempt, now time.Time, draw float64) Decision {
+	p := k.probability(a, now)
+	lasts := now.Sub(k.began) > brief && now.Sub(k.pressed) <= second
 	switch {
 	case !a.First && a.Left < k.took:
 		return TooLate
-	case k.sends(a, now, draw):
+	case k.sends(a, now, draw >= p):
 		return Send
-	case !a.First && !a.Continues && now.Sub(k.began) > brief && now.Sub(k.pressed) <= second:
+	case !a.First && !a.Continues && lasts && draw < p*p:
 		return GiveUp
 	default:
 		return HoldBack
 	}
 }
 
-// sends reports whether an attempt is sent.
-func (k *knowledge) sends(a Attempt, now time.Time, draw float64) bool {
+// sends reports whether an attempt is sent, given what was drawn for it.
+func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	switch {
 	case a.Continues:
 		return a.First || pay(&k.kept)
 	case a.Routed:
-		return a.First || k.excess(k.attempts, now) == 0
-	case k.firsts.wanted < few:
+		return a.First || k.sendable(k.all, now) == 1
+	case k.begun < few:
 		return a.First || pay(&k.tokens)
-	case now.Sub(k.sent) >= second:
-		return true
 	default:
-		return draw >= k.probability(a, now)
+		return drawn || now.Sub(k.sent) >= second
 	}
 }
 
-// probability returns the probability of holding back an attempt. What is too much is taken from the least critical first, and somewhat
-// more of that to let others by. First attempts are judged by first attempts: of a few commands that are always rejected, only
+// probability returns the probability of holding back an attempt. Less critical ones are held back first, and the more of them there
+// are, the less follows from a rejection. First attempts are judged by first attempts: of a few commands that are always rejected, only
 // the retries are too many.
 func (k *knowledge) probability(a Attempt, now time.Time) float64 {
-	judged := k.attempts
+	judged := k.all
 	if a.First {
 		judged = k.firsts
 	}
 	class := int(a.Class) + 1
-	lower := sum(k.classes[:class])
-	tooMany := k.attempts.wanted * k.excess(judged, now)
-	return (tooMany - lower - math.Min(lower, (slack-1)*(k.attempts.wanted-tooMany))) / math.Max(k.classes[class], 1)
+	n, lower, own := sum(k.wanted[:]), sum(k.wanted[:class]), k.wanted[class]
+	may := math.Pow(k.sendable(judged, now), exponent*(1-lower/math.Max(n, 1)))
+	return (n*(1-may) - lower) / math.Max(own, 1)
 }
 
-// excess returns which share of the attempts is too many: 1 - (K * accepted / wanted) ^ exponent, but at least 0.
-func (k *knowledge) excess(c counts, now time.Time) float64 {
-	if c.wanted == 0 {
-		return 0
+// sendable returns K times the share of the attempts that was accepted of those that were sent, but at most 1.
+func (k *knowledge) sendable(c counts, now time.Time) float64 {
+	if c.accepted >= c.sent {
+		return 1
 	}
 	grown := math.Max(0, float64(now.Sub(k.rejected)-patience)/float64(second))
-	sendable := slack * math.Exp(grown) * c.accepted / c.wanted
-	if sendable >= 1 {
-		return 0
-	}
-	return 1 - math.Pow(sendable, exponent)
+	return math.Min(1, slack*math.Exp(grown)*c.accepted/c.sent)
 }
 
 // count counts the end of an attempt, as 1 if it was sent or accepted. What continues something is not counted, as it is always sent.
@@ -117,22 +109,19 @@ func (k *knowledge) count(a Attempt, sent, accepted float64) {
 	if a.Continues {
 		return
 	}
-	k.classes[a.Class+1]++
-	k.attempts = counts{k.attempts.wanted + 1, k.attempts.sent + sent, k.attempts.accepted + accepted}
+	k.wanted[a.Class+1]++
+	k.all = counts{k.all.sent + sent, k.all.accepted + accepted}
 	if a.First {
-		k.firsts = counts{k.firsts.wanted + 1, k.firsts.sent + sent, k.firsts.accepted + accepted}
+		k.begun++
+		k.firsts = counts{k.firsts.sent + sent, k.firsts.accepted + accepted}
 	}
 }
 
-// accept records that the server accepted an attempt. If that is the first for a long time, an outage has ended, and what it rejected or
-// had held back says nothing any more.
+// accept records that the server accepted an attempt. If that is the first for a long time, an outage has ended, and what the server
+// rejected in it says nothing any more.
 func (k *knowledge) accept(a Attempt, now time.Time, took time.Duration) {
 	if now.Sub(k.accepted) > memory {
-		for class := range k.classes {
-			k.classes[class] *= k.attempts.accepted / math.Max(k.attempts.wanted, 1)
-		}
-		k.attempts.wanted, k.attempts.sent = k.attempts.accepted, k.attempts.accepted
-		k.firsts.wanted = k.firsts.accepted
+		k.all.sent, k.firsts.sent = k.all.accepted, k.firsts.accepted
 	}
 	k.accepted = now
 	switch {

@@ -4,12 +4,12 @@ import "time"
 
 // The numbers of the rule. The page has a sentence for each.
 const (
-	// slack is K: a client sends more than is accepted, to notice when more is; and so does a class that others can give way to.
+	// slack is K: up to a fifth of rejections holds nothing back, so that clients notice when more is accepted.
 	slack = 1.25
-	// exponent makes equal clients equal: with 1, any division of the server among them would last.
-	exponent = 0.85
+	// exponent says how much a client holds back: the more, the closer the load comes to what the server can serve.
+	exponent = 4.5
 	// memory is the time in which the weight of an attempt falls to 1/e.
-	memory = 5 * time.Second
+	memory = 10 * time.Second
 	// patience is how long K stays constant after a rejection.
 	patience = 500 * time.Millisecond
 	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.

@@ -62,6 +62,9 @@ func (t *Throttle) Decide(a Attempt) Decision {
 	now, draw := t.now(), t.random()
 	k := t.look(a.side(), now)
 	defer k.mu.Unlock()
+	if !t.active[a.side()].Load() {
+		return Send // it was forgotten just now
+	}
 	d := k.decide(a, now, draw)
 	if d == Send {
 		k.sent = now
@@ -81,7 +84,6 @@ func (t *Throttle) Ended(a Attempt, rejected bool, took time.Duration) {
 	now := t.now()
 	k := t.look(a.side(), now)
 	defer k.mu.Unlock()
-	k.sent = now
 	switch {
 	case rejected:
 		if !t.active[a.side()].Swap(true) {
@@ -112,10 +114,13 @@ func (t *Throttle) State(write bool) (heldBack, accepted float64) {
 	now := t.now()
 	k := t.look(a.side(), now)
 	defer k.mu.Unlock()
-	if k.firsts.wanted >= few {
-		heldBack = k.excess(k.attempts, now)
+	if !t.active[a.side()].Load() {
+		return 0, 1
 	}
-	return math.Min(heldBack, math.Nextafter(1, 0)), k.attempts.accepted / math.Max(k.attempts.sent, math.SmallestNonzeroFloat64)
+	if k.begun >= few {
+		heldBack = 1 - math.Pow(k.sendable(k.all, now), exponent)
+	}
+	return math.Min(heldBack, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64)
 }
 
 // look locks what is known of reads or of writes, with present weights, or nothing if that is long ago.

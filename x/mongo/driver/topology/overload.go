@@ -73,8 +73,7 @@ func New(cfg *Config) (*Topology, error) {
 	return &Topology{policyCarrier: backpressure.Carry(&cfg.overload)}, nil
 }
 
-// Server carries the client's overload policy. It counts what it rejects, and paces its checks. All but the policy are nil without
-// adaptiveThrottling: no specification has them.
+// Server carries the client's overload policy. It counts what it rejects with adaptiveThrottling, without which all but the policy are nil.
 //
 //fork:extend cursors ask the server for the policy; with adaptiveThrottling, what one operation learns about an overload helps others
 type Server struct {
@@ -82,10 +81,9 @@ type Server struct {
 
 	rejections *recentRejections
 	throttle   *throttle.Throttle
-	pace       *heartbeatPace
 }
 
-// With adaptiveThrottling the server counts what it rejects, and paces its checks, by the clock of the client's overload policy.
+// With adaptiveThrottling the server counts what it rejects, by the clock of the client's overload policy.
 //
 //fork:wrap the policy and the counts belong to the server
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
@@ -93,8 +91,6 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 	if overload := retS.cfg.overload; overload != nil && overload.Throttling {
 		retS.rejections = &recentRejections{now: overload.Clock.Now}
 		retS.throttle = throttle.New(overload.Clock.Now, overload.Jitter)
-		retS.pace = &heartbeatPace{overload: overload, longest: retS.cfg.heartbeatInterval}
-		retS.rttMonitor.cfg.pace = retS.pace
 	}
 	retS.policyCarrier = backpressure.CarryForServer(&retS.cfg.overload, retS.address, retS.throttle)
 	return retS
