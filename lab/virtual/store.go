@@ -80,7 +80,7 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
 	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
 	"endSessions": (*store).endSessions, "getMore": (*store).getMore, "drop": (*store).drop, "dropDatabase": (*store).drop,
-	"createSearchIndexes": (*store).succeed, "updateSearchIndex": (*store).succeed, "dropSearchIndex": (*store).succeed,
+	"createSearchIndexes": (*store).createSearchIndexes, "updateSearchIndex": (*store).succeed, "dropSearchIndex": (*store).succeed,
 }
 
 // execute runs a command that neither begins nor ends a transaction. The store is locked.
@@ -92,6 +92,15 @@ func (s *store) execute(q *query) (result, *failure) {
 }
 
 func (s *store) succeed(*query) (result, *failure) { return nil, nil }
+
+// createSearchIndexes names what it creates.
+func (s *store) createSearchIndexes(q *query) (result, *failure) {
+	created := bson.A{}
+	for _, index := range q.Indexes {
+		created = append(created, bsondoc.D("id", "1", "name", index.Lookup("name")))
+	}
+	return bsondoc.D("indexesCreated", created), nil
+}
 
 // drop removes the collections of a database, or the one that the command names.
 func (s *store) drop(q *query) (result, *failure) {

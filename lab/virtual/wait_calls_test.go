@@ -27,8 +27,6 @@ type waiting struct {
 	mute bool
 	// untimed is whether the client's Timeout does not apply to the call, but for its backoffs: docs/differences.md.
 	untimed bool
-	// ends is whether the call ends a transaction, for which a graceful Disconnect waits wherever it is.
-	ends bool
 	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload.md.
 	commits bool
 	// disconnects is whether the call is a Disconnect.
@@ -507,14 +505,14 @@ var waitingCalls = map[string]opener{
 
 	"Session.AbortTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		return s.AbortTransaction(ctx)
-	}, func(w *waiting) { w.ends, w.mute, w.untimed = true, true, true }),
+	}, func(w *waiting) { w.mute, w.untimed = true, true }),
 	"Session.CommitTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		return s.CommitTransaction(ctx)
-	}, func(w *waiting) { w.ends, w.untimed = true, true }),
+	}, func(w *waiting) { w.untimed = true }),
 	"Session.EndSession": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		s.EndSession(ctx)
 		return nil
-	}, func(w *waiting) { w.ends, w.mute, w.untimed = true, true, true }),
+	}, func(w *waiting) { w.mute, w.untimed = true, true }),
 	"Session.WithTransaction": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		session, err := client.StartSession()
 		if err != nil {
@@ -579,6 +577,13 @@ type sends struct {
 // onCursor reports whether all commands are a cursor's.
 func (s sends) onCursor() bool {
 	return !slices.ContainsFunc(s.names, func(name string) bool { return name != "getMore" && name != "killCursors" })
+}
+
+// onlyEnd reports whether all commands end something on the server: a graceful Disconnect waits for them wherever they are.
+func (s sends) onlyEnd() bool {
+	return !slices.ContainsFunc(s.names, func(name string) bool {
+		return !slices.Contains([]string{"killCursors", "commitTransaction", "abortTransaction", "endSessions"}, name)
+	})
 }
 
 // sendsOf measures that.

@@ -125,7 +125,11 @@ var places = []place{
 		release := held(c, func(command Command) bool {
 			return command.Name == "distinct" && command.Body.Lookup("key").StringValue() == "held"
 		})
-		go func() { client.Database("db").Collection("c").Distinct(context.Background(), "held", bson.D{}) }()
+		go func() {
+			long, cancel := context.WithTimeout(context.Background(), time.Hour) // longer than the client's Timeout
+			defer cancel()
+			client.Database("db").Collection("c").Distinct(long, "held", bson.D{})
+		}()
 		return release
 	}},
 	{name: "dial", opts: []string{newConnection}, establishes: true, make: linked(Silent)},
