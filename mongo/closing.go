@@ -57,6 +57,14 @@ func timeToClose(timeout *time.Duration) time.Duration {
 	return closeTime
 }
 
+// timeToAbort returns a context for aborting a transaction, whose locks would stay if it was not sent for a context that has ended.
+func timeToAbort(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == nil || ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return backpressure.ForCleanUp(ctx)
+}
+
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it

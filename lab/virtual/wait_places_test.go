@@ -63,7 +63,7 @@ func establishing(command Command) bool {
 func held(c *Cluster, waits func(Command) bool) func() {
 	gone := make(chan struct{})
 	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-		if !waits(command) {
+		if over(gone) || !waits(command) {
 			return run()
 		}
 		<-gone
@@ -73,6 +73,15 @@ func held(c *Cluster, waits func(Command) bool) func() {
 		return run()
 	})
 	return sync.OnceFunc(func() { close(gone) })
+}
+
+func over(gone <-chan struct{}) bool {
+	select {
+	case <-gone:
+		return true
+	default:
+		return false
+	}
 }
 
 // rejecting lets servers reject the commands of these names, after so many.
@@ -87,7 +96,7 @@ func rejecting(c *Cluster, commands []string, after int) {
 	})
 }
 
-// reach lets a later command of a call wait for its reply.
+// heldAfter lets commands of these names wait for their replies, after so many.
 func heldAfter(c *Cluster, commands []string, after int) func() {
 	return held(c, func(command Command) bool {
 		if slices.Contains(commands, command.Name) {

@@ -86,11 +86,14 @@ func (c cell) missing(w waiting) string {
 // nothing stays behind; an iterator goes on behind what it had read.
 func TestWaits(t *testing.T) {
 	needsFork(t)
-	tried, missing := 0, map[string]int{}
+	tried, missing, quiet := 0, map[string]int{}, []string{}
 	for name, open := range waitingCalls {
 		var s sends
 		var w waiting
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { s, w = sendsOf(t, name) }) })
+		if s.count == 0 {
+			quiet = append(quiet, name)
+		}
 		for _, at := range places {
 			for _, topology := range at.topologies() {
 				for _, end := range ends {
@@ -107,7 +110,9 @@ func TestWaits(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d calls, %d waits, %d ends: %d cells; there is none, because: %v", len(waitingCalls), len(places), len(ends), tried, missing)
+	t.Logf("%d calls, %d waits, %d ends: %d cells", len(waitingCalls), len(places), len(ends), tried)
+	t.Logf("there are no others, because: %v", missing)
+	t.Logf("what sends nothing: %v", quiet)
 }
 
 // attempt is a call that has been made to wait, and whose wait has been ended.
