@@ -4,11 +4,14 @@ package mongo
 
 import "context"
 
-// The context's deadline or, if it has none, the client's Timeout is for the whole call.
+// The context's deadline or, if it has none, the client's Timeout is for the whole call. If the context has ended, the transaction is
+// aborted nevertheless, for which the call takes at most 2 seconds.
 //
-//fork:wrap the client's Timeout did not apply to it (client-side-operations-timeout.md, "Sessions")
+//fork:wrap the client's Timeout did not apply to it (client-side-operations-timeout.md, "Sessions"); its locks would stay
 func (s *Session) AbortTransaction(ctx context.Context) error {
-	ctx, cancel := withTimeout(ctx, s.client.timeout)
+	ctx, cancel := timeToAbort(ctx)
 	defer cancel()
+	ctx, end := withTimeout(ctx, s.client.timeout)
+	defer end()
 	return s.upstreamAbortTransaction(ctx)
 }
