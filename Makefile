@@ -336,7 +336,7 @@ TAGS = -tags $(if $(filter pristine/%,$(1)),,criticality),$$([ ! -e build/$(1)/i
 WHAT ?= overload
 
 .PHONY: bench
-bench: all-trees rig ## Measure all drivers under overload, for docs/performance.md; without overload: make bench WHAT=cost
+bench: all-trees rig ## Measure all drivers under overload, for docs/performance; without overload: make bench WHAT=cost
 ifeq ($(filter overload cost,$(WHAT)),)
 	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
 else ifeq ($(WHAT),cost)

@@ -1,4 +1,4 @@
-// Bench compares the fork with upstream's driver, and writes the tables of docs/performance.md.
+// Bench compares the fork with upstream's driver, and writes the tables of docs/performance/.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"mongofork/tools/command"
 )
 
-const description = `Compares the fork with upstream's driver, on each base, and writes the tables of docs/performance.md.
+const description = `Compares the fork with upstream's driver, on each base, and writes the tables of docs/performance/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
