@@ -203,9 +203,9 @@ func (ds *GridFSDownloadStream) Close() error {
 //
 //fork:wrap nobody sees the result of its killCursors
 func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
-	err := ds.upstreamFillBuffer(ctx)
-	if c := ds.cursor; c.err != nil && !c.closed && c.ID() == 0 {
-		c.discard(ctx)
+	retErr := ds.upstreamFillBuffer(ctx)
+	if ended := ds.cursor; ended.err != nil && !ended.closed && ended.ID() == 0 {
+		ended.discard(ctx)
 	}
-	return err
+	return retErr
 }

@@ -140,7 +140,8 @@ func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, 
 		if err != nil {
 			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
 		}
-		if len(filetree.Changed(before, after)) == 0 {
+		theirs := func(name string) bool { return before[name] != nil }
+		if !slices.ContainsFunc(filetree.Changed(before, after), theirs) { // on this base it has only the tests that it shares
 			continue
 		}
 		g, done, err := git.New(ctx, author)

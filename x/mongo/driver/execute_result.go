@@ -163,16 +163,15 @@ type ResponseInfo struct {
 //
 //fork:wrap a cursor that nobody knows kept its connection
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
-	opened, err := upstreamNewCursorResponse(response, info)
-	if err != nil || opened.ID == 0 || info.discard == nil {
-		return opened, err
+	cr, retErr := upstreamNewCursorResponse(response, info)
+	if retErr == nil && cr.ID != 0 && info.discard != nil {
+		info.discard(cr)
+		cr.ID, cr.Connection, retErr = 0, nil, info.Error
 	}
-	info.discard(opened)
-	if info.Error != nil {
-		return CursorResponse{}, info.Error
+	if retErr != nil {
+		cr = CursorResponse{}
 	}
-	opened.ID, opened.Connection = 0, nil
-	return opened, nil
+	return cr, retErr
 }
 
 // discard closes a cursor that the command has opened, and that nobody else knows. Behind a load balancer it has the command's connection.

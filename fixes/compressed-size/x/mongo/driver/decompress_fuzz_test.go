@@ -9,7 +9,9 @@ import (
 // FuzzDecompress decompresses bytes, which may say that they become up to 64 KiB.
 func FuzzDecompress(f *testing.F) {
 	payload := []byte("a text that is compressed, a text that is compressed")
-	for _, id := range compressors {
+	for _, id := range []wiremessage.CompressorID{
+		wiremessage.CompressorNoOp, wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
+	} {
 		in, err := CompressPayload(payload, CompressionOpts{
 			Compressor: id, ZlibLevel: wiremessage.DefaultZlibLevel, ZstdLevel: wiremessage.DefaultZstdLevel,
 		})

@@ -6,20 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// A cursor without a first batch is an error.
-//
-//fork:wrap a reply without a batch made it panic
-func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
-	cr, retErr := upstreamNewCursorResponse(response, info)
-	if retErr == nil {
-		retErr = checkCursor(response, cr)
-	}
-	if retErr != nil {
-		cr = CursorResponse{}
-	}
-	return cr, retErr
-}
-
 // checkCursor returns an error if the reply's cursor lacks what its use takes for granted. A cursor without an id could have more
 // documents than it shows.
 func checkCursor(cursor bsoncore.Document, cr CursorResponse) error {
