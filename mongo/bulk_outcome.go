@@ -81,26 +81,24 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of the only command that failed or, if all that failed were rejected, that of the last one. It returns nil
-// if the server executed anything, or if there is more to tell.
+// commandError returns the error of the only command that failed or, if all that failed were rejected, or none was sent, that of the last
+// one: there is nothing else to tell. It returns nil if the server executed anything, or if the commands failed in different ways.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil
 	}
 	var last error
-	failures, rejected := 0, 0
+	failures := map[driver.OutcomeKind]int{}
 	for _, c := range o.commands {
-		if c.Err == nil {
-			continue
-		}
-		last = c.Err
-		failures++
-		if c.Kind == driver.OutcomeRejected {
-			rejected++
+		if c.Err != nil {
+			last = c.Err
+			failures[c.Kind]++
 		}
 	}
-	if failures != 1 && failures != rejected {
-		return nil
+	for kind, n := range failures {
+		if len(failures) > 1 || n > 1 && kind != driver.OutcomeRejected && kind != driver.OutcomeUnsent {
+			return nil
+		}
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {
