@@ -81,24 +81,34 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of the only command that failed or, if all that failed were rejected, or none was sent, that of the last
-// one: there is nothing else to tell. It returns nil if the server executed anything, or if the commands failed in different ways.
+// commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the last
+// one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if commands
+// failed in other ways.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil
 	}
-	var last error
-	failures := map[driver.OutcomeKind]int{}
+	var last, rejected error
+	failures, others := 0, 0
 	for _, c := range o.commands {
-		if c.Err != nil {
-			last = c.Err
-			failures[c.Kind]++
+		if c.Err == nil {
+			continue
+		}
+		failures++
+		last = c.Err
+		switch c.Kind {
+		case driver.OutcomeRejected:
+			rejected = c.Err
+		case driver.OutcomeUnsent:
+		default:
+			others++
 		}
 	}
-	for kind, n := range failures {
-		if len(failures) > 1 || n > 1 && kind != driver.OutcomeRejected && kind != driver.OutcomeUnsent {
-			return nil
-		}
+	if others > 0 && failures > 1 {
+		return nil
+	}
+	if rejected != nil {
+		last = rejected
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {
