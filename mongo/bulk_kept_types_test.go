@@ -16,7 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// writeOf makes a call of bulkCalls, or an InsertOne.
 func insertNumbered(ctx context.Context, coll *Collection) error {
 	_, err := coll.InsertOne(ctx, numbered(0))
 	return err
@@ -28,17 +27,14 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, tt := range map[string]struct {
-		reply  any
-		ctx    context.Context
-		before func(*Client)
-		is     error
-		// exception is whether a command of the call was sent, so that its error says more.
+		reply any
+		ctx   context.Context
+		is    error
 	}{
 		"no server":     {reply: scripted.NoServer{Err: io.EOF}, is: io.EOF},
 		"no connection": {reply: scripted.NoConnection{Err: io.ErrNoProgress}, is: io.ErrNoProgress},
 		"cleared pool":  {reply: scripted.PoolCleared{}},
 		"cancelled":     {ctx: ended, is: context.Canceled},
-		"disconnected":  {before: func(c *Client) { _ = c.Disconnect(context.Background()) }, is: ErrClientDisconnected},
 		"old storage engine": {reply: bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 20},
 			{Key: "errmsg", Value: "Transaction numbers are only allowed on a replica set member or mongos"}},
 			is: driver.ErrUnsupportedStorageEngine},
@@ -46,17 +42,13 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 		for _, commands := range []int{1, 2} {
 			for _, ordered := range []bool{true, false} {
 				run := func(call func(context.Context, *Collection) error) error {
-					s := scripted.New(t)
-					s.Rest = tt.reply
+					s := scripted.New(t, scripted.Repeat(12, tt.reply)...)
 					client := connectScript(t, s)
 					ctx := tt.ctx
 					if ctx == nil {
 						ctx = context.Background()
 					} else {
 						s.OnSelect = ctx.Err
-					}
-					if tt.before != nil {
-						tt.before(client)
 					}
 					return call(ctx, client.Database("db").Collection("coll"))
 				}
@@ -71,7 +63,7 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 						_, err := call.run(ctx, coll, writes, ordered)
 						return err
 					})
-					of := fmt.Sprintf("%s: %s of %d commands, ordered %v: %v", name, call.name, commands, ordered, got)
+					of := fmt.Sprintf("%s: %s of %d commands, ordered %v: %T %v, not %T %v", name, call.name, commands, ordered, got, got, want, want)
 					assert.Equal(t, fmt.Sprintf("%T", want), fmt.Sprintf("%T", got), "%s", of)
 					assert.True(t, tt.is == nil || errors.Is(got, tt.is) && errors.Is(want, tt.is), "%s", of)
 				}
@@ -80,17 +72,30 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 	}
 }
 
-// TestUnacknowledgedBulkCalls is about calls whose write concern is 0: they return no error, the result counts nothing that no server has
-// acknowledged, and says so. As before, of a call of one operation only the first command is sent.
+// TestUnacknowledgedBulkCalls is about calls whose write concern is unacknowledged. The driver does not wait for the reply to the last command
+// of an operation, so that the result counts nothing, whatever the replies to earlier commands say.
 func TestUnacknowledgedBulkCalls(t *testing.T) {
 	for _, call := range bulkCalls {
 		if call.name == "Client.BulkWrite, verbose" {
 			continue // which has to be acknowledged
 		}
-		s := scripted.New(t)
-		s.Rest = scripted.OK(bson.E{Key: "n", Value: 2})
-		client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-		result, err := call.run(context.Background(), client.Database("db").Collection("coll"), 6, false)
-		t.Logf("%s: %+v %v %d", call.name, result, err, len(s.Sent))
+		for _, plan := range [][]commandEnd{{}, {commandEnds[1]}} { // all are accepted; the first command finds a duplicate
+			s := scripted.New(t)
+			m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+			s.Rest = m.answer
+			client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+			result, err := call.run(context.Background(), client.Database("db").Collection("coll"), 3*scripted.MaxBatchCount, false)
+			count := 0
+			if call.name == "InsertMany" { // its result has the _id values of all documents
+				count = 3 * scripted.MaxBatchCount
+			}
+			assert.Equal(t, count, result.count, call.name)
+			assert.False(t, result.byServer, call.name)
+			assert.Len(t, s.Sent, 3, call.name)
+			var failed ClientBulkWriteException // which tells what the replies to earlier commands say
+			tells := errors.As(err, &failed) && len(failed.WriteErrors) == 1 && failed.WriteErrors[1].Code == 11000
+			assert.Equal(t, call.name == "Client.BulkWrite" && len(plan) > 0, tells, "%s: %v", call.name, err)
+			assert.True(t, tells || err == nil, "%s: %v", call.name, err)
+		}
 	}
 }

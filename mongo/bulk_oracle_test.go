@@ -55,22 +55,21 @@ func (o oracle) unsentOperations() int {
 }
 
 // isCommandError reports whether the error has to be that of a command: nothing was executed, and there is no more to tell, because one
-// command has failed, or all those that failed were rejected.
+// command has failed, or those that failed were all rejected or not sent.
 func (o oracle) isCommandError() bool {
-	failures, rejected := o.unsentOperations(), 0
+	failures, others := o.unsentOperations(), 0
 	for _, c := range o.commands {
 		if c.failed() {
 			failures++
-		}
-		if c.rejected() {
-			rejected++
+			if !c.rejected() {
+				others++
+			}
 		}
 	}
-	return !o.someExecuted() && (failures == 1 || failures == rejected)
+	return !o.someExecuted() && (failures == 1 || others == 0)
 }
 
-// kind checks the error's type, exactly: that of a command if nothing was executed and one command has failed, or all were rejected, and else
-// the exception of the API.
+// kind checks the error's type, exactly: that of a command if there is no more to tell, and else the exception of the API.
 func (o oracle) kind(acknowledged) string {
 	exception := "mongo.BulkWriteException"
 	if strings.HasPrefix(o.call, "Client") {

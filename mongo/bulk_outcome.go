@@ -81,26 +81,34 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of the only command that failed or, if all that failed were rejected, that of the last one. It returns nil
-// if the server executed anything, or if there is more to tell.
+// commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the last
+// one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if commands
+// failed in other ways.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil
 	}
-	var last error
-	failures, rejected := 0, 0
+	var last, rejected error
+	failures, others := 0, 0
 	for _, c := range o.commands {
 		if c.Err == nil {
 			continue
 		}
-		last = c.Err
 		failures++
-		if c.Kind == driver.OutcomeRejected {
-			rejected++
+		last = c.Err
+		switch c.Kind {
+		case driver.OutcomeRejected:
+			rejected = c.Err
+		case driver.OutcomeUnsent:
+		default:
+			others++
 		}
 	}
-	if failures != 1 && failures != rejected {
+	if others > 0 && failures > 1 {
 		return nil
+	}
+	if rejected != nil {
+		last = rejected
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {

@@ -29,6 +29,8 @@ type acknowledged struct {
 	count int
 	names []int // which it may leave out
 	kinds string
+	// byServer is whether the result says that a server has acknowledged the writes.
+	byServer bool
 }
 
 var bulkCalls = []bulkCall{
@@ -41,7 +43,7 @@ var bulkCalls = []bulkCall{
 		if res == nil {
 			return acknowledged{}, err
 		}
-		a := acknowledged{count: len(res.InsertedIDs), kinds: "insert"}
+		a := acknowledged{count: len(res.InsertedIDs), kinds: "insert", byServer: res.Acknowledged}
 		for _, id := range res.InsertedIDs {
 			a.names = append(a.names, int(id.(int32)))
 		}
@@ -75,7 +77,7 @@ func bulkWriteOf(ctx context.Context, coll *Collection, writes int, ordered bool
 	}
 	res, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(ordered))
 	a := acknowledged{
-		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert",
+		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert", byServer: res.Acknowledged,
 	}
 	for i, id := range res.UpsertedIDs {
 		if int(i) != int(id.(int32)) {
@@ -108,7 +110,7 @@ func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, boo
 		opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
 		res, err := coll.Database().Client().BulkWrite(ctx, models, opts)
 		a := acknowledged{
-			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "all",
+			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "all", byServer: res.Acknowledged,
 		}
 		for i := range res.InsertResults {
 			a.names = append(a.names, i)

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
@@ -31,9 +30,12 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 		if !stopped {
 			err = bw.runBatch(ctx, batch)
 		}
-		if stopped || err != nil && !errors.Is(err, driver.ErrUnacknowledgedWrite) {
+		if stopped || err != nil && !isUnacknowledged(err) {
 			outcome.add(err, len(batch.models), batch.indexes)
 		}
+	}
+	if !bw.result.Acknowledged { // the server replies nevertheless, to all commands of a batch but the last
+		bw.result = BulkWriteResult{UpsertedIDs: bw.result.UpsertedIDs}
 	}
 	if len(outcome.commands) == 0 {
 		return nil
@@ -47,6 +49,13 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 		return false
 	})
 	return outcome.bulkWriteException(bw.models)
+}
+
+// isUnacknowledged reports whether an operation has sent its last command without waiting for a reply. What replies to earlier commands said
+// is no part of the result of such a call.
+func isUnacknowledged(err error) bool {
+	batches, ok := err.(driver.BatchesError)
+	return err == driver.ErrUnacknowledgedWrite || ok && batches.Err == driver.ErrUnacknowledgedWrite
 }
 
 // runBatch runs a batch, and adds to the result what the server acknowledges, also beside an error.

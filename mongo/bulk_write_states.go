@@ -36,7 +36,7 @@ type BulkWriteOutcome struct {
 // text before you ask.
 //
 // It knows nothing of writes with an unacknowledged write concern, though without an error it says that they are Done: no server has
-// acknowledged them, and of a call that needs several commands only the first one is sent.
+// acknowledged them.
 func BulkOutcome(err error, writes int) BulkWriteOutcome {
 	outcome := &bulkOutcome{writes: writes}
 	var holder interface{ bulkOutcome() *bulkOutcome }

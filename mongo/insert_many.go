@@ -40,7 +40,7 @@ func (coll *Collection) InsertMany(
 	}
 
 	ids, err := coll.insert(ctx, docs, opts...)
-	if failed, ok := err.(driver.BatchesError); ok {
+	if failed, ok := err.(driver.BatchesError); ok && !isUnacknowledged(err) {
 		return insertedSome(ids, failed)
 	}
 	result, err := processWriteError(err)

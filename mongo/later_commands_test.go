@@ -14,57 +14,137 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// TestErrorsOfLaterCommands is about calls of several commands that change something, of which each is rejected in turn: only the error of the
-// first one can say that nothing was executed.
+// TestErrorsOfLaterCommands is about calls of several commands, each of which is rejected in turn. The error says that nothing was executed,
+// and that the call can be made again, only if none of the commands before has changed anything. Reads change nothing.
 func TestErrorsOfLaterCommands(t *testing.T) {
 	encrypted := bson.D{{Key: "fields", Value: bson.A{}}}
-	changes := map[string]bool{"drop": true, "create": true, "createIndexes": true, "delete": true}
+	model := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+	changes := map[string]bool{
+		"drop": true, "create": true, "createIndexes": true, "dropIndexes": true, "delete": true, "update": true, "insert": true,
+		"dropDatabase": true,
+	}
 	for name, tt := range map[string]struct {
-		run     func(ctx context.Context, db *Database) error
-		changes int
+		run      func(ctx context.Context, db *Database) error
+		commands int
+		// cursor is the ID of the cursors that replies open; one that is not 0 has a getMore.
+		cursor int64
 		// hides is whether the error of the first command has no such label either.
 		hides bool
 	}{
 		"Drop of an encrypted collection": {run: func(ctx context.Context, db *Database) error {
 			return db.Collection("coll").Drop(ctx, options.DropCollection().SetEncryptedFields(encrypted))
-		}, changes: 3},
+		}, commands: 3},
 		"CreateCollection with encrypted fields": {run: func(ctx context.Context, db *Database) error {
 			return db.CreateCollection(ctx, "coll", options.CreateCollection().SetEncryptedFields(encrypted))
-		}, changes: 4, hides: true},
+		}, commands: 4, hides: true},
+		"CreateCollection": {run: func(ctx context.Context, db *Database) error { return db.CreateCollection(ctx, "coll") }, commands: 1},
+		"Collection.Drop":  {run: func(ctx context.Context, db *Database) error { return db.Collection("coll").Drop(ctx) }, commands: 1},
+		"Database.Drop":    {run: func(ctx context.Context, db *Database) error { return db.Drop(ctx) }, commands: 1},
 		"the indexes of a bucket": {run: func(ctx context.Context, db *Database) error {
 			return db.GridFSBucket().createIndexes(ctx)
-		}, changes: 2},
+		}, commands: 5},
 		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error {
 			return db.GridFSBucket().Drop(ctx)
-		}, changes: 2},
+		}, commands: 2},
 		"GridFSBucket.Delete": {run: func(ctx context.Context, db *Database) error {
 			return db.GridFSBucket().Delete(ctx, 1)
-		}, changes: 2},
+		}, commands: 2},
+		"GridFSBucket.Rename": {run: func(ctx context.Context, db *Database) error {
+			return db.GridFSBucket().Rename(ctx, 1, "new")
+		}, commands: 1},
+		"IndexView.CreateMany": {run: func(ctx context.Context, db *Database) error {
+			_, err := db.Collection("coll").Indexes().CreateMany(ctx, []IndexModel{model, model})
+			return err
+		}, commands: 1},
+		"IndexView.DropOne": {run: func(ctx context.Context, db *Database) error {
+			return db.Collection("coll").Indexes().DropOne(ctx, "x_1")
+		}, commands: 1},
+		"IndexView.DropAll": {run: func(ctx context.Context, db *Database) error {
+			return db.Collection("coll").Indexes().DropAll(ctx)
+		}, commands: 1},
+		"Cursor.All": {run: func(ctx context.Context, db *Database) error {
+			cursor, err := db.Collection("coll").Find(ctx, anything)
+			if err != nil {
+				return err
+			}
+			var all []bson.Raw
+			err = cursor.All(ctx, &all)
+			if read := len(all); read != 2 && (err == nil || read != 1) {
+				return fmt.Errorf("%d documents beside %v", read, err)
+			}
+			return err
+		}, commands: 2, cursor: 7},
+		"ListCollectionNames": {run: func(ctx context.Context, db *Database) error {
+			_, err := db.ListCollectionNames(ctx, anything)
+			return err
+		}, commands: 2, cursor: 7},
+		"ListCollectionSpecifications": {run: func(ctx context.Context, db *Database) error {
+			_, err := db.ListCollectionSpecifications(ctx, anything)
+			return err
+		}, commands: 2, cursor: 7},
+		"IndexView.ListSpecifications": {run: func(ctx context.Context, db *Database) error {
+			_, err := db.Collection("coll").Indexes().ListSpecifications(ctx)
+			return err
+		}, commands: 2, cursor: 7},
+		"ListDatabaseNames": {run: func(ctx context.Context, db *Database) error {
+			_, err := db.Client().ListDatabaseNames(ctx, anything)
+			return err
+		}, commands: 1},
 	} {
-		for rejected := 0; rejected < tt.changes; rejected++ {
-			done, last := 0, ""
+		for rejected := 0; rejected <= tt.commands; rejected++ {
+			commands, changed := 0, false // before the one that is rejected
 			s := scripted.New(t)
 			s.Policy.MaxRetries = 0 // rejections are final, because CreateCollection holds a connection of its own during the others
 			s.Rest = func(body bson.Raw) any {
+				commands++
 				command := body.Index(0).Key()
-				switch text := fmt.Sprint(command, body.Index(0).Value()); {
-				case command == "find", command == "listIndexes", command == "listCollections":
-					return scripted.OK(batch("firstBatch", 0))
-				case changes[command] && text != last && done == rejected:
+				if commands == rejected+1 {
 					return scripted.Rejected()
-				case changes[command]:
-					last = text
-					done++
+				}
+				changed = changed || changes[command] && commands <= rejected
+				doc := bson.D{{Key: "name", Value: "x_1"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2}}
+				switch command {
+				case "find", "listIndexes", "listCollections":
+					if tt.cursor == 0 {
+						return scripted.OK(batch("firstBatch", 0))
+					}
+					return scripted.OK(batch("firstBatch", tt.cursor, doc))
+				case "getMore":
+					return scripted.OK(batch("nextBatch", 0, doc))
+				case "listDatabases":
+					return scripted.OK(bson.E{Key: "databases", Value: bson.A{}})
 				}
 				return scripted.OK(bson.E{Key: "n", Value: 1})
 			}
 			err := tt.run(context.Background(), connectScript(t, s).Database("db"))
+			if rejected == tt.commands {
+				assert.NoError(t, err, "%s: it has more than %d commands", name, tt.commands)
+				continue
+			}
 			require.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%s: command %d: %v", name, rejected, err)
 			for _, label := range []string{driver.ErrRetryableError, driver.NoWritesPerformed} {
-				assert.Equal(t, rejected == 0 && !tt.hides, errorHasLabel(err, label), "%s: command %d: %s", name, rejected, label)
+				assert.Equal(t, !changed && !tt.hides, errorHasLabel(err, label), "%s: command %d: %s", name, rejected, label)
 			}
+			assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "%s: command %d", name, rejected)
 		}
 	}
+}
+
+// TestRejectedEndSessions is about Disconnect, whose endSessions are rejected: it tells nothing of them, because servers end sessions by
+// themselves.
+func TestRejectedEndSessions(t *testing.T) {
+	s := scripted.New(t)
+	s.Policy.MaxRetries = 0
+	s.Rest = func(body bson.Raw) any {
+		if body.Index(0).Key() == "endSessions" {
+			return scripted.Rejected()
+		}
+		return scripted.OK(bson.E{Key: "n", Value: 1})
+	}
+	client := connectScript(t, s)
+	require.NoError(t, insertAny(context.Background(), client.Database("db").Collection("coll")))
+	assert.NoError(t, client.Disconnect(context.Background()))
+	assert.Equal(t, []string{"insert", "endSessions"}, commandNames(t, s))
 }
 
 // TestBulkOutcomeOfOtherErrors is about errors that hold no outcome.
