@@ -131,6 +131,7 @@ modules: fork rig
 	@for module in $(MODULES); do echo "$$module"; \
 		go -C $$module test $(RACE) $$(go -C $$module list ./... | $(OTHERS)) || exit; done
 	$(RIG) with $(BASE) lab -- test ./virtual/...
+	$(RIG) with $(BASE) bench -- test -count=1 -run Allocations ./cost
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh

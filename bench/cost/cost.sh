@@ -1,13 +1,24 @@
 #!/usr/bin/env bash
 # Measures what operations cost with upstream's driver and with the fork, on the bases given, and prints benchstat's tables, in
-# which "~" stands where a difference may be chance; docs/performance/cost.md has them. "make bench WHAT=cost" builds the programs and
-# calls it.
+# which "~" stands where a difference may be chance; docs/performance/cost.md has them. Allocations and bytes are exact. Where there is a
+# valgrind, it counts instructions too, which depend less on the machine than time does. "make bench WHAT=cost" builds the programs and
+# calls it; BENCH names some of the benchmarks.
 set -euo pipefail
 cd "$(dirname "$0")/../../build"
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260409210113-8e83ce0f7b1c
 
 measure() { # DRIVER RESULTS [OPTIONS OF THE CONNECTION STRING]
-	BENCH_OPTIONS=${3:-} "with/$1/cost.test" -test.run='^$' -test.bench=. -test.benchtime="${EACH:-100ms}" >>"$out/$2.txt"
+	BENCH_OPTIONS=${3:-} "with/$1/cost.test" -test.run='^$' -test.bench="${BENCH:-.}" -test.benchtime="${EACH:-100ms}" >>"$out/$2.txt"
+}
+
+# Prints how many instructions a run of a benchmark takes, and those of one operation, as the difference of two runs.
+instructions() { # DRIVER BENCHMARK TIMES
+	valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "with/$1/cost.test" -test.run='^$' -test.bench="$2" \
+		-test.benchtime="$3x" 2>&1 | awk '/I +refs/ { gsub(",", "", $NF); print $NF }'
+}
+each() { # DRIVER BENCHMARK
+	local few=1000 many=3000
+	echo $((($(instructions "$1" "$2" "$many") - $(instructions "$1" "$2" "$few")) / (many - few)))
 }
 
 for base in "$@"; do
@@ -18,11 +29,18 @@ for base in "$@"; do
 		echo "$base: round $round" >&2
 		measure "pristine/$base" upstream
 		measure "$base" fork
+		measure "$base" adaptiveRetries adaptiveRetries=true
 		measure "$base" adaptiveThrottling adaptiveThrottling=true
 	done
 	for unit in sec/op B/op allocs/op; do
 		echo "$base"
 		go run "$benchstat" -filter ".unit:$unit" upstream="$out/upstream.txt" fork="$out/fork.txt" \
-			adaptiveThrottling="$out/adaptiveThrottling.txt"
+			adaptiveRetries="$out/adaptiveRetries.txt" adaptiveThrottling="$out/adaptiveThrottling.txt"
 	done
+	if [ -n "$(command -v valgrind)" ]; then
+		echo "$base: instructions of one operation, upstream and fork"
+		for benchmark in FindOne/background InsertOne/background 'UpdateOne$'; do
+			echo "$benchmark $(each "pristine/$base" "$benchmark") $(each "$base" "$benchmark")"
+		done
+	fi
 done
