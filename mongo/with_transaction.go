@@ -83,14 +83,15 @@ const endingGrace = 500 * time.Millisecond
 
 // abortIn aborts the transaction of a call.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
-	ctx, cancel := s.endingContext(ctx, retries)
+	ctx, cancel := s.endingContext(ctx, retries, retries.period)
 	defer cancel()
 	_ = s.AbortTransaction(ctx)
 }
 
-// commitIn commits the transaction of a call. Its backoffs end with the time of the call, after a grace: there may be further commits.
+// commitIn commits the transaction of a call, in the time that is left of it. Its backoffs end with the time of the call, after a grace:
+// there may be further commits.
 func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) error {
-	ctx, cancel := s.endingContext(ctx, retries)
+	ctx, cancel := s.endingContext(ctx, retries, retries.deadline.Sub(retries.clock.Now()))
 	defer cancel()
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Until, purpose.Grace = retries.deadline, endingGrace
@@ -98,15 +99,26 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) err
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
-// would stay otherwise. Its time is the client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API");
-// without one, its backoffs end with the call, after a grace.
-func (s *Session) endingContext(ctx context.Context, retries *transactionRetries) (context.Context, context.CancelFunc) {
+// would stay otherwise. If the call has a deadline, the context has the given time, at least that for cleaning up; otherwise its time is the
+// client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API"). Without a Timeout, its backoffs end with the
+// call, after a grace.
+func (s *Session) endingContext(
+	ctx context.Context, retries *transactionRetries, left time.Duration,
+) (context.Context, context.CancelFunc) {
 	ending := newBackgroundContext(ctx)
-	if timeout := s.client.timeout; timeout != nil && *timeout > 0 {
+	timeout := s.client.timeout
+	_, limited := ctx.Deadline()
+	if !limited && timeout != nil && *timeout > 0 {
 		return context.WithTimeout(ending, *timeout)
 	}
-	purpose := backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace}
-	return backpressure.WithPurpose(ending, purpose), func() {}
+	ending = backpressure.WithPurpose(ending, backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace})
+	if limited {
+		if left < backpressure.CleanUpTime {
+			left = backpressure.CleanUpTime
+		}
+		return backpressure.InOwnTime(ending, left)
+	}
+	return ending, func() {}
 }
 
 // commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and
@@ -144,6 +156,7 @@ type transactionRetries struct {
 	jitter   func() float64
 	pause    func(context.Context, time.Duration) error
 	deadline time.Time
+	period   time.Duration // of the call, from its start to its deadline
 
 	attempt int   // transactions that have failed
 	again   bool  // whether to run the last of them again
@@ -166,6 +179,7 @@ func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries
 	if deadline, ok := ctx.Deadline(); ok {
 		r.deadline = deadline
 	}
+	r.period = r.deadline.Sub(r.clock.Now())
 	return r
 }
 
