@@ -13,9 +13,10 @@ import (
 
 // WithTransaction starts a transaction on this session and runs the fn callback, which must pass the context that it is given to
 // every operation of the transaction. This session replaces any session in ctx. If the callback returns no error, the transaction
-// is committed; otherwise, or if the context has ended, it is aborted. The context's deadline and cancellation do not cut off the
-// commit and the abort. Their time is the client's Timeout; without one, the backoffs before their retries end with the context or
-// 500 milliseconds of backoffs, whichever comes later.
+// is committed; otherwise, or if the context has ended, it is aborted. The context's cancellation does not cut off the commit and
+// the abort. If it has a deadline, a commit has the time that is left, but at least 2 seconds, and an abort as much time as the call had
+// at its start; otherwise each has the client's Timeout. Backoffs before their retries end with the context or after 500 milliseconds of
+// backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit
