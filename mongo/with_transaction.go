@@ -13,9 +13,10 @@ import (
 
 // WithTransaction starts a transaction on this session and runs the fn callback, which must pass the context that it is given to
 // every operation of the transaction. This session replaces any session in ctx. If the callback returns no error, the transaction
-// is committed; otherwise, or if the context has ended, it is aborted. The context's deadline and cancellation do not cut off the
-// commit and the abort. Their time is the client's Timeout; without one, the backoffs before their retries end with the context or
-// 500 milliseconds of backoffs, whichever comes later.
+// is committed; otherwise, or if the context has ended, it is aborted. The context's cancellation does not cut off the commit and
+// the abort. If it has a deadline, a commit has the time that is left, but at least 2 seconds, and an abort as much time as the call had
+// at its start; otherwise each has the client's Timeout. Backoffs before their retries end with the context or after 500 milliseconds of
+// backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit
@@ -84,7 +85,7 @@ const endingGrace = 500 * time.Millisecond
 // abortIn aborts the transaction of a call. Without a client-level Timeout, it ends 2 seconds after the call's context, as nobody waits
 // for it any longer.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
-	ending, cancel := s.endingContext(ctx, retries)
+	ending, cancel := s.endingContext(ctx, retries, retries.period)
 	defer cancel()
 	if _, bounded := ending.Deadline(); !bounded && ctx.Done() != nil {
 		ending, cancel = soonAfter(ctx, ending)
@@ -113,9 +114,10 @@ func soonAfter(caller, ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// commitIn commits the transaction of a call. Its backoffs end with the time of the call, after a grace: there may be further commits.
+// commitIn commits the transaction of a call, in the time that is left of it. Its backoffs end with the time of the call, after a grace:
+// there may be further commits.
 func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) error {
-	ctx, cancel := s.endingContext(ctx, retries)
+	ctx, cancel := s.endingContext(ctx, retries, retries.deadline.Sub(retries.clock.Now()))
 	defer cancel()
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Until, purpose.Grace = retries.deadline, endingGrace
@@ -123,15 +125,26 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) err
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
-// would stay otherwise. Its time is the client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API");
-// without one, its backoffs end with the call, after a grace.
-func (s *Session) endingContext(ctx context.Context, retries *transactionRetries) (context.Context, context.CancelFunc) {
+// would stay otherwise. If the call has a deadline, the context has the given time, at least that for cleaning up; otherwise its time is the
+// client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API"). Without a Timeout, its backoffs end with the
+// call, after a grace.
+func (s *Session) endingContext(
+	ctx context.Context, retries *transactionRetries, left time.Duration,
+) (context.Context, context.CancelFunc) {
 	ending := newBackgroundContext(ctx)
-	if timeout := s.client.timeout; timeout != nil && *timeout > 0 {
+	timeout := s.client.timeout
+	_, limited := ctx.Deadline()
+	if !limited && timeout != nil && *timeout > 0 {
 		return context.WithTimeout(ending, *timeout)
 	}
-	purpose := backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace}
-	return backpressure.WithPurpose(ending, purpose), func() {}
+	ending = backpressure.WithPurpose(ending, backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace})
+	if limited {
+		if left < backpressure.CleanUpTime {
+			left = backpressure.CleanUpTime
+		}
+		return backpressure.InOwnTime(ending, left)
+	}
+	return ending, func() {}
 }
 
 // commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and
@@ -169,6 +182,7 @@ type transactionRetries struct {
 	jitter   func() float64
 	pause    func(context.Context, time.Duration) error
 	deadline time.Time
+	period   time.Duration // of the call, from its start to its deadline
 
 	attempt int   // transactions that have failed
 	again   bool  // whether to run the last of them again
@@ -191,6 +205,7 @@ func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries
 	if deadline, ok := ctx.Deadline(); ok {
 		r.deadline = deadline
 	}
+	r.period = r.deadline.Sub(r.clock.Now())
 	return r
 }
 

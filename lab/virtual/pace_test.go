@@ -201,24 +201,43 @@ func (p paced) expect(t *testing.T, topology, deadline string, fail Hook) {
 	}
 }
 
-// TestTimeoutOfTheEnd is about a server that never answers a commit or an abort: the client's Timeout ends it, anew for each.
+// TestTimeoutOfTheEnd is about WithTransaction and a server that never answers a commit or an abort: the context's deadline, or the client's
+// Timeout, ends the commit; the abort has that time anew (client-side-operations-timeout.md, "Convenient Transactions API").
 func TestTimeoutOfTheEnd(t *testing.T) {
-	const timeout = 5 * time.Second
+	needsFork(t)
 	for end, returned := range map[string]error{"commitTransaction": nil, "abortTransaction": errNotCommitted} {
-		t.Run(end, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{})
-				client := connect(t, cluster.Client().SetTimeout(timeout))
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					if c.Name == end {
-						time.Sleep(30 * time.Minute)
-					}
-					return run()
+		for _, how := range []string{byDeadline, byTimeout, "both"} {
+			for _, topology := range []string{"replicaset:1", "loadbalanced:1"} {
+				t.Run(end+"/"+how+"/"+topology, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { expectEnd(t, end, returned, how, topology) })
 				})
-				start := time.Now()
-				require.Error(t, within(returned)(t.Context(), client, client.Database("db").Collection("c")))
-				assert.LessOrEqual(t, time.Since(start), 2*timeout)
-			})
-		})
+			}
+		}
 	}
+}
+
+func expectEnd(t *testing.T, end string, returned error, how, topology string) {
+	const timeout = 5 * time.Second
+	cluster := New(t, Options{Topology: topology})
+	opts, ctx := cluster.Client(), context.Background()
+	if how != byDeadline {
+		opts.SetTimeout(timeout)
+	}
+	out := out(opts)
+	client := connect(t, opts)
+	require.NoError(t, client.Ping(ctx, nil))
+	proceed := held(cluster, func(c Command) bool { return c.Name == end })
+	if how != byTimeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	start := time.Now()
+	err := within(returned)(ctx, client, client.Database("db").Collection("c"))
+	require.Error(t, err)
+	assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond), "%v", err)
+	assert.Equal(t, end == "commitTransaction", mongo.IsTimeout(err), "%v", err)
+	proceed()
+	time.Sleep(time.Minute)
+	assert.Zero(t, out.Load(), "connections are out")
 }

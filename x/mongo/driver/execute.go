@@ -59,7 +59,7 @@ func (ex *operationRun) start(ctx context.Context) {
 		ex.op.RetryMode = &none
 	}
 	ex.class = backpressure.CriticalityOf(ctx)
-	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx))
+	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime)
 	ex.startCommand()
 }
 
