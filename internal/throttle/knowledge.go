@@ -32,8 +32,7 @@ type knowledge struct {
 func (k *knowledge) begin(now time.Time) {
 	k.at, k.sent, k.accepted, k.rejected = now, now, now, now
 	k.all, k.firsts, k.begun, k.wanted = counts{}, counts{}, 0, [3]float64{}
-	k.tokens, k.kept, k.took = 0, mostTokens, 0
-	k.pressed = time.Time{}
+	k.took, k.pressed = 0, time.Time{}
 }
 
 // decay lowers the weights to those of now. A clock may go back.

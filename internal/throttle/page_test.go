@@ -13,7 +13,7 @@ func TestPage(t *testing.T) {
 	for seed := int64(1); seed <= 8; seed++ {
 		random := rand.New(rand.NewSource(seed))
 		s := newSubject()
-		p := &page{now: s.at}
+		p := &page{now: s.at, kept: 20}
 		var decided [TooLate + 1]int
 		accepts := 1.0
 		for i := 0; i < 2000; i++ {
@@ -96,7 +96,7 @@ func (p *page) k() float64 {
 }
 
 func (p *page) decide(a Attempt, r float64) Decision {
-	if p.known && p.now.Sub(p.rejection) > 30*time.Second {
+	if p.known && p.now.Sub(p.rejection) > 10*time.Second {
 		p.known = false
 	}
 	if !p.known {
@@ -162,7 +162,7 @@ func (p *page) pressed() {
 func (p *page) ended(a Attempt, rejected bool, took time.Duration) {
 	switch {
 	case rejected && !p.known:
-		*p = page{now: p.now, known: true, kept: 20, sent: p.now, acceptance: p.now}
+		*p = page{now: p.now, known: true, tokens: p.tokens, kept: p.kept, sent: p.now, acceptance: p.now}
 	case !p.known:
 		return
 	}

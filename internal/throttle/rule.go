@@ -8,7 +8,7 @@ const (
 	slack = 1.25
 	// exponent says how much a client holds back: the more, the closer the load comes to what the server can serve.
 	exponent = 4.5
-	// memory is the time in which the weight of an attempt falls to 1/e.
+	// memory is the time in which the weight of an attempt falls to 1/e. So long after the last rejection, all but tokens is forgotten.
 	memory = 10 * time.Second
 	// patience is how long K stays constant after a rejection.
 	patience = 500 * time.Millisecond
@@ -22,6 +22,4 @@ const (
 	mostTokens = 20
 	// brief is how long an overload is taken for a burst: a retry that is held back later fails its command.
 	brief = 3 * time.Second
-	// forgottenAfter is when a rejection is forgotten, with all that is known of the server.
-	forgottenAfter = 30 * time.Second
 )

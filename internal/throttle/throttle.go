@@ -51,7 +51,11 @@ type Throttle struct {
 
 // New returns the throttle of a server that has rejected nothing. random returns numbers in [0, 1).
 func New(now func() time.Time, random func() float64) *Throttle {
-	return &Throttle{now: now, random: random}
+	t := &Throttle{now: now, random: random}
+	for side := range t.known {
+		t.known[side].kept = mostTokens
+	}
+	return t
 }
 
 // Decide decides about an attempt. One that it does not send has ended; the end of others is for Ended.
@@ -123,11 +127,11 @@ func (t *Throttle) State(write bool) (heldBack, accepted float64) {
 	return math.Min(heldBack, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64)
 }
 
-// look locks what is known of reads or of writes, with present weights, or nothing if that is long ago.
+// look locks what is known of reads or of writes, with present weights, and forgets it if the last rejection is long ago.
 func (t *Throttle) look(side int, now time.Time) *knowledge {
 	k := &t.known[side]
 	k.mu.Lock()
-	if t.active[side].Load() && now.Sub(k.rejected) > forgottenAfter {
+	if t.active[side].Load() && now.Sub(k.rejected) > memory {
 		t.active[side].Store(false)
 	}
 	k.decay(now)

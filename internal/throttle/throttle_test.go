@@ -136,7 +136,7 @@ func TestReadsAndWrites(t *testing.T) {
 	}
 }
 
-// TestMemory: weights fall to 1/e in ten seconds, so that what is newer counts more, and all is forgotten after half a minute.
+// TestMemory: weights fall to 1/e in ten seconds, so that what is newer counts more, and as long after the last rejection all is forgotten.
 func TestMemory(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 100, 0)
@@ -144,7 +144,8 @@ func TestMemory(t *testing.T) {
 	s.ended(first, 0, 100)
 	s.Ended(first, true, 0)
 	s.expect(t, first, math.Pow(1.25*100/(101+100/math.E), 4.5), "after ten seconds")
-	s.at = s.at.Add(30*time.Second + 1)
+	s.at = s.at.Add(10*time.Second + 1)
+	s.known[0].tokens = 0
 	if s.draw = 0; s.Decide(again) != Send || s.active[0].Load() {
 		t.Error("it is not forgotten")
 	}
@@ -250,7 +251,9 @@ func TestOutageEnds(t *testing.T) {
 		s := newSubject()
 		s.ended(first, 50, 0)
 		s.ended(again, 50, 0)
-		s.at = s.at.Add(after)
+		s.at = s.at.Add(after / 2)
+		s.ended(again, 1, 0)
+		s.at = s.at.Add(after - after/2)
 		s.ended(again, 50, 0)
 		s.ended(first, 0, 1)
 		s.expect(t, first, want, "first attempts after "+after.String())
