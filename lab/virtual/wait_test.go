@@ -245,7 +245,9 @@ func (e *attempt) run(cancel func(), release func()) (disconnected chan struct{}
 }
 
 // survives reports whether the call goes on after the wait, for events that do not come.
-func (e *attempt) survives() bool { return e.end == byClearing && strings.HasPrefix(e.name, "ChangeStream.Next") }
+func (e *attempt) survives() bool {
+	return e.end == byClearing && strings.HasPrefix(e.name, "ChangeStream.Next")
+}
 
 // expectEnd checks when the call ends, and that its error tells why.
 func (e *attempt) expectEnd(t *testing.T) {
