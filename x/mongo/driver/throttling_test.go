@@ -322,7 +322,12 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 	for name, op := range map[string]func(*scripted.Script) driver.Operation{
 		"getMore": nextBatch, "in a transaction": laterInTransaction,
 	} {
-		s := throttled(t, nil, []string{"a"})
+		s := throttled(t, nil, nil, "a")
+		now := time.Unix(1, 0)
+		s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
+		for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
+			reject(s, "a", 9)
+		}
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
 		err := s.Execute(context.Background(), op(s))
