@@ -37,8 +37,8 @@ func outsideOfSessions(monitor event.RetryMonitor) *event.RetryMonitor {
 //	}
 //
 // It is in every CommandError, and every error of establishing a connection, of an operation that was retried, or was not because
-// of a limit, deadline, option, missing label or empty token bucket. WriteException, BulkWriteException and
-// ClientBulkWriteException do not hold one; event.RetryMonitor reports the same about their operations.
+// of a limit, deadline, option, missing label or empty token bucket; a BulkWriteException or ClientBulkWriteException of which a command
+// failed in that way has that command's. A WriteException does not hold one; event.RetryMonitor reports the same about its operation.
 //
 // It is a type of package event because errors get it below this package.
 type RetryError = event.RetryError
