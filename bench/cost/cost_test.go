@@ -43,6 +43,7 @@ func BenchmarkAll1000(b *testing.B) {
 }
 
 func BenchmarkBulkWrite100(b *testing.B)         { measure(b, connect(b), bulkWrite) }
+func BenchmarkClientBulkWrite100(b *testing.B)   { measure(b, connect(b), clientBulkWrite) }
 func BenchmarkCursor10Batches(b *testing.B)      { measure(b, connect(b), readAll) }
 func BenchmarkTransaction3Commands(b *testing.B) { measure(b, connect(b), transaction) }
 
@@ -179,6 +180,19 @@ func bulkWrite(ctx context.Context, c *mongo.Collection) error {
 		models[i] = mongo.NewInsertOneModel().SetDocument(document())
 	}
 	result, err := c.BulkWrite(ctx, models)
+	if err == nil && result.InsertedCount != bulkSize {
+		return fmt.Errorf("the bulk write inserted %d documents, want %d", result.InsertedCount, bulkSize)
+	}
+	return err
+}
+
+func clientBulkWrite(ctx context.Context, c *mongo.Collection) error {
+	writes := make([]mongo.ClientBulkWrite, bulkSize)
+	for i := range writes {
+		model := mongo.NewClientInsertOneModel().SetDocument(document())
+		writes[i] = mongo.ClientBulkWrite{Database: c.Database().Name(), Collection: c.Name(), Model: model}
+	}
+	result, err := c.Database().Client().BulkWrite(ctx, writes)
 	if err == nil && result.InsertedCount != bulkSize {
 		return fmt.Errorf("the bulk write inserted %d documents, want %d", result.InsertedCount, bulkSize)
 	}

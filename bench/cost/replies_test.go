@@ -46,9 +46,19 @@ func replies() map[string]bson.D {
 		insertThousand:      ok(bson.E{Key: "n", Value: thousand}),
 		all:                 ok(cursor("firstBatch", thousand, 0)),
 		"update":            ok(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1}),
+		"bulkWrite":         ok(bulkWritten()...),
 		"commitTransaction": ok(),
 		"endSessions":       ok(),
 	}
+}
+
+// bulkWritten is the reply to a client bulk write of inserts.
+func bulkWritten() []bson.E {
+	counts := []bson.E{cursor("firstBatch", 0, 0), {Key: "nInserted", Value: bulkSize}}
+	for _, none := range []string{"nErrors", "nMatched", "nModified", "nUpserted", "nDeleted"} {
+		counts = append(counts, bson.E{Key: none, Value: 0})
+	}
+	return counts
 }
 
 // ok is a reply of a replica set, with the times that all of them tell.
