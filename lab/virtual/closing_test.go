@@ -125,6 +125,35 @@ func TestCloseWithoutTime(t *testing.T) {
 	}
 }
 
+// TestAbortWithoutTime is about a session with a transaction that is ended with a context that has ended: it is aborted, in 2 seconds at
+// most.
+func TestAbortWithoutTime(t *testing.T) {
+	needsFork(t)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{Topology: "replicaset:1"})
+		client := connect(t, cluster.Client())
+		for _, answered := range []bool{true, false} {
+			session, err := client.StartSession()
+			require.NoError(t, err)
+			require.NoError(t, session.StartTransaction())
+			_, err = client.Database("db").Collection("c").InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
+			require.NoError(t, err)
+			release := func() {}
+			if !answered {
+				release = held(cluster, func(c Command) bool { return c.Name == "abortTransaction" })
+			}
+			start := time.Now()
+			session.EndSession(ended)
+			running, _ := cluster.Transactions()
+			assert.Equal(t, !answered, running > 0)
+			assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
+			release()
+		}
+	})
+}
+
 // TestAllWithoutAnswers is about the commands of All and of the list helpers that get no answer: the call ends with its deadline, and the
 // time for closing the cursor.
 func TestAllWithoutAnswers(t *testing.T) {

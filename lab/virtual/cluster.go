@@ -14,6 +14,7 @@ package virtual
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type Options struct {
 	Batch int
 	// Auth, unless nil, is how clients have to authenticate.
 	Auth *Auth
+	// TLS, unless nil, is what servers encrypt connections with.
+	TLS *tls.Config
 }
 
 // Command is a command that a server received.
@@ -95,7 +98,12 @@ func New(t testing.TB, opts Options) *Cluster {
 				return c.run(ctx, h.address.String(), req), nil
 			},
 		})
-		h.accept = func(conn net.Conn) { front.Go(ctx, conn) }
+		h.accept = func(conn net.Conn) {
+			if opts.TLS != nil {
+				conn = tls.Server(conn, opts.TLS)
+			}
+			front.Go(ctx, conn)
+		}
 		t.Cleanup(front.Wait)
 	}
 	t.Cleanup(cancel)
@@ -119,7 +127,7 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 		command := Command{
 			Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
 			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Conn: req.Client.Conn,
-			Reset: req.Client.Conn.(*conn).reset,
+			Reset: endOf(req.Client.Conn).reset,
 		}
 		reply := hook(command, func() (answered bson.Raw) {
 			answered, failed = next(ctx, req)
@@ -135,6 +143,14 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 		}
 		return reply, nil
 	}
+}
+
+// endOf returns the server's end of a connection, below TLS.
+func endOf(c net.Conn) *conn {
+	if encrypted, ok := c.(*tls.Conn); ok {
+		c = encrypted.NetConn()
+	}
+	return c.(*conn)
 }
 
 // Hosts returns the addresses that clients may connect to.

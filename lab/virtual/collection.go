@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,14 +61,15 @@ func (c *collection) put(id bson.RawValue, doc bson.Raw) {
 	}
 }
 
-// matching returns the documents whose fields have the filter's values.
+// matching returns the documents whose fields have the filter's values, or one of them each.
 func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
 	for _, field := range wanted {
 		doc, _ := field.Value().DocumentOK()
-		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(bsondoc.FirstKey(doc), "$") && bsondoc.FirstKey(doc) != "$eq" {
-			panic(fmt.Sprintf("the model of a server compares fields for equality only, not %v", field))
+		operator := bsondoc.FirstKey(doc)
+		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(operator, "$") && operator != "$eq" && operator != "$in" {
+			panic(fmt.Sprintf("the model of a server compares fields by $eq and $in only, not by %v", field))
 		}
 	}
 	for _, doc := range c.docs {
@@ -80,11 +82,16 @@ func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
 
 func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 	for _, field := range wanted {
-		operand := field.Value()
-		if equal, ok := operand.DocumentOK(); ok && bsondoc.FirstKey(equal) == "$eq" {
-			operand = equal.Index(0).Value()
+		suitable := []bson.RawValue{field.Value()}
+		condition, _ := field.Value().DocumentOK()
+		switch bsondoc.FirstKey(condition) {
+		case "$eq":
+			suitable[0] = condition.Index(0).Value()
+		case "$in":
+			suitable, _ = condition.Index(0).Value().Array().Values()
 		}
-		if value, err := doc.LookupErr(field.Key()); err != nil || indexKey(value) != indexKey(operand) {
+		value, err := doc.LookupErr(field.Key())
+		if err != nil || !slices.ContainsFunc(suitable, func(one bson.RawValue) bool { return indexKey(value) == indexKey(one) }) {
 			return false
 		}
 	}

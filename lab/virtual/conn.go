@@ -25,12 +25,14 @@ type conn struct {
 	peer          *conn
 	opened        time.Time
 	expiry        *time.Timer // wakes reading at the deadline
-	changed       sync.Cond   // of what reading waits for
+	writeExpiry   *time.Timer // and writing
+	changed       sync.Cond   // of what reading and writing wait for
 
 	// The network's lock is for these.
 	segments []segment // that arrive
 	err      error     // why nothing more arrives, after the segments
 	deadline time.Time
+	writeBy  time.Time
 	closed   bool
 	sent     int // bytes
 }
@@ -38,6 +40,7 @@ type conn struct {
 func newConn(h *host, local, remote net.Addr) *conn {
 	c := &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
 	c.expiry = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
+	c.writeExpiry = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
 	return c
 }
 
@@ -99,6 +102,12 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
+	for c.host.link == Choked && c.remote == c.host.address && !c.closed && c.peer.err == nil {
+		if !c.writeBy.IsZero() && !time.Now().Before(c.writeBy) {
+			return 0, c.failure("write", os.ErrDeadlineExceeded)
+		}
+		c.changed.Wait()
+	}
 	switch {
 	case c.closed:
 		return 0, c.failure("write", net.ErrClosed)
@@ -129,6 +138,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.send(nil)
 	c.expiry.Stop()
+	c.writeExpiry.Stop()
 	c.changed.Broadcast()
 	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
 	return nil
@@ -138,10 +148,24 @@ func (c *conn) failure(op string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
 }
 
-func (c *conn) LocalAddr() net.Addr              { return c.local }
-func (c *conn) RemoteAddr() net.Addr             { return c.remote }
-func (c *conn) SetDeadline(t time.Time) error    { return c.SetReadDeadline(t) }
-func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *conn) SetDeadline(t time.Time) error {
+	_ = c.SetWriteDeadline(t)
+	return c.SetReadDeadline(t)
+}
+
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	if c.writeBy = t; t.After(time.Now()) {
+		c.writeBy = t.Add(late)
+		c.writeExpiry.Reset(time.Until(c.writeBy))
+	}
+	c.changed.Broadcast()
+	return nil
+}
 
 func (c *conn) SetReadDeadline(t time.Time) error {
 	c.host.mu.Lock()

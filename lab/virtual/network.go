@@ -45,6 +45,10 @@ const (
 	Closing
 	// Breaking accepts new connections and resets them at once.
 	Breaking
+	// Mute accepts new connections and reads nothing from them until it is up again; those that there are stay.
+	Mute
+	// Choked takes nothing that clients send: they wait in Write. It accepts new connections.
+	Choked
 )
 
 // network connects clients with hosts, in memory. All waiting is durable in the sense of testing/synctest.
@@ -126,6 +130,13 @@ func (n *network) DialContext(ctx context.Context, _, address string) (net.Conn,
 		server.Close()
 	case Breaking:
 		server.reset()
+	case Mute:
+		go func() {
+			for ; link == Mute; link, changed = h.state() {
+				<-changed
+			}
+			h.accept(server)
+		}()
 	default:
 		h.accept(server)
 	}

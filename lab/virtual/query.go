@@ -50,6 +50,7 @@ type arguments struct {
 	Updates    []statement
 	Deletes    []statement
 	Ops        []statement
+	Indexes    []bson.Raw
 	NSInfo     []struct{ NS string } `bson:"nsInfo"`
 
 	Update      bson.RawValue // of findAndModify

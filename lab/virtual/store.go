@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +79,8 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list,
 	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
 	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
-	"endSessions": (*store).endSessions, "getMore": (*store).getMore,
+	"endSessions": (*store).endSessions, "getMore": (*store).getMore, "drop": (*store).drop, "dropDatabase": (*store).drop,
+	"createSearchIndexes": (*store).createSearchIndexes, "updateSearchIndex": (*store).succeed, "dropSearchIndex": (*store).succeed,
 }
 
 // execute runs a command that neither begins nor ends a transaction. The store is locked.
@@ -90,6 +92,25 @@ func (s *store) execute(q *query) (result, *failure) {
 }
 
 func (s *store) succeed(*query) (result, *failure) { return nil, nil }
+
+// createSearchIndexes names what it creates.
+func (s *store) createSearchIndexes(q *query) (result, *failure) {
+	created := bson.A{}
+	for _, index := range q.Indexes {
+		created = append(created, bsondoc.D("id", "1", "name", index.Lookup("name")))
+	}
+	return bsondoc.D("indexesCreated", created), nil
+}
+
+// drop removes the collections of a database, or the one that the command names.
+func (s *store) drop(q *query) (result, *failure) {
+	for namespace := range s.collections {
+		if namespace == q.namespace() || q.Command == "dropDatabase" && strings.HasPrefix(namespace, q.Database+".") {
+			delete(s.collections, namespace)
+		}
+	}
+	return nil, nil
+}
 
 // hello returns what does not depend on the server's place in the deployment.
 func (s *store) hello(q *query) (result, *failure) {
@@ -108,8 +129,11 @@ func (s *store) listDatabases(*query) (result, *failure) {
 }
 
 func (s *store) list(q *query) (result, *failure) {
-	listed := bsondoc.Marshal(bsondoc.D("name", "_id_", "key", bsondoc.D("_id", 1), "v", 2))
-	return s.open(q, cursor{namespace: q.Database + ".$cmd." + q.Command, rest: []bson.Raw{listed}}), nil
+	var listed []bson.Raw
+	for _, field := range []string{"_id", "x"} {
+		listed = append(listed, bsondoc.Marshal(bsondoc.D("name", field+"_", "key", bsondoc.D(field, 1), "v", 2)))
+	}
+	return s.open(q, cursor{namespace: q.Database + ".$cmd." + q.Command, rest: listed}), nil
 }
 
 func (s *store) find(q *query) (result, *failure) {

@@ -1,15 +1,13 @@
 package virtual
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.mongodb.org/mongo-driver/v2/bson"
-	driverevent "go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -31,364 +27,6 @@ func needsFork(t *testing.T) {
 	}
 }
 
-// waiting is a call that is made to wait, and what it has opened before.
-type waiting struct {
-	call  func(ctx context.Context) error
-	id    func() int64                    // of what it iterates, or nil
-	close func(ctx context.Context) error // or nil
-	// opens is whether it opens a cursor that only its reply tells of.
-	opens bool
-	// ends is whether it ends a transaction, for which a graceful Disconnect waits wherever it is.
-	ends bool
-	// rest reads what the iterator still has, and returns the first error.
-	rest func(ctx context.Context) ([]int64, error)
-	seen func() []int64 // what the call has read
-}
-
-type opener func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting
-
-// once is a method that leaves nothing open.
-func once(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
-	return func(_ *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
-		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }}
-	}
-}
-
-// documents is how many documents there are, which the iterators below read in batches of two.
-const documents = 7
-
-func batches(t *testing.T, coll *mongo.Collection) *mongo.Cursor {
-	cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
-	require.NoError(t, err)
-	return cursor
-}
-
-// iterating is a method of a cursor or a change stream that is at its second batch.
-func iterating(try bool, open func(*testing.T, *mongo.Client, *mongo.Collection) iterator) opener {
-	return func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
-		it := open(t, client, coll)
-		var read []int64
-		next := it.Next
-		if try {
-			next = it.TryNext
-		}
-		step := func(ctx context.Context) bool {
-			if !next(ctx) {
-				return false
-			}
-			read = append(read, it.number())
-			return true
-		}
-		for it.RemainingBatchLength() > 0 {
-			require.True(t, step(context.Background()))
-		}
-		return waiting{
-			call: func(ctx context.Context) error {
-				for step(ctx) {
-				}
-				return it.Err()
-			},
-			id: it.ID, close: it.Close, seen: func() []int64 { return read },
-			rest: func(ctx context.Context) ([]int64, error) {
-				for len(read) < documents && step(ctx) {
-				}
-				return read, it.Err()
-			},
-		}
-	}
-}
-
-type iterator interface {
-	Next(context.Context) bool
-	TryNext(context.Context) bool
-	Err() error
-	Close(context.Context) error
-	ID() int64
-	RemainingBatchLength() int
-	number() int64
-}
-
-type cursorIterator struct{ *mongo.Cursor }
-
-func (c cursorIterator) number() int64 { return c.Current.Lookup("_id").AsInt64() }
-
-type streamIterator struct{ *mongo.ChangeStream }
-
-func (s streamIterator) number() int64 { return s.Current.Lookup("documentKey", "_id").AsInt64() }
-
-func ofCursor(t *testing.T, _ *mongo.Client, coll *mongo.Collection) iterator {
-	return cursorIterator{batches(t, coll)}
-}
-
-func ofCommand(t *testing.T, _ *mongo.Client, coll *mongo.Collection) iterator {
-	cursor, err := coll.Database().RunCommandCursor(context.Background(), bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 2}})
-	require.NoError(t, err)
-	cursor.SetBatchSize(2)
-	return cursorIterator{cursor}
-}
-
-// ofStream is a stream whose first event has been read. The others come once the call is over.
-func ofStream(t *testing.T, _ *mongo.Client, coll *mongo.Collection) iterator {
-	stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(10*time.Millisecond))
-	require.NoError(t, err)
-	return streamIterator{stream}
-}
-
-func reading2(use func(context.Context, *mongo.Cursor) error) opener {
-	return func(t *testing.T, _ *mongo.Client, coll *mongo.Collection) waiting {
-		cursor := batches(t, coll)
-		return waiting{call: func(ctx context.Context) error { return use(ctx, cursor) }, close: cursor.Close}
-	}
-}
-
-func inTransaction(end func(context.Context, *mongo.Session, *mongo.Collection) error) opener {
-	return func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
-		require.NoError(t, err)
-		return waiting{
-			call:  func(ctx context.Context) error { return end(ctx, session, coll) },
-			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
-		}
-	}
-}
-
-var (
-	set1   = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
-	index1 = mongo.IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
-)
-
-// waitingCalls are the methods that wait, by name.
-var waitingCalls = map[string]opener{
-	"Client.BulkWrite": once(func(ctx context.Context, c *mongo.Client, _ *mongo.Collection) error {
-		_, err := c.BulkWrite(ctx, []mongo.ClientBulkWrite{{Database: "db", Collection: "c",
-			Model: mongo.NewClientInsertOneModel().SetDocument(bson.D{})}})
-		return err
-	}),
-	"Client.ListDatabaseNames": once(func(ctx context.Context, c *mongo.Client, _ *mongo.Collection) error {
-		_, err := c.ListDatabaseNames(ctx, bson.D{})
-		return err
-	}),
-	"Client.Ping": once(func(ctx context.Context, c *mongo.Client, _ *mongo.Collection) error { return c.Ping(ctx, nil) }),
-	"Client.Watch": func(_ *testing.T, c *mongo.Client, _ *mongo.Collection) waiting {
-		return waiting{opens: true, call: func(ctx context.Context) error {
-			stream, err := c.Watch(ctx, mongo.Pipeline{})
-			if err == nil {
-				err = stream.Close(ctx)
-			}
-			return err
-		}}
-	},
-	"Collection.Aggregate": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Aggregate(ctx, mongo.Pipeline{})
-		return err
-	}),
-	"Collection.BulkWrite": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.BulkWrite(ctx, []mongo.WriteModel{mongo.NewInsertOneModel().SetDocument(bson.D{}),
-			mongo.NewDeleteManyModel().SetFilter(id(1))})
-		return err
-	}),
-	"Collection.CountDocuments": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.CountDocuments(ctx, bson.D{})
-		return err
-	}),
-	"Collection.DeleteMany": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.DeleteMany(ctx, id(1))
-		return err
-	}),
-	"Collection.Distinct": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.Distinct(ctx, "x", bson.D{}).Err()
-	}),
-	"Collection.Drop": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error { return c.Drop(ctx) }),
-	"Collection.EstimatedDocumentCount": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.EstimatedDocumentCount(ctx)
-		return err
-	}),
-	"Collection.FindOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.FindOne(ctx, bson.D{}).Err()
-	}),
-	"Collection.FindOneAndUpdate": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.FindOneAndUpdate(ctx, id(1), set1).Err()
-	}),
-	"Collection.InsertMany": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.InsertMany(ctx, []any{bson.D{}, bson.D{}})
-		return err
-	}),
-	"Collection.InsertOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.InsertOne(ctx, bson.D{})
-		return err
-	}),
-	"Collection.UpdateMany": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.UpdateMany(ctx, bson.D{}, set1)
-		return err
-	}),
-	"Collection.UpdateOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.UpdateOne(ctx, id(1), set1)
-		return err
-	}),
-	"Database.CreateCollection": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.Database().CreateCollection(ctx, "new")
-	}),
-	"Database.ListCollectionNames": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Database().ListCollectionNames(ctx, bson.D{})
-		return err
-	}),
-	"Database.ListCollectionSpecifications": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Database().ListCollectionSpecifications(ctx, bson.D{})
-		return err
-	}),
-	"Database.RunCommand": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.Database().RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
-	}),
-	"IndexView.CreateOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Indexes().CreateOne(ctx, index1)
-		return err
-	}),
-	"IndexView.DropOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.Indexes().DropOne(ctx, "x_1")
-	}),
-	"IndexView.ListSpecifications": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Indexes().ListSpecifications(ctx)
-		return err
-	}),
-	"SearchIndexView.DropOne": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.SearchIndexes().DropOne(ctx, "x")
-	}),
-	"GridFSBucket.DownloadToStream": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Database().GridFSBucket().DownloadToStream(ctx, 1, io.Discard)
-		return err
-	}),
-	"GridFSBucket.Delete": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		return c.Database().GridFSBucket().Delete(ctx, 1)
-	}),
-	"GridFSBucket.UploadFromStream": once(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) error {
-		_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "x", strings.NewReader("x"))
-		return err
-	}),
-	"Cursor.All":             reading2(func(ctx context.Context, c *mongo.Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
-	"Cursor.Next":            iterating(false, ofCursor),
-	"Cursor.TryNext":         iterating(true, ofCursor),
-	"Cursor.Next, a command": iterating(false, ofCommand),
-	"ChangeStream.Next":      iterating(false, ofStream),
-	"Session.CommitTransaction": func(t *testing.T, client *mongo.Client, coll *mongo.Collection) waiting {
-		w := inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
-			return s.CommitTransaction(ctx)
-		})(t, client, coll)
-		w.ends = true
-		return w
-	},
-	"a command of a transaction": inTransaction(func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
-		return c.FindOne(mongo.NewSessionContext(ctx, s), bson.D{}).Err()
-	}),
-	"Session.WithTransaction": once(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
-		session, err := client.StartSession()
-		if err != nil {
-			return err
-		}
-		defer session.EndSession(context.Background())
-		_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-			_, err := c.InsertOne(ctx, bson.D{})
-			return nil, err
-		})
-		return err
-	}),
-}
-
-// A place is where a call waits. It returns what lets it go on.
-type place struct {
-	name  string
-	opts  []string
-	begin func(c *Cluster, client *mongo.Client) (end func())
-	// sent is whether a command was sent whose reply does not come.
-	sent bool
-	// rejected is whether the servers reject what is sent.
-	rejected bool
-}
-
-// topologies are those in which a call waits there.
-func (p place) topologies() []string {
-	if p.sent || p.rejected {
-		return []string{"replicaset:1", "loadbalanced:1"}
-	}
-	return []string{"replicaset:1"}
-}
-
-// application is a command that is neither a monitor's nor one that establishes a connection or ends something.
-func application(name string) bool {
-	return !slices.Contains([]string{"hello", "isMaster", "ismaster", "killCursors", "endSessions", "abortTransaction",
-		"saslStart", "saslContinue"}, name)
-}
-
-// held lets commands wait that the function names.
-func held(c *Cluster, waits func(Command) bool) func() {
-	gone := make(chan struct{})
-	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-		if waits(command) {
-			<-gone
-		}
-		return run()
-	})
-	return func() {
-		c.Intercept(nil)
-		close(gone)
-	}
-}
-
-var places = []place{
-	{name: "selection", begin: func(c *Cluster, _ *mongo.Client) func() {
-		c.SetLink(Refusing)
-		c.Reset()
-		time.Sleep(time.Second)
-		return func() { c.SetLink(Up) }
-	}},
-	{name: "queue", opts: []string{"maxPoolSize=1"}, begin: func(c *Cluster, client *mongo.Client) func() {
-		end := held(c, func(command Command) bool {
-			return command.Name == "distinct" && command.Body.Lookup("key").StringValue() == "held"
-		})
-		go func() { client.Database("db").Collection("c").Distinct(context.Background(), "held", bson.D{}) }()
-		time.Sleep(100 * time.Millisecond)
-		return end
-	}},
-	{name: "dial", opts: []string{"maxIdleTimeMS=1"}, begin: func(c *Cluster, _ *mongo.Client) func() {
-		time.Sleep(time.Second) // what is idle is too old
-		c.SetLink(Silent)
-		return func() { c.SetLink(Up) }
-	}},
-	{name: "hello", opts: []string{"maxIdleTimeMS=1"}, begin: func(c *Cluster, _ *mongo.Client) func() {
-		time.Sleep(time.Second)
-		return held(c, func(command Command) bool {
-			_, err := command.Body.LookupErr("topologyVersion")
-			return !application(command.Name) && command.Name != "killCursors" && err != nil
-		})
-	}},
-	{name: "reply", sent: true, begin: func(c *Cluster, _ *mongo.Client) func() {
-		return held(c, func(command Command) bool { return application(command.Name) })
-	}},
-	{name: "backoff", rejected: true, opts: []string{"maxAdaptiveRetries=1000"}, begin: func(c *Cluster, _ *mongo.Client) func() {
-		c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-			if application(command.Name) {
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		return func() { c.Intercept(nil) }
-	}},
-	{name: "rejected beyond the retries", rejected: true, begin: func(c *Cluster, _ *mongo.Client) func() {
-		c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-			if application(command.Name) {
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		return func() { c.Intercept(nil) }
-	}},
-}
-
-// untimed are the methods to which the client's Timeout does not apply, but for their backoffs: docs/differences.md.
-var untimed = []string{"Session.CommitTransaction"}
-
 // The ends of a wait.
 const (
 	byDeadline   = "deadline"
@@ -396,190 +34,337 @@ const (
 	byCancel     = "cancelled"
 	byDisconnect = "Disconnect"
 	byGraceful   = "Disconnect with a deadline"
+	byRejection  = "rejected beyond the retries"
+	byClearing   = "pool cleared"
 )
 
+var ends = []string{byDeadline, byTimeout, byCancel, byDisconnect, byGraceful, byRejection, byClearing}
+
 const (
-	until   = 3 * time.Second // when it ends
-	cleanUp = 2 * time.Second // which the driver may take for what it cleans up
+	prepared = time.Second     // when the call is made
+	until    = 3 * time.Second // when its wait ends, from then on
+	cleanUp  = 2 * time.Second // which the driver may take for what it cleans up
+	graceful = 5 * time.Second // the deadline of a Disconnect
 )
+
+// cell is one call, where it waits, and how that ends.
+type cell struct {
+	name     string
+	sends    sends
+	bound    bool
+	at       place
+	end      string
+	topology string
+}
+
+// missing returns why there is no such cell, or nothing.
+func (c cell) missing(w waiting) string {
+	balanced := strings.HasPrefix(c.topology, "load")
+	switch {
+	case c.sends.count == 0:
+		return "the call sends nothing"
+	case c.at.later && c.sends.count < 2:
+		return "the call sends one command"
+	case c.end == byTimeout && w.untimed:
+		return "the client's Timeout does not apply to the call"
+	case w.commits && c.at.later && c.at.sent && (c.end == byDeadline || c.end == byCancel):
+		return "a commit by WithTransaction outlives the context"
+	case w.disconnects && (c.end == byDisconnect || c.end == byGraceful):
+		return "a Disconnect is not ended by another"
+	case w.disconnects && (c.at.name == "selection" || c.at.name == "queue" && c.end != byDeadline):
+		return "a Disconnect waits for no server and, without a deadline, for no other call"
+	case c.end == byClearing && c.at.rejected:
+		return "who is in a backoff needs no pool"
+	case c.end == byClearing && balanced:
+		return "behind a load balancer no monitor clears a pool"
+	default:
+		return ""
+	}
+}
 
 // TestWaits is about every method that waits, wherever it waits, and however that ends: it ends in time, its error tells the cause, and
 // nothing stays behind; an iterator goes on behind what it had read.
 func TestWaits(t *testing.T) {
 	needsFork(t)
+	tried, missing, quiet := 0, map[string]int{}, []string{}
 	for name, open := range waitingCalls {
+		var s sends
+		var w waiting
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { s, w = sendsOf(t, name) }) })
+		if s.count == 0 {
+			quiet = append(quiet, name)
+		}
 		for _, at := range places {
 			for _, topology := range at.topologies() {
-				for _, end := range []string{byDeadline, byTimeout, byCancel, byDisconnect, byGraceful} {
-					if end == byTimeout && slices.Contains(untimed, name) {
+				for _, end := range ends {
+					c := cell{name: name, sends: s, bound: w.bound, at: at, end: end, topology: topology}
+					if why := c.missing(w); why != "" {
+						missing[why]++
 						continue
 					}
+					tried++
 					t.Run(strings.Join([]string{name, at.name, end, topology}, "/"), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { expectWait(t, open, at, end, topology) })
+						synctest.Test(t, func(t *testing.T) { c.try(t, open) })
 					})
 				}
 			}
 		}
 	}
+	t.Logf("%d calls, %d waits, %d ends: %d cells", len(waitingCalls), len(places), len(ends), tried)
+	t.Logf("there are no others, because: %v", missing)
+	t.Logf("what sends nothing: %v", quiet)
 }
 
-func expectWait(t *testing.T, open opener, at place, end, topology string) {
-	cluster := New(t, Options{Topology: topology})
-	for i := range documents {
-		cluster.Put("db.c", id(i))
-	}
-	var out atomic.Int32 // connections
-	opts := cluster.Client(at.opts...).SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
-		switch e.Type {
-		case driverevent.ConnectionCheckedOut:
-			out.Add(1)
-		case driverevent.ConnectionCheckedIn:
-			out.Add(-1)
-		}
-	}})
-	if end == byTimeout {
-		opts.SetTimeout(until)
-	}
-	client, err := mongo.Connect(opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
-	coll := client.Database("db").Collection("c")
-	require.NoError(t, client.Ping(t.Context(), nil))
-	w := open(t, client, coll)
-	proceed := sync.OnceFunc(at.begin(cluster, client))
-	t.Cleanup(proceed)
+// attempt is a call that has been made to wait, and whose wait has been ended.
+type attempt struct {
+	cell
+	waiting
+	cluster *Cluster
+	client  *mongo.Client
+	out     *atomic.Int32 // connections
+	err     error
+	took    time.Duration
+	early   bool // the call has ended by itself before
+	ctx     context.Context
+	what    string
+}
 
+func (c cell) try(t *testing.T, open opener) {
+	settings := c.at.cluster
+	settings.Topology, settings.Batch = c.topology, 1
+	e := attempt{cell: c, cluster: New(t, settings)}
+	fill(e.cluster, c.name)
+	opts := e.cluster.Client(c.at.opts...)
+	if c.end == byRejection {
+		opts = e.cluster.Client(slices.DeleteFunc(slices.Clone(c.at.opts), func(o string) bool { return o == manyRetries })...)
+	}
+	if c.at.cluster.Auth != nil {
+		opts.SetAuth(options.Credential{AuthMechanism: "PLAIN", AuthSource: "$external", Username: User, Password: Password})
+	}
+	e.out = out(opts)
+	if c.end == byTimeout {
+		opts.SetTimeout(until)
+		if c.bound {
+			opts.SetTimeout(prepared + until)
+		}
+	}
+	var err error
+	e.client, err = mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = e.client.Disconnect(context.Background()) })
+	require.NoError(t, e.client.Ping(t.Context(), nil))
+
+	begun := time.Now()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if end == byDeadline {
-		ctx, cancel = context.WithTimeout(ctx, until)
+	if c.end == byDeadline {
+		ctx, cancel = context.WithTimeout(ctx, prepared+until)
 		defer cancel()
 	}
-	endless := time.AfterFunc(time.Minute, cancel)
-	defer endless.Stop()
-	start := time.Now()
-	returned := make(chan error, 1)
-	var took time.Duration
-	go func() {
-		err := w.call(ctx)
-		took = time.Since(start)
-		returned <- err
-	}()
-	time.Sleep(until - time.Since(start))
-	var early bool // it has ended by itself: servers rejected it, or no reply was awaited
-	select {
-	case err = <-returned:
-		early = true
-	default:
-	}
-	disconnected := make(chan struct{})
-	switch {
-	case early:
-	case end == byCancel:
-		cancel()
-	case end == byDisconnect, end == byGraceful:
-		go func() {
-			defer close(disconnected)
-			leaving, stop := context.Background(), func() {}
-			if end == byGraceful {
-				leaving, stop = context.WithTimeout(leaving, 5*time.Second)
-			}
-			defer stop()
-			_ = client.Disconnect(leaving)
-		}()
-	}
-	if !early {
-		err = <-returned
-	}
-	early = took < until
-	what := fmt.Sprintf("after %v: %T %v", took, err, err)
-
-	gone := !early && (end == byDisconnect || end == byGraceful)
-	limit := until + cleanUp
-	if gone && at.rejected && end == byGraceful {
-		limit += 5 * time.Second // it waits for backoffs
-	}
-	if gone && (at.sent || w.ends) && end == byGraceful {
-		limit += 5 * time.Second // it waits for connections
-	}
-	assert.LessOrEqual(t, took, limit+50*time.Millisecond, what)
-	switch {
-	case !early:
-		expectCause(t, at, end, err, what)
-	case at.rejected && err != nil:
-		expectRejection(t, err, what)
-	case err != nil:
-		assert.NotErrorIs(t, err, context.Canceled, what)
-	}
-	proceed()
-	if gone {
+	e.ctx = ctx
+	e.waiting = open(t, ctx, e.client, e.client.Database("db").Collection("c"))
+	before := goroutines()
+	release := c.at.make(e.cluster, e.client, c.sends.names)
+	t.Cleanup(release)
+	time.Sleep(prepared - time.Since(begun))
+	disconnected := e.run(cancel, release)
+	e.what = fmt.Sprintf("after %v: %T %v", e.took, e.err, e.err)
+	e.expectEnd(t)
+	e.cluster.Intercept(nil)
+	release()
+	if disconnected != nil {
 		<-disconnected
 		return
 	}
-	expectRest(t, cluster, client, coll, w, at, strings.HasPrefix(topology, "load"), &out, what)
-}
-
-// expectCause checks that the error tells why the wait ended.
-func expectCause(t *testing.T, at place, end string, err error, what string) {
-	require.Error(t, err, what)
-	switch end {
-	case byDeadline, byTimeout:
-		var failure mongo.ServerError
-		givenUp := at.rejected && errors.As(err, &failure) && failure.HasErrorLabel("SystemOverloadedError")
-		assert.True(t, mongo.IsTimeout(err) || givenUp, what)
-		assert.NotErrorIs(t, err, context.Canceled, what)
-	case byCancel:
-		assert.ErrorIs(t, err, context.Canceled, what)
-		assert.False(t, mongo.IsTimeout(err), what)
-	case byDisconnect, byGraceful:
-		assert.NotErrorIs(t, err, context.Canceled, what)
-		assert.True(t, at.sent || errors.Is(err, mongo.ErrClientDisconnected), what)
+	if e.disconnects {
+		return
 	}
-}
-
-// expectRejection checks the error of a call that ended because servers rejected its commands.
-func expectRejection(t *testing.T, err error, what string) {
-	var labelled mongo.LabeledError
-	assert.True(t, errors.As(err, &labelled) && labelled.HasErrorLabel("SystemOverloadedError"), what)
-	assert.NotErrorIs(t, err, context.Canceled, what)
-	assert.NotErrorIs(t, err, mongo.ErrClientDisconnected, what)
-}
-
-// expectRest checks that an iterator goes on, and that nothing stays behind.
-func expectRest(
-	t *testing.T, cluster *Cluster, client *mongo.Client, coll *mongo.Collection, w waiting, at place, balanced bool, out *atomic.Int32,
-	what string,
-) {
 	time.Sleep(30 * time.Second) // the servers are known again
-	if w.rest != nil {
-		expectDocuments(t, cluster, coll, w, at, what)
+	e.expectRest(t)
+	time.Sleep(time.Second) // what is read after a timeout
+	assert.Zero(t, e.out.Load(), "connections are out, %s", e.what)
+	assert.Zero(t, e.client.NumberSessionsInProgress(), "sessions are out, %s", e.what)
+	for creator, n := range goroutines() {
+		assert.LessOrEqual(t, n, before[creator], "goroutines by %s, %s", creator, e.what)
 	}
-	if w.close != nil {
-		assert.NoError(t, w.close(context.Background()), what)
+}
+
+// run makes the call, and ends its wait. If that disconnects the client, it returns what is closed once it is disconnected.
+func (e *attempt) run(cancel func(), release func()) (disconnected chan struct{}) {
+	endless := time.AfterFunc(time.Minute, func() { // a failure
+		cancel()
+		e.cluster.Intercept(nil)
+		release()
+	})
+	defer endless.Stop()
+	start := time.Now()
+	returned := make(chan error, 1)
+	go func() {
+		err := e.call(e.ctx)
+		e.took = time.Since(start)
+		returned <- err
+	}()
+	time.Sleep(until - time.Since(start))
+	select {
+	case e.err = <-returned:
+		e.early = e.took < until
+		return nil
+	default:
+	}
+	switch e.end {
+	case byCancel:
+		cancel()
+	case byDisconnect, byGraceful:
+		disconnected = make(chan struct{})
+		go func() {
+			defer close(disconnected)
+			leaving := context.Background()
+			if e.end == byGraceful {
+				var stop func()
+				leaving, stop = context.WithTimeout(leaving, graceful)
+				defer stop()
+			}
+			_ = e.client.Disconnect(leaving)
+		}()
+	case byRejection:
+		rejecting(e.cluster, e.sends.names, 0)
+		release()
+	case byClearing:
+		e.cluster.Intercept(nil)
+		e.cluster.SetLink(Refusing)
+		e.cluster.Reset()
+		time.Sleep(100 * time.Millisecond)
+		e.cluster.SetLink(Up)
+		release()
+		if e.survives() {
+			time.AfterFunc(5*time.Second, cancel)
+		}
+	}
+	e.err = <-returned
+	return disconnected
+}
+
+// survives reports whether the call goes on after the wait, for events that do not come.
+func (e *attempt) survives() bool {
+	return e.end == byClearing && strings.HasPrefix(e.name, "ChangeStream.Next")
+}
+
+// expectEnd checks when the call ends, and that its error tells why.
+func (e *attempt) expectEnd(t *testing.T) {
+	limit := until + cleanUp
+	switch {
+	case e.commits && e.end == byTimeout:
+		limit += until // which the commit has anew
+	case e.end == byGraceful && (e.at.rejected || e.at.sent || e.sends.onlyEnd()): // it waits for backoffs and connections
+		limit += graceful
+	case e.end == byRejection, e.end == byClearing:
+		limit += 10 * time.Second // retries
+	}
+	assert.LessOrEqual(t, e.took, limit+50*time.Millisecond, e.what)
+	rejected := e.end == byRejection || e.at.rejected
+	overloaded := hasLabel(e.err, "SystemOverloadedError")
+	givenUp := e.at.rejected && overloaded // there was no time for another backoff
+	// A cursor's commands go to its server, whose pool is not ready.
+	unready := e.at.name == "selection" && poolCleared(e.err) && e.sends.onCursor()
+	assert.True(t, !e.early || givenUp || unready || e.mute && rejected, "the call does not wait, %s", e.what)
+	assert.True(t, !overloaded || rejected || e.at.establishes || e.end == byClearing, "overloaded, %s", e.what)
+	for _, label := range []string{"RetryableError", "NoWritesPerformed"} {
+		assert.True(t, !hasLabel(e.err, label) || rejected || e.at.establishes || e.end == byClearing, "%s, %s", label, e.what)
+	}
+	if e.mute {
+		assert.NoError(t, e.err)
+		return
+	}
+	if e.survives() {
+		assert.ErrorIs(t, e.err, context.Canceled, e.what)
+		return
+	}
+	cancelled, timeout := errors.Is(e.err, context.Canceled), mongo.IsTimeout(e.err)
+	assert.Equal(t, e.end == byCancel && !e.early, cancelled, "context.Canceled, %s", e.what)
+	gone := e.end == byDisconnect || e.end == byGraceful
+	waitedFor := e.end == byGraceful && givenUp
+	switch {
+	case e.end == byDeadline, e.end == byTimeout:
+		assert.True(t, timeout || givenUp || unready, "a timeout, %s", e.what)
+		assert.True(t, errors.Is(e.err, context.DeadlineExceeded) || givenUp || unready, "context.DeadlineExceeded, %s", e.what)
+	case e.end == byRejection:
+		assert.True(t, overloaded || unready, "overloaded, %s", e.what)
+	case e.end == byClearing:
+		assert.True(t, e.err == nil || mongo.IsNetworkError(e.err) || poolCleared(e.err), "a cleared pool, %s", e.what)
+	case gone:
+		assert.Error(t, e.err)
+	}
+	assert.True(t, !timeout || e.end == byDeadline || e.end == byTimeout, "a timeout, %s", e.what)
+	assert.True(t, !gone && !errors.Is(e.err, mongo.ErrClientDisconnected) || gone && (e.at.sent || e.early || waitedFor || errors.Is(e.err, mongo.ErrClientDisconnected)),
+		"ErrClientDisconnected, %s", e.what)
+}
+
+func hasLabel(err error, label string) bool {
+	var labelled mongo.LabeledError
+	return errors.As(err, &labelled) && labelled.HasErrorLabel(label)
+}
+
+// poolCleared is what IsPoolClearedError of the fork is about.
+func poolCleared(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return slices.ContainsFunc(joined.Unwrap(), poolCleared)
+	}
+	return err != nil && (fmt.Sprintf("%T", err) == "topology.poolClearedError" || poolCleared(errors.Unwrap(err)))
+}
+
+// expectRest checks that an iterator goes on, and that nothing stays open.
+func (e *attempt) expectRest(t *testing.T) {
+	lost := e.at.sent || e.end == byClearing // a reply
+	if e.follows != nil && !(e.cell.bound && e.ctx.Err() != nil) && !(e.cell.bound && e.end == byTimeout) {
+		e.expectDocuments(t, lost)
+	}
+	if e.close != nil {
+		assert.NoError(t, e.close(context.Background()), e.what)
 	}
 	// Of a cursor whose first reply is lost nobody knows. Behind a load balancer, a connection whose reply is lost must not be used for a
-	// killCursors (load-balancers.md, "Behaviour With Cursors").
-	if !at.sent || !w.opens && !balanced {
-		assert.Zero(t, cluster.Cursors(), "cursors are open, %s", what)
+	// killCursors, and after a killCursors that was rejected there is none (load-balancers.md, "Behaviour With Cursors").
+	balanced := strings.HasPrefix(e.topology, "load")
+	rejected := e.at.rejected || e.end == byRejection
+	if !(lost && (e.sends.opens || balanced)) && !(balanced && rejected && e.sends.onlyEnd()) {
+		assert.Zero(t, e.cluster.Cursors(), "cursors are open, %s", e.what)
 	}
-	time.Sleep(time.Second) // what is read after a timeout
-	assert.Zero(t, out.Load(), "connections are out, %s", what)
-	assert.Zero(t, client.NumberSessionsInProgress(), "sessions are out, %s", what)
 }
 
-func expectDocuments(t *testing.T, cluster *Cluster, coll *mongo.Collection, w waiting, at place, what string) {
-	if len(w.seen()) == 0 { // a stream
+func (e *attempt) expectDocuments(t *testing.T, lost bool) {
+	if len(e.follows.seen()) == 0 { // a stream
 		for i := range documents {
-			_, err := coll.UpdateOne(context.Background(), id(i), set1)
+			_, err := e.client.Database("db").Collection("c").UpdateOne(context.Background(), id(i), set1)
 			require.NoError(t, err)
 		}
 	}
-	if w.id() == 0 && len(w.seen()) < documents {
-		assert.True(t, at.sent, "the iterator has ended though nothing can have been lost, %s", what)
+	if e.follows.id() == 0 && len(e.follows.seen()) < e.follows.all {
+		assert.True(t, lost, "the iterator has ended though nothing can have been lost, %s", e.what)
 		return
 	}
-	read, err := w.rest(context.Background())
-	require.NoError(t, err, what)
-	want := []int64{0, 1, 2, 3, 4, 5, 6}
-	assert.Equal(t, want, read, "what was read %s", cmp.Or(what, "at once"))
+	read, err := e.follows.rest(context.Background())
+	n := e.follows.all
+	if err != nil && lost && e.cell.bound {
+		n = len(read) // a download that has ended
+	} else {
+		require.NoError(t, err, e.what)
+	}
+	var want []int64
+	for i := range n {
+		want = append(want, e.follows.nth(i))
+	}
+	assert.Equal(t, want, read, "what was read, %s", e.what)
+}
+
+// goroutines returns how many of the driver's goroutines there are, by what has started them.
+func goroutines() map[string]int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	creators := map[string]int{}
+	for _, stack := range strings.Split(string(stacks), "\n\n") {
+		if _, creator, found := strings.Cut(stack, "\ncreated by go.mongodb.org/mongo-driver/"); found {
+			creator, _, _ = strings.Cut(creator, " ")
+			creators[creator]++
+		}
+	}
+	return creators
 }

@@ -1,0 +1,620 @@
+package virtual
+
+import (
+	"context"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// waiting is a call that is made to wait, and what it has opened before.
+type waiting struct {
+	call  func(ctx context.Context) error
+	close func(ctx context.Context) error // or nil
+	// bound is whether the call has the context with which something was opened.
+	bound bool
+	// mute is whether the call does not tell of errors.
+	mute bool
+	// untimed is whether the client's Timeout does not apply to the call, but for its backoffs: docs/differences.md.
+	untimed bool
+	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload.md.
+	commits bool
+	// disconnects is whether the call is a Disconnect.
+	disconnects bool
+	// follows is what an iterator reads, or nil.
+	follows *sequence
+}
+
+// sequence is what an iterator has read, and can read.
+type sequence struct {
+	id   func() int64
+	seen func() []int64
+	rest func(ctx context.Context) ([]int64, error) // with what was seen
+	all  int                                        // how many there are
+	nth  func(i int) int64
+}
+
+// opener prepares a call. The context is that of the call.
+type opener func(t *testing.T, ctx context.Context, client *mongo.Client, coll *mongo.Collection) waiting
+
+// once is a method that leaves nothing open.
+func once(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
+	return func(_ *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
+		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }}
+	}
+}
+
+func ofClient(call func(context.Context, *mongo.Client) error) opener {
+	return once(func(ctx context.Context, client *mongo.Client, _ *mongo.Collection) error { return call(ctx, client) })
+}
+
+func ofDatabase(call func(context.Context, *mongo.Database) error) opener {
+	return once(func(ctx context.Context, _ *mongo.Client, coll *mongo.Collection) error {
+		return call(ctx, coll.Database())
+	})
+}
+
+func ofCollection(call func(context.Context, *mongo.Collection) error) opener {
+	return once(func(ctx context.Context, _ *mongo.Client, coll *mongo.Collection) error { return call(ctx, coll) })
+}
+
+func ofBucket(call func(context.Context, *mongo.GridFSBucket) error) opener {
+	return once(func(ctx context.Context, _ *mongo.Client, coll *mongo.Collection) error {
+		return call(ctx, coll.Database().GridFSBucket())
+	})
+}
+
+// errorOf returns the error of a call with a result.
+func errorOf[T any](_ T, err error) error { return err }
+
+type closer interface{ Close(context.Context) error }
+
+// opening is a method that opens something that has to be closed.
+func opening[T closer](open func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) (T, error)) opener {
+	return func(_ *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
+		end := func(context.Context) error { return nil }
+		return waiting{
+			call: func(ctx context.Context) error {
+				opened, err := open(ctx, client, coll)
+				if err == nil {
+					end = opened.Close
+				}
+				return err
+			},
+			close: func(ctx context.Context) error { return end(ctx) },
+		}
+	}
+}
+
+// documents is how many documents there are, which the iterators below read in batches of two.
+const documents = 7
+
+var inTwos = options.Find().SetBatchSize(2)
+
+func batches(t *testing.T, coll *mongo.Collection) *mongo.Cursor {
+	cursor, err := coll.Find(context.Background(), bson.D{}, inTwos)
+	require.NoError(t, err)
+	return cursor
+}
+
+// iterating is a method of a cursor or a change stream that is at its second batch.
+func iterating(try bool, open func(*testing.T, *mongo.Collection) iterator) opener {
+	return func(t *testing.T, _ context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		it := open(t, coll)
+		var read []int64
+		next := it.Next
+		if try {
+			next = it.TryNext
+		}
+		step := func(ctx context.Context) bool {
+			if !next(ctx) {
+				return false
+			}
+			read = append(read, it.number())
+			return true
+		}
+		for it.RemainingBatchLength() > 0 {
+			require.True(t, step(context.Background()))
+		}
+		return waiting{
+			call: func(ctx context.Context) error {
+				for step(ctx) {
+				}
+				return it.Err()
+			},
+			close: it.Close,
+			follows: &sequence{
+				id: it.ID, seen: func() []int64 { return read }, all: documents, nth: func(i int) int64 { return int64(i) },
+				rest: func(ctx context.Context) ([]int64, error) {
+					for len(read) < documents && step(ctx) {
+					}
+					return read, it.Err()
+				},
+			},
+		}
+	}
+}
+
+type iterator interface {
+	Next(context.Context) bool
+	TryNext(context.Context) bool
+	Err() error
+	Close(context.Context) error
+	ID() int64
+	RemainingBatchLength() int
+	number() int64
+}
+
+type cursorIterator struct{ *mongo.Cursor }
+
+func (c cursorIterator) number() int64 { return c.Current.Lookup("_id").AsInt64() }
+
+type streamIterator struct{ *mongo.ChangeStream }
+
+func (s streamIterator) number() int64 { return s.Current.Lookup("documentKey", "_id").AsInt64() }
+
+func ofFind(t *testing.T, coll *mongo.Collection) iterator { return cursorIterator{batches(t, coll)} }
+
+func ofCommand(t *testing.T, coll *mongo.Collection) iterator {
+	cursor, err := coll.Database().RunCommandCursor(context.Background(), bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 2}})
+	require.NoError(t, err)
+	cursor.SetBatchSize(2)
+	return cursorIterator{cursor}
+}
+
+// ofStream is a stream without an event. They come once the call is over.
+func ofStream(t *testing.T, coll *mongo.Collection) iterator {
+	stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(10*time.Millisecond))
+	require.NoError(t, err)
+	return streamIterator{stream}
+}
+
+// using is a call with something that was opened before.
+func using[T closer](open func(*testing.T, *mongo.Collection) T, use func(context.Context, T) error) opener {
+	return func(t *testing.T, _ context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		opened := open(t, coll)
+		return waiting{call: func(ctx context.Context) error { return use(ctx, opened) }, close: opened.Close}
+	}
+}
+
+func watch(t *testing.T, coll *mongo.Collection) *mongo.ChangeStream {
+	stream, err := coll.Watch(context.Background(), mongo.Pipeline{})
+	require.NoError(t, err)
+	return stream
+}
+
+// inTransaction is a call in a transaction that has begun.
+func inTransaction(call func(context.Context, *mongo.Session, *mongo.Collection) error, more func(*waiting)) opener {
+	return func(t *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, session.StartTransaction())
+		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
+		require.NoError(t, err)
+		w := waiting{
+			call:  func(ctx context.Context) error { return call(ctx, session, coll) },
+			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
+		}
+		if more != nil {
+			more(&w)
+		}
+		return w
+	}
+}
+
+// withTransaction is a call that runs a transaction.
+func withTransaction(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
+	return func(t *testing.T, ctx context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
+		w := once(call)(t, ctx, client, coll)
+		w.commits = true
+		return w
+	}
+}
+
+// insertInTransaction is what UseSession and WithTransaction are given to do.
+func insertInTransaction(ctx context.Context, session *mongo.Session, coll *mongo.Collection) error {
+	return errorOf(session.WithTransaction(ctx, func(ctx context.Context) (any, error) { return coll.InsertOne(ctx, bson.D{}) }))
+}
+
+// content is a file of more chunks of one byte than a reply has.
+var content = strings.Repeat("abcdefghij", 11)
+
+// fill puts the documents of the calls into a cluster.
+func fill(c *Cluster, call string) {
+	for i := range documents {
+		c.Put("db.c", id(i))
+	}
+	if !strings.HasPrefix(call, "GridFS") {
+		return
+	}
+	c.Put("db.fs.files", bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: len(content)}, {Key: "chunkSize", Value: 1},
+		{Key: "filename", Value: "f"}, {Key: "uploadDate", Value: time.Now()}})
+	for i := range content {
+		c.Put("db.fs.chunks", bson.D{{Key: "_id", Value: i}, {Key: "files_id", Value: 1}, {Key: "n", Value: i},
+			{Key: "data", Value: []byte(content[i : i+1])}})
+	}
+}
+
+// downloading is a method of a download stream whose first batch of chunks has been read.
+func downloading(use func(*mongo.GridFSDownloadStream) error) opener {
+	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+		require.NoError(t, err)
+		return waiting{
+			call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Close()) },
+		}
+	}
+}
+
+func closedOnce(err error) error {
+	if errors.Is(err, mongo.ErrStreamClosed) {
+		return nil
+	}
+	return err
+}
+
+func readDownload(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+	stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+	require.NoError(t, err)
+	var read []int64
+	one := make([]byte, 1)
+	all := func() error {
+		for {
+			n, err := stream.Read(one)
+			if n > 0 {
+				read = append(read, int64(one[0]))
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for range 101 {
+		n, err := stream.Read(one)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		read = append(read, int64(one[0]))
+	}
+	return waiting{
+		call: func(context.Context) error { return all() }, bound: true,
+		close: func(context.Context) error { return stream.Close() },
+		follows: &sequence{
+			id:   func() int64 { return 1 }, // Read tells
+			seen: func() []int64 { return read }, all: len(content),
+			nth:  func(i int) int64 { return int64(content[i]) },
+			rest: func(context.Context) ([]int64, error) { return read, all() },
+		},
+	}
+}
+
+// uploading is a method of an upload stream in whose buffer there is something.
+func uploading(buffered, chunk int, use func(*mongo.GridFSUploadStream) error) opener {
+	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		stream, err := coll.Database().GridFSBucket().OpenUploadStream(ctx, "u", options.GridFSUpload().SetChunkSizeBytes(int32(chunk)))
+		require.NoError(t, err)
+		_, err = stream.Write(make([]byte, buffered))
+		require.NoError(t, err)
+		return waiting{
+			call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Abort()) },
+		}
+	}
+}
+
+const (
+	uploadBuffer = 16 << 20 // of an upload stream
+	bigChunk     = uploadBuffer / 2
+)
+
+var (
+	set1   = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
+	index1 = mongo.IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+	search = mongo.SearchIndexModel{Definition: bson.D{}, Options: options.SearchIndexes().SetName("x")}
+	none1  = mongo.Pipeline{}
+)
+
+// waitingCalls are the methods that may wait, by name.
+var waitingCalls = map[string]opener{
+	"Client.BulkWrite": ofClient(func(ctx context.Context, c *mongo.Client) error {
+		write := mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(bson.D{})}
+		return errorOf(c.BulkWrite(ctx, []mongo.ClientBulkWrite{write, write}))
+	}),
+	"Client.Disconnect": func(_ *testing.T, _ context.Context, c *mongo.Client, _ *mongo.Collection) waiting {
+		return waiting{call: c.Disconnect, mute: true, disconnects: true}
+	},
+	"Client.ListDatabaseNames": ofClient(func(ctx context.Context, c *mongo.Client) error {
+		return errorOf(c.ListDatabaseNames(ctx, bson.D{}))
+	}),
+	"Client.ListDatabases": ofClient(func(ctx context.Context, c *mongo.Client) error { return errorOf(c.ListDatabases(ctx, bson.D{})) }),
+	"Client.Ping":          ofClient(func(ctx context.Context, c *mongo.Client) error { return c.Ping(ctx, nil) }),
+	"Client.UseSession": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+		return client.UseSession(ctx, func(ctx context.Context) error {
+			return insertInTransaction(ctx, mongo.SessionFromContext(ctx), c)
+		})
+	}),
+	"Client.UseSessionWithOptions": once(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+		return client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
+			return c.FindOne(ctx, bson.D{}).Err()
+		})
+	}),
+	"Client.Watch": opening(func(ctx context.Context, client *mongo.Client, _ *mongo.Collection) (*mongo.ChangeStream, error) {
+		return client.Watch(ctx, none1)
+	}),
+
+	"Database.Aggregate": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Database().Aggregate(ctx, none1)
+	}),
+	"Database.CreateCollection": ofDatabase(func(ctx context.Context, d *mongo.Database) error { return d.CreateCollection(ctx, "new") }),
+	"Database.CreateView":       ofDatabase(func(ctx context.Context, d *mongo.Database) error { return d.CreateView(ctx, "new", "c", none1) }),
+	"Database.Drop":             ofDatabase(func(ctx context.Context, d *mongo.Database) error { return d.Drop(ctx) }),
+	"Database.ListCollectionNames": ofDatabase(func(ctx context.Context, d *mongo.Database) error {
+		return errorOf(d.ListCollectionNames(ctx, bson.D{}, options.ListCollections().SetBatchSize(1)))
+	}),
+	"Database.ListCollectionSpecifications": ofDatabase(func(ctx context.Context, d *mongo.Database) error {
+		return errorOf(d.ListCollectionSpecifications(ctx, bson.D{}, options.ListCollections().SetBatchSize(1)))
+	}),
+	"Database.ListCollections": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Database().ListCollections(ctx, bson.D{}, options.ListCollections().SetBatchSize(1))
+	}),
+	"Database.RunCommand": ofDatabase(func(ctx context.Context, d *mongo.Database) error {
+		return d.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+	}),
+	"Database.RunCommandCursor": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Database().RunCommandCursor(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 2}})
+	}),
+	"Database.Watch": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.ChangeStream, error) {
+		return c.Database().Watch(ctx, none1)
+	}),
+
+	"Collection.Aggregate": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Aggregate(ctx, none1, options.Aggregate().SetBatchSize(2))
+	}),
+	"Collection.BulkWrite": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.BulkWrite(ctx, []mongo.WriteModel{mongo.NewInsertOneModel().SetDocument(bson.D{}),
+			mongo.NewDeleteManyModel().SetFilter(id(1))}))
+	}),
+	"Collection.CountDocuments": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.CountDocuments(ctx, bson.D{}))
+	}),
+	"Collection.DeleteMany": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return errorOf(c.DeleteMany(ctx, id(1))) }),
+	"Collection.DeleteOne":  ofCollection(func(ctx context.Context, c *mongo.Collection) error { return errorOf(c.DeleteOne(ctx, id(1))) }),
+	"Collection.Distinct":   ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.Distinct(ctx, "x", bson.D{}).Err() }),
+	"Collection.Drop":       ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.Drop(ctx) }),
+	"Collection.EstimatedDocumentCount": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.EstimatedDocumentCount(ctx))
+	}),
+	"Collection.Find": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Find(ctx, bson.D{}, inTwos)
+	}),
+	"Collection.FindOne":          ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.FindOne(ctx, bson.D{}).Err() }),
+	"Collection.FindOneAndDelete": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.FindOneAndDelete(ctx, id(1)).Err() }),
+	"Collection.FindOneAndReplace": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return c.FindOneAndReplace(ctx, id(1), bson.D{}).Err()
+	}),
+	"Collection.FindOneAndUpdate": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return c.FindOneAndUpdate(ctx, id(1), set1).Err()
+	}),
+	"Collection.InsertMany": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.InsertMany(ctx, []any{bson.D{}, bson.D{}}))
+	}),
+	"Collection.InsertOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return errorOf(c.InsertOne(ctx, bson.D{})) }),
+	"Collection.ReplaceOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.ReplaceOne(ctx, id(1), bson.D{}))
+	}),
+	"Collection.UpdateByID": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return errorOf(c.UpdateByID(ctx, 1, set1)) }),
+	"Collection.UpdateMany": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.UpdateMany(ctx, bson.D{}, set1))
+	}),
+	"Collection.UpdateOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return errorOf(c.UpdateOne(ctx, id(1), set1)) }),
+	"Collection.Watch": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.ChangeStream, error) {
+		return c.Watch(ctx, none1)
+	}),
+
+	"IndexView.CreateMany": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.Indexes().CreateMany(ctx, []mongo.IndexModel{index1}))
+	}),
+	"IndexView.CreateOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.Indexes().CreateOne(ctx, index1))
+	}),
+	"IndexView.DropAll":     ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.Indexes().DropAll(ctx) }),
+	"IndexView.DropOne":     ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.Indexes().DropOne(ctx, "x_1") }),
+	"IndexView.DropWithKey": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.Indexes().DropWithKey(ctx, index1.Keys) }),
+	"IndexView.List": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Indexes().List(ctx, options.ListIndexes().SetBatchSize(1))
+	}),
+	"IndexView.ListSpecifications": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.Indexes().ListSpecifications(ctx, options.ListIndexes().SetBatchSize(1)))
+	}),
+	"SearchIndexView.CreateMany": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.SearchIndexes().CreateMany(ctx, []mongo.SearchIndexModel{search}))
+	}),
+	"SearchIndexView.CreateOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return errorOf(c.SearchIndexes().CreateOne(ctx, search))
+	}),
+	"SearchIndexView.DropOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error { return c.SearchIndexes().DropOne(ctx, "x") }),
+	"SearchIndexView.List": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.SearchIndexes().List(ctx, options.SearchIndexes())
+	}),
+	"SearchIndexView.UpdateOne": ofCollection(func(ctx context.Context, c *mongo.Collection) error {
+		return c.SearchIndexes().UpdateOne(ctx, "x", bson.D{})
+	}),
+
+	"GridFSBucket.Delete": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error { return b.Delete(ctx, 1) }),
+	"GridFSBucket.DownloadToStream": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return errorOf(b.DownloadToStream(ctx, 1, io.Discard))
+	}),
+	"GridFSBucket.DownloadToStreamByName": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return errorOf(b.DownloadToStreamByName(ctx, "f", io.Discard))
+	}),
+	"GridFSBucket.Drop": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error { return b.Drop(ctx) }),
+	"GridFSBucket.Find": opening(func(ctx context.Context, _ *mongo.Client, c *mongo.Collection) (*mongo.Cursor, error) {
+		return c.Database().GridFSBucket().Find(ctx, bson.D{})
+	}),
+	"GridFSBucket.OpenDownloadStream": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return closedStream(b.OpenDownloadStream(ctx, 1))
+	}),
+	"GridFSBucket.OpenDownloadStreamByName": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return closedStream(b.OpenDownloadStreamByName(ctx, "f"))
+	}),
+	"GridFSBucket.OpenUploadStream": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return abortedStream(b.OpenUploadStream(ctx, "u"))
+	}),
+	"GridFSBucket.OpenUploadStreamWithID": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return abortedStream(b.OpenUploadStreamWithID(ctx, 2, "u"))
+	}),
+	"GridFSBucket.Rename": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error { return b.Rename(ctx, 1, "g") }),
+	"GridFSBucket.UploadFromStream": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return errorOf(b.UploadFromStream(ctx, "u", strings.NewReader("u")))
+	}),
+	"GridFSBucket.UploadFromStreamWithID": ofBucket(func(ctx context.Context, b *mongo.GridFSBucket) error {
+		return b.UploadFromStreamWithID(ctx, 2, "u", strings.NewReader("u"))
+	}),
+	"GridFSDownloadStream.Close": downloading((*mongo.GridFSDownloadStream).Close),
+	"GridFSDownloadStream.Read":  readDownload,
+	"GridFSDownloadStream.Skip": downloading(func(s *mongo.GridFSDownloadStream) error {
+		return errorOf(s.Skip(int64(len(content))))
+	}),
+	"GridFSUploadStream.Abort": uploading(uploadBuffer, bigChunk, (*mongo.GridFSUploadStream).Abort),
+	"GridFSUploadStream.Close": uploading(3, 1, (*mongo.GridFSUploadStream).Close),
+	"GridFSUploadStream.Write": uploading(1, bigChunk, func(s *mongo.GridFSUploadStream) error {
+		return errorOf(s.Write(make([]byte, uploadBuffer)))
+	}),
+
+	"Cursor.All":             using(batches, func(ctx context.Context, c *mongo.Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
+	"Cursor.Close":           using(batches, func(ctx context.Context, c *mongo.Cursor) error { return c.Close(ctx) }),
+	"Cursor.Next":            iterating(false, ofFind),
+	"Cursor.Next, a command": iterating(false, ofCommand),
+	"Cursor.TryNext":         iterating(true, ofFind),
+	"ChangeStream.Close":     using(watch, func(ctx context.Context, s *mongo.ChangeStream) error { return s.Close(ctx) }),
+	"ChangeStream.Next":      iterating(false, ofStream),
+	"ChangeStream.TryNext":   iterating(true, ofStream),
+
+	"Session.AbortTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+		return s.AbortTransaction(ctx)
+	}, func(w *waiting) { w.mute, w.untimed = true, true }),
+	"Session.CommitTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+		return s.CommitTransaction(ctx)
+	}, func(w *waiting) { w.untimed = true }),
+	"Session.EndSession": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+		s.EndSession(ctx)
+		return nil
+	}, func(w *waiting) { w.mute, w.untimed = true, true }),
+	"Session.WithTransaction": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+		session, err := client.StartSession()
+		if err != nil {
+			return err
+		}
+		defer session.EndSession(context.Background())
+		return insertInTransaction(ctx, session, c)
+	}),
+	"Collection.FindOne, in a transaction": inTransaction(func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
+		return c.FindOne(mongo.NewSessionContext(ctx, s), bson.D{}).Err()
+	}, nil),
+}
+
+func closedStream(stream *mongo.GridFSDownloadStream, err error) error {
+	if err == nil {
+		err = stream.Close()
+	}
+	return err
+}
+
+func abortedStream(stream *mongo.GridFSUploadStream, err error) error {
+	if err == nil {
+		err = stream.Abort()
+	}
+	return err
+}
+
+// TestEveryMethodIsTried is about methods of the driver that a later version adds.
+func TestEveryMethodIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for name := range waitingCalls {
+		method, _, _ := strings.Cut(name, ",")
+		tried[method] = true
+	}
+	context := reflect.TypeFor[context.Context]()
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[*mongo.Client](), reflect.TypeFor[*mongo.Database](), reflect.TypeFor[*mongo.Collection](),
+		reflect.TypeFor[*mongo.Session](), reflect.TypeFor[*mongo.Cursor](), reflect.TypeFor[*mongo.ChangeStream](),
+		reflect.TypeFor[mongo.IndexView](), reflect.TypeFor[mongo.SearchIndexView](), reflect.TypeFor[*mongo.GridFSBucket](),
+		reflect.TypeFor[*mongo.GridFSUploadStream](), reflect.TypeFor[*mongo.GridFSDownloadStream](),
+	} {
+		name := of.String()[strings.LastIndex(of.String(), ".")+1:]
+		for i := range of.NumMethod() {
+			method := of.Method(i)
+			// Those of streams have the context with which the stream was opened.
+			waits := strings.HasSuffix(name, "Stream") && strings.HasPrefix(name, "GridFS") && method.Name != "GetFile"
+			for n := range method.Type.NumIn() {
+				waits = waits || method.Type.In(n) == context
+			}
+			assert.Equal(t, waits, tried[name+"."+method.Name], "%s.%s", name, method.Name)
+		}
+	}
+}
+
+// sends is what a call sends if nothing goes wrong.
+type sends struct {
+	names []string // each command once
+	count int      // of commands
+	opens bool     // a cursor
+}
+
+// onCursor reports whether all commands are a cursor's.
+func (s sends) onCursor() bool {
+	return !slices.ContainsFunc(s.names, func(name string) bool { return name != "getMore" && name != "killCursors" })
+}
+
+// onlyEnd reports whether all commands end something on the server: a graceful Disconnect waits for them wherever they are.
+func (s sends) onlyEnd() bool {
+	return !slices.ContainsFunc(s.names, func(name string) bool {
+		return !slices.Contains([]string{"killCursors", "commitTransaction", "abortTransaction", "endSessions"}, name)
+	})
+}
+
+// sendsOf measures that.
+func sendsOf(t *testing.T, name string) (s sends, w waiting) {
+	cluster := New(t, Options{Topology: "replicaset:1", Batch: 1})
+	fill(cluster, name)
+	client := connect(t, cluster.Client())
+	require.NoError(t, client.Ping(t.Context(), nil))
+	w = waitingCalls[name](t, context.Background(), client, client.Database("db").Collection("c"))
+	cluster.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
+		if !handshake(command) {
+			s.count++
+			if !slices.Contains(s.names, command.Name) {
+				s.names = append(s.names, command.Name)
+			}
+		}
+		return run()
+	})
+	cluster.mu.Lock()
+	cursors := cluster.lastCursor
+	cluster.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // a quiet stream waits
+	defer cancel()
+	err := w.call(ctx)
+	require.True(t, err == nil || mongo.IsTimeout(err), "%v", err)
+	cluster.Intercept(nil)
+	cluster.mu.Lock()
+	s.opens = cluster.lastCursor > cursors
+	cluster.mu.Unlock()
+	if w.close != nil {
+		require.NoError(t, w.close(context.Background()))
+	}
+	return s, w
+}
