@@ -207,7 +207,7 @@ func (cs *ChangeStream) closeLeft(ctx context.Context) {
 	var open []changeStreamCursor
 	for i := len(cs.left) - 1; i >= 0; i-- {
 		if cursor, ok := cs.left[i].(unseen); ok {
-			_ = cursor.Leave(ctx)
+			_ = cursor.Discard(ctx)
 		}
 	}
 	for _, cursor := range cs.left {

@@ -57,6 +57,14 @@ func timeToClose(timeout *time.Duration) time.Duration {
 	return closeTime
 }
 
+// timeToAbort returns a context for aborting a transaction, whose locks would stay if it was not sent for a context that has ended.
+func timeToAbort(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == nil || ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return backpressure.ForCleanUp(ctx)
+}
+
 // endSessions ends the sessions of the client's pool.
 //
 //fork:wrap the client's Timeout does not apply to it
@@ -110,7 +118,7 @@ type collected struct{ unseen }
 func (collected) Err() error { return nil }
 
 // Close closes the cursor, also at the server unless it is exhausted. After that, Next and TryNext return false; further calls of Close
-// do nothing, unless no killCursors could be sent: they try again.
+// do nothing, unless no server has answered the killCursors: they send it again.
 //
 // It takes until the context's deadline or, if it has none, as long as the client's Timeout, or 10 seconds. If the context has ended, or
 // ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2 seconds more.
@@ -145,7 +153,7 @@ func (cs *ChangeStream) storeResumeToken() error {
 }
 
 // Close closes the stream and its cursor. After that, Next and TryNext return false; further calls of Close do nothing, unless no
-// killCursors could be sent: they try again.
+// server has answered the killCursors: they send it again.
 //
 // It takes until the context's deadline or, if it has none, as long as the client's Timeout, or 10 seconds. If the context has ended, or
 // ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2 seconds more.
@@ -187,7 +195,8 @@ func restOfCleanUp(ctx context.Context, start time.Time) (context.Context, conte
 	return own, func() { cancel(); cancelOwn() }
 }
 
-// Close closes the download stream.
+// Close closes the download stream. After that, Read returns ErrStreamClosed, and so do further calls of Close, unless no server has
+// answered the killCursors: they send it again.
 //
 // It takes until the deadline of the context with which the stream was opened or, if that has none, as long as the client's Timeout, or
 // 10 seconds. If that context has ended, or ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2
@@ -198,7 +207,7 @@ func (ds *GridFSDownloadStream) Close() error {
 	if ds.cancel != nil {
 		defer ds.cancel()
 	}
-	if ds.closed {
+	if ds.closed && (ds.cursor == nil || ds.cursor.bc.ID() == 0) {
 		return ErrStreamClosed
 	}
 	ds.closed = true

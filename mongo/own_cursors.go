@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -15,8 +16,12 @@ import (
 // unseen is a cursor whose killCursors the application does not see the result of.
 type unseen struct{ *driver.BatchCursor }
 
-// Close closes the cursor.
-func (u unseen) Close(ctx context.Context) error { return u.Discard(ctx) }
+// Close closes the cursor, in at most 2 seconds, whatever the context.
+func (u unseen) Close(ctx context.Context) error {
+	own, cancel := backpressure.ForCleanUp(ctx)
+	defer cancel()
+	return u.Discard(own)
+}
 
 // withTimeout returns a context for all commands of a call. Without a deadline, it has the client's Timeout.
 func withTimeout(ctx context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {

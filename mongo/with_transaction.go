@@ -81,11 +81,36 @@ func (s *Session) runTransaction(
 // endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
 const endingGrace = 500 * time.Millisecond
 
-// abortIn aborts the transaction of a call.
+// abortIn aborts the transaction of a call. Without a client-level Timeout, it ends 2 seconds after the call's context, as nobody waits
+// for it any longer.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
-	ctx, cancel := s.endingContext(ctx, retries)
+	ending, cancel := s.endingContext(ctx, retries)
 	defer cancel()
-	_ = s.AbortTransaction(ctx)
+	if _, bounded := ending.Deadline(); !bounded && ctx.Done() != nil {
+		ending, cancel = soonAfter(ctx, ending)
+		defer cancel()
+	}
+	_ = s.AbortTransaction(ending)
+}
+
+// soonAfter returns a context that also ends a clean-up time after a caller's has ended.
+func soonAfter(caller, ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-caller.Done():
+		}
+		timer := time.NewTimer(backpressure.CleanUpTime)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+			cancel()
+		}
+	}()
+	return ctx, cancel
 }
 
 // commitIn commits the transaction of a call. Its backoffs end with the time of the call, after a grace: there may be further commits.

@@ -122,9 +122,9 @@ type leapingClock struct {
 
 func (c *leapingClock) Now() time.Time { return c.now }
 
-func (c *leapingClock) Sleep(ctx, caller context.Context, d time.Duration) error {
+func (c *leapingClock) Sleep(ctx, caller context.Context, closed <-chan struct{}, d time.Duration) error {
 	c.now = c.now.Add(d + 30*time.Second)
-	return c.Script.Sleep(ctx, caller, d)
+	return c.Script.Sleep(ctx, caller, closed, d)
 }
 
 func TestWithTransactionTimeout(t *testing.T) {

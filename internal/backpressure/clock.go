@@ -9,9 +9,9 @@ import (
 type Clock interface {
 	Now() time.Time
 
-	// Sleep waits for the duration. If a context ends before that, it returns that context's error at once. Without a caller, the
-	// second context is nil.
-	Sleep(ctx, caller context.Context, d time.Duration) error
+	// Sleep waits for the duration. If a context ends before that, it returns that context's error at once, and ErrDisconnected if the
+	// channel is closed. Without a caller, the second context is nil, and so is the channel without a client that can be disconnected.
+	Sleep(ctx, caller context.Context, closed <-chan struct{}, d time.Duration) error
 }
 
 // SystemClock is the Clock of the machine.
@@ -23,7 +23,7 @@ var _ Clock = SystemClock{}
 func (SystemClock) Now() time.Time { return time.Now() }
 
 // Sleep implements the Clock interface.
-func (SystemClock) Sleep(ctx, caller context.Context, d time.Duration) error {
+func (SystemClock) Sleep(ctx, caller context.Context, closed <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 
@@ -37,5 +37,10 @@ func (SystemClock) Sleep(ctx, caller context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-caller.Done():
 		return caller.Err()
+	case <-closed:
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return ErrDisconnected
 	}
 }

@@ -11,7 +11,8 @@ import (
 var ErrDisconnected = errors.New("client is disconnected")
 
 // Closing is the end of a client, as those see it who wait for a server, a connection or the end of a backoff. It begins when the
-// application disconnects the client. An operation that runs goes on until the end, unless it waits for a server or a connection. The zero value is a client that is open, and so is nil. It is safe for concurrent use.
+// application disconnects the client. An operation that runs goes on until the end, unless it waits for a server or a connection. The zero
+// value is a client that is open, and so is nil. It is safe for concurrent use.
 type Closing struct {
 	begun   atomic.Bool
 	running atomic.Int64 // operations
@@ -140,26 +141,5 @@ func (c *Closing) Drain(ctx context.Context) {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-	}
-}
-
-// endedBy returns a context that also ends when the channel is closed, and a function that gives it up and reports whether that ended it.
-func endedBy(ctx context.Context, closed <-chan struct{}) (context.Context, func() bool) {
-	waiting, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-closed:
-			cancel()
-		case <-waiting.Done():
-		}
-	}()
-	return waiting, func() bool {
-		cancel()
-		select {
-		case <-closed:
-			return ctx.Err() == nil
-		default:
-			return false
-		}
 	}
 }

@@ -127,7 +127,7 @@ func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Durat
 	if spent+d <= purpose.Grace {
 		purpose.Caller = nil
 	}
-	return p.sleep(ctx, purpose.Caller, d, p.closing.ended())
+	return p.Clock.Sleep(ctx, purpose.Caller, p.closing.ended(), d)
 }
 
 // Pause waits between two operations of a call, none of which can begin once the client is being disconnected.
@@ -135,18 +135,5 @@ func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
 	if p.closing.Begun() {
 		return ErrDisconnected
 	}
-	return p.sleep(ctx, nil, d, p.closing.Woken())
-}
-
-func (p *Policy) sleep(ctx, caller context.Context, d time.Duration, closed <-chan struct{}) error {
-	waiting, woken := endedBy(ctx, closed)
-	err := p.Clock.Sleep(waiting, caller, d)
-	switch {
-	case ctx.Err() != nil: // which other contexts learn of later
-		return ctx.Err()
-	case woken() && err != nil:
-		return ErrDisconnected
-	default:
-		return err
-	}
+	return p.Clock.Sleep(ctx, nil, p.closing.Woken(), d)
 }

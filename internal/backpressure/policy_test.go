@@ -19,7 +19,7 @@ type stopped struct {
 var noon = time.Date(2026, 8, 13, 12, 0, 0, 0, time.UTC)
 
 func (*stopped) Now() time.Time { return noon }
-func (c *stopped) Sleep(_, caller context.Context, d time.Duration) error {
+func (c *stopped) Sleep(_, caller context.Context, _ <-chan struct{}, d time.Duration) error {
 	c.slept, c.caller = d, caller
 	return nil
 }

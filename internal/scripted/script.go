@@ -166,12 +166,12 @@ func (s *Script) Now() time.Time { return s.begin.Add(s.Elapsed) }
 
 // Sleep implements the backpressure.Clock interface. It records the backoff, during which only cursors and transactions may hold a
 // connection, and advances the clock. A backoff during which the context ends is recorded, too.
-func (s *Script) Sleep(ctx, caller context.Context, d time.Duration) error {
+func (s *Script) Sleep(ctx, caller context.Context, closed <-chan struct{}, d time.Duration) error {
 	require.Equal(s.t, s.pinned, s.open, "%d connections are checked out during a backoff, %d are pinned", s.open, s.pinned)
 	if caller == nil {
 		caller = ctx
 	}
-	if err := firstErr(ctx, caller); err != nil {
+	if err := firstErr(ctx, caller, closed); err != nil {
 		return err
 	}
 	s.Slept = append(s.Slept, d)
@@ -179,14 +179,19 @@ func (s *Script) Sleep(ctx, caller context.Context, d time.Duration) error {
 	if s.OnSleep != nil {
 		s.OnSleep()
 	}
-	return firstErr(ctx, caller)
+	return firstErr(ctx, caller, closed)
 }
 
-func firstErr(ctx, caller context.Context) error {
+func firstErr(ctx, caller context.Context, closed <-chan struct{}) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return caller.Err()
+	select {
+	case <-closed:
+		return backpressure.ErrDisconnected
+	default:
+		return caller.Err()
+	}
 }
 
 // Execute executes the operation and checks that each connection was returned and each reply used.

@@ -296,6 +296,11 @@ func TestBursts(t *testing.T) {
 	if s.Decide(again) != GiveUp || s.Decide(first) != HoldBack {
 		t.Error("it lasts: retries fail, first attempts wait")
 	}
+	for i := 0; i < 30; i++ { // until there is no token left
+		if d := s.Decide(continued); d == GiveUp || i == 29 && d != HoldBack {
+			t.Errorf("a retry of what continues waits: it is decided %v", d)
+		}
+	}
 	s.at = s.at.Add(time.Second + 1)
 	s.ended(first, 1, 0)
 	if s.Decide(again) != HoldBack {

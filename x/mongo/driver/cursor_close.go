@@ -20,7 +20,7 @@ func (bc *BatchCursor) Unreadable() bool {
 }
 
 // Close closes the cursor, also on the server unless it is exhausted. If the context has ended, or ends before the killCursors is sent,
-// that is tried once more, for at most 2 seconds. Unless a server may have executed it, the cursor keeps its ID, and may be closed again.
+// that is tried once more, for at most 2 seconds. Until a server has answered it, the cursor keeps its ID, and may be closed again.
 //
 //fork:replace the ID was forgotten though no killCursors was sent, as with a context that has ended
 func (bc *BatchCursor) Close(ctx context.Context) error {
@@ -28,53 +28,46 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 		ctx = context.Background()
 	}
 	var err error
-	if ctx.Err() == nil {
-		err = bc.kill(ctx)
+	unsent := ctx.Err() != nil
+	if !unsent {
+		err = bc.kill(ctx, bc.kind)
+		unsent = bc.notExecuted && (ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded))
 	}
-	late := ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded)
-	if late && bc.openOnServer() && !backpressure.IsRetryableOverload(err) {
-		err = bc.killInOwnTime(ctx)
+	if unsent && bc.id != 0 && !backpressure.IsRetryableOverload(err) {
+		own, cancel := backpressure.ForCleanUp(ctx)
+		defer cancel()
+		switch late := bc.kill(own, retry.CleanUp); {
+		case late == nil:
+			err = nil
+		case err == nil:
+			err = backpressure.Interruption{Err: late, When: "closing the cursor after the end of its context", Cause: ctx.Err()}
+		}
 	}
 	return bc.release(err)
 }
 
-// Discard closes the cursor when nobody looks at the result of the killCursors: it takes at most 2 seconds, whatever the context, and
-// is not retried after overload errors.
-func (bc *BatchCursor) Discard(ctx context.Context) error { return bc.release(bc.killInOwnTime(ctx)) }
+// Discard closes the cursor when nobody looks at the result of the killCursors: it is not retried after overload errors.
+func (bc *BatchCursor) Discard(ctx context.Context) error {
+	return bc.release(bc.kill(ctx, retry.CleanUp))
+}
 
-// Leave is like Discard, but for as long as the context lasts.
-func (bc *BatchCursor) Leave(ctx context.Context) error { return bc.release(bc.killUnseen(ctx)) }
-
-// openOnServer reports whether the server still has the cursor, as far as is known.
-func (bc *BatchCursor) openOnServer() bool { return bc.server != nil && bc.id != 0 }
-
-// kill sends a killCursors, after which the cursor has no ID.
-func (bc *BatchCursor) kill(ctx context.Context) error {
-	if !bc.openOnServer() {
+// kill sends a killCursors, unless the cursor is exhausted. Once a server has answered it, the cursor has no ID.
+func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
+	if bc.server == nil || bc.id == 0 {
 		return nil
 	}
 	if bc.clientSession != nil && bc.clientSession.Terminated {
 		bc.clientSession = nil // a killCursors needs none
 	}
+	own := bc.kind
+	bc.kind = kind
 	err := bc.KillCursor(ctx)
-	if !bc.notExecuted {
+	bc.kind = own
+	var failed Error
+	if err == nil || !bc.notExecuted && errors.As(err, &failed) && !failed.HasErrorLabel(NetworkError) {
 		bc.id = 0
 	}
 	return err
-}
-
-func (bc *BatchCursor) killInOwnTime(ctx context.Context) error {
-	own, cancel := backpressure.ForCleanUp(ctx)
-	defer cancel()
-	return bc.killUnseen(own)
-}
-
-// killUnseen sends a killCursors that is not retried after overload errors.
-func (bc *BatchCursor) killUnseen(ctx context.Context) error {
-	kind := bc.kind
-	defer func() { bc.kind = kind }()
-	bc.kind = retry.CleanUp
-	return bc.kill(ctx)
 }
 
 // release gives up the batch and the connection. Without its connection, a cursor behind a load balancer cannot be closed any more.

@@ -37,6 +37,8 @@ func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
 		CommandMonitor: ex.op.CommandMonitor, Crypt: ex.op.Crypt, ServerAPI: ex.op.ServerAPI,
 	})
 	if err == nil {
-		_ = cursor.Discard(ctx)
+		own, cancel := backpressure.ForCleanUp(ctx)
+		defer cancel()
+		_ = cursor.Discard(own)
 	}
 }

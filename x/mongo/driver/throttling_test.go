@@ -315,15 +315,24 @@ func laterInTransaction(s *scripted.Script) driver.Operation {
 	return op
 }
 
-// TestThrottledRetriesOfWhatContinues: what the server holds something for is sent, and so are its retries, until there is no token left.
+// TestThrottledRetriesOfWhatContinues: what the server holds something for is sent, and so are its retries, until there is no token left;
+// it then waits, however long the overload lasts.
 func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 	for name, op := range map[string]func(*scripted.Script) driver.Operation{
 		"getMore": nextBatch, "in a transaction": laterInTransaction,
 	} {
-		s := throttled(t, nil, []string{"a"})
+		s := throttled(t, nil, nil, "a")
+		now := time.Unix(1, 0)
+		s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
+		for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
+			reject(s, "a", 9)
+		}
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
-		require.Error(t, s.Execute(context.Background(), op(s)), name)
+		err := s.Execute(context.Background(), op(s))
+		var retries *event.RetryError
+		require.True(t, errors.As(err, &retries), "%s: %v", name, err)
+		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was held back", name)
 		assert.Len(t, s.Sent, 1+20, name)
 		assert.Len(t, s.Slept, 50, name)
 	}

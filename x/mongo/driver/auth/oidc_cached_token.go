@@ -28,7 +28,7 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 			return err
 		}
 		oa.forget(token)
-		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, invalidateSleepTimeout); err != nil {
+		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil {
 			return newAuthError("no time to ask for a new token", err)
 		}
 	}

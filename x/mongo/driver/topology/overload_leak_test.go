@@ -20,7 +20,9 @@ type impatientClock struct {
 	backpressure.SystemClock
 }
 
-func (impatientClock) Sleep(ctx, _ context.Context, _ time.Duration) error { return ctx.Err() }
+func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Duration) error {
+	return ctx.Err()
+}
 
 // connectTopology returns a connected topology, with a policy that does not wait, and its only server.
 func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {

@@ -48,7 +48,7 @@ func (p *heartbeatPace) wait(ctx context.Context) error {
 	if wait <= 0 {
 		return nil
 	}
-	return p.overload.Clock.Sleep(ctx, nil, wait)
+	return p.overload.Clock.Sleep(ctx, nil, nil, wait)
 }
 
 // connected records the result of establishing a connection for a check.
@@ -65,7 +65,7 @@ func (p *heartbeatPace) skip(ctx context.Context, interval time.Duration) error 
 	if p == nil || !p.met.Load() {
 		return nil
 	}
-	return p.overload.Clock.Sleep(ctx, nil, interval)
+	return p.overload.Clock.Sleep(ctx, nil, nil, interval)
 }
 
 // turnedAway reports whether a connection could not be established because the server accepted and then closed it, as a server

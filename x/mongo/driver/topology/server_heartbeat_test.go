@@ -25,7 +25,7 @@ type steppingClock struct {
 	slept []time.Duration
 }
 
-func (c *steppingClock) Sleep(ctx, _ context.Context, d time.Duration) error {
+func (c *steppingClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -296,7 +296,7 @@ type patientClock struct {
 	waits chan time.Duration
 }
 
-func (c *patientClock) Sleep(ctx, _ context.Context, d time.Duration) error {
+func (c *patientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, d time.Duration) error {
 	c.waits <- d
 	<-ctx.Done()
 	return ctx.Err()

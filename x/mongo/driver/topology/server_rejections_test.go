@@ -25,7 +25,9 @@ type manualClock struct{ time time.Time }
 
 func (c *manualClock) Now() time.Time { return c.time }
 
-func (c *manualClock) Sleep(ctx, _ context.Context, _ time.Duration) error { return ctx.Err() }
+func (c *manualClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Duration) error {
+	return ctx.Err()
+}
 
 // freshConnection describes a connection of the present generation.
 type freshConnection struct{ mnet.Describer }
