@@ -23,9 +23,10 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"balancer": balancer, "canceled": canceled, "disconnect": disconnect, "leftout": leftout, "limit": limit,
-		"nilerror": nilerror, "output": output, "pool": pool, "refused": refused, "resume": resume,
-		"searchindex": searchindex, "timeoutcode": timeoutcode, "zero": zero,
+		"balancer": balancer, "canceled": canceled, "checkout": checkout, "disconnect": disconnect, "graceful": graceful,
+		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "nilerror": nilerror, "output": output, "pool": pool,
+		"quiet": quiet, "refused": refused, "resume": resume, "searchindex": searchindex, "selection": selection,
+		"timeoutcode": timeoutcode, "zero": zero,
 	}
 	show, known := defects[strings.Join(os.Args[1:], " ")]
 	if !known {

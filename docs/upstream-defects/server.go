@@ -16,12 +16,13 @@ import (
 
 // server is a primary on loopback that answers commands as a defect wants, to show what a client makes of that.
 type server struct {
-	refuse   atomic.Int64 // how many new connections are closed after their first hello was read
-	commands atomic.Int64 // besides hello
-	last     atomic.Value // the last of those commands, a bson.Raw
-	service  atomic.Bool  // whether it is a service behind a load balancer, whose hello does not say how long sessions last
-	listener net.Listener
-	answer   func(n int64) bson.M
+	refuse    atomic.Int64 // how many new connections are closed after their first hello was read
+	commands  atomic.Int64 // besides hello
+	last      atomic.Value // the last of those commands, a bson.Raw
+	service   atomic.Bool  // whether it is a service behind a load balancer, whose hello does not say how long sessions last
+	malformed atomic.Bool  // whether a hello that establishes a connection has a version of another type
+	listener  net.Listener
+	answer    func(n int64) bson.M
 }
 
 // start starts a server. The function returns the reply to the n-th command, from 1.
@@ -99,6 +100,8 @@ func (s *server) serve(nc net.Conn, refuse bool) {
 			reply = s.answer(s.commands.Add(1))
 		} else if wait, ok := command.Lookup("maxAwaitTimeMS").AsInt64OK(); ok {
 			time.Sleep(time.Duration(wait) * time.Millisecond)
+		} else if s.malformed.Load() {
+			reply["maxWireVersion"] = "25"
 		}
 		doc, err := bson.Marshal(reply)
 		must(err)
