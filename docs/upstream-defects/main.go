@@ -23,7 +23,7 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"balancer": balancer, "canceled": canceled, "disconnect": disconnect, "leftout": leftout, "limit": limit,
+		"balancer": balancer, "bulktimeout": bulktimeout, "canceled": canceled, "ddltimeout": ddltimeout, "disconnect": disconnect, "leftout": leftout, "limit": limit,
 		"nilerror": nilerror, "output": output, "pool": pool, "refused": refused, "resume": resume,
 		"searchindex": searchindex, "timeoutcode": timeoutcode, "zero": zero,
 	}
