@@ -137,12 +137,14 @@ func (s *Session) endingContext(
 	if !limited && timeout != nil && *timeout > 0 {
 		return context.WithTimeout(ending, *timeout)
 	}
-	ending = backpressure.WithPurpose(ending, backpressure.Purpose{Caller: ctx, Until: retries.deadline, Grace: endingGrace})
+	ending = backpressure.WithPurpose(ending, backpressure.Purpose{
+		Caller: ctx, Until: retries.deadline, Grace: endingGrace, OwnTime: limited,
+	})
 	if limited {
 		if left < backpressure.CleanUpTime {
 			left = backpressure.CleanUpTime
 		}
-		return backpressure.InOwnTime(ending, left)
+		return context.WithDeadline(ending, retries.clock.Now().Add(left))
 	}
 	return ending, func() {}
 }

@@ -23,7 +23,8 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"balancer": balancer, "canceled": canceled, "checkout": checkout, "disconnect": disconnect, "graceful": graceful,
+		"balancer": balancer, "bulktimeout": bulktimeout, "canceled": canceled, "checkout": checkout, "ddltimeout": ddltimeout,
+		"disconnect": disconnect, "graceful": graceful,
 		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "nilerror": nilerror, "output": output, "pool": pool,
 		"quiet": quiet, "refused": refused, "resume": resume, "searchindex": searchindex, "selection": selection,
 		"timeoutcode": timeoutcode, "zero": zero,
