@@ -4,7 +4,7 @@ import "time"
 
 // The numbers of the rule. The page has a sentence for each.
 const (
-	// slack is K: up to a fifth of rejections holds nothing back, so that clients notice when more is accepted.
+	// slack is K: up to a fifth of rejections holds nothing back, to probe for more.
 	slack = 1.25
 	// exponent says how much a client holds back: the more, the closer the load comes to what the server can serve.
 	exponent = 4.5

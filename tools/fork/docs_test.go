@@ -29,8 +29,12 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	require.NoError(t, err)
 	var overlay []string
 	for _, layer := range layers {
-		for _, folder := range layer.Folders {
-			if layer.Below || path.Ext(folder) != "" {
+		folders := layer.Folders
+		if layer.Below {
+			folders = []string{path.Dir(layer.Name)}
+		}
+		for _, folder := range folders {
+			if path.Ext(folder) != "" {
 				folder = path.Dir(folder)
 			}
 			overlay = append(overlay, folder)

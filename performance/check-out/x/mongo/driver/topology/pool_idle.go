@@ -2,7 +2,7 @@ package topology
 
 import "context"
 
-// checkOut takes an idle connection if there is one. It leaves everything else to upstream's, and everything if somebody is told of it.
+// checkOut takes an idle connection if there is one, and if nobody is told of it. Otherwise it asks for one and waits.
 //
 //fork:wrap a request that waits for a connection, with a channel, was made although nobody waits
 func (p *pool) checkOut(ctx context.Context) (*connection, error) {
