@@ -29,11 +29,6 @@ func newImpatientScript(t *testing.T, replies ...any) *scripted.Script {
 	return s
 }
 
-// foundFile is the reply to a find of a file of GridFS, which has one chunk.
-var foundFile = scripted.OK(batch("firstBatch", 0, bson.D{
-	{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
-}))
-
 // cleanUp is a call in which the driver sends a command that the end of the caller's time does not cut off, or whose result nobody looks
 // at. It has the first replies, after which the servers reject all, and the commands that are then sent within the caller's deadline.
 type cleanUp struct {
@@ -73,69 +68,6 @@ var cleanUps = []cleanUp{
 		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
 	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, succeeds: true,
 		commands: []string{"ping", "endSessions", "endSessions", "endSessions", "endSessions"}},
-}
-
-func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		cursor, err := c.Find(ctx, anything)
-		if err != nil {
-			return err
-		}
-		return use(ctx, cursor)
-	}
-}
-
-func withStream(use func(context.Context, *ChangeStream) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Watch(ctx, Pipeline{})
-		if err != nil {
-			return err
-		}
-		return use(ctx, stream)
-	}
-}
-
-func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
-		if err != nil {
-			return err
-		}
-		return use(stream)
-	}
-}
-
-func listCollectionNames(ctx context.Context, c *Collection) error {
-	_, err := c.Database().ListCollectionNames(ctx, anything)
-	return err
-}
-
-func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {
-	session, err := coll.client.StartSession()
-	if err != nil {
-		return err
-	}
-	if err := session.StartTransaction(); err != nil {
-		return err
-	}
-	if _, err := coll.InsertOne(NewSessionContext(ctx, session), bson.D{}); err != nil {
-		return err
-	}
-	return end(session, ctx)
-}
-
-// ending inserts in a transaction, and ends it.
-func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error { return endTransaction(ctx, c, end) }
-}
-
-var endSession = func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil }
-
-func disconnect(ctx context.Context, c *Collection) error {
-	if err := c.client.Ping(ctx, nil); err != nil {
-		return err
-	}
-	return c.client.Disconnect(ctx)
 }
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.

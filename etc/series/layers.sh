@@ -1,28 +1,27 @@
 #!/usr/bin/env bash
 # Removes each layer of performance, fixes, backports and extras by removing its folder, and builds, vets and tests what remains on $BASE,
-# the packages that the layer is about. "make layers" calls it; LAYERS names some of them, and all removes all at once.
+# the packages that the layer is about. After a failure it goes on, and says in the end which failed. "make layers" calls it; LAYERS names
+# some of them, and all removes all at once.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
 builder=$PWD/build/mongofork
 go build -o "$builder" ./tools/cmd/mongofork
-for layer in ${LAYERS:-performance/* fixes/* backports/* extras/* all}; do
-	copy=build/without/$layer
+
+without() { # LAYER
+	local layer=$1 copy=build/without/$1 removed=$1 folder package packages=() existing=() # bash 3, which a Mac has, knows no mapfile
 	trap 'echo "$BASE without $layer: this failed: $BASH_COMMAND (the copy is in $copy)" >&2' ERR
 	rm -rf "$copy"
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
-	removed=$layer
 	[ "$layer" != all ] || removed="performance fixes backports extras"
-	packages=() # bash 3, which a Mac has, knows no mapfile
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^(performance|fixes|backports|extras)/[^/]+/,,'
-		sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' $(find "$one" -name edits.yaml)
+		find "$one" -name edits.yaml -exec sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' {} \;
 	done | sort -u)
 	(cd "$copy" && rm -r $removed && "$builder" accept >/dev/null && "$builder" build >/dev/null)
 	tree=$copy/build/$BASE
 	cd "$root/$tree"
-	existing=()
 	for package in "${packages[@]}"; do
 		[ -z "$(ls "$package"/*.go 2>/dev/null)" ] || existing+=("$package")
 	done
@@ -32,4 +31,13 @@ for layer in ${LAYERS:-performance/* fixes/* backports/* extras/* all}; do
 	cd "$root"
 	rm -rf "$copy"
 	echo "$BASE without $layer: builds, and the tests of ${existing[*]:-nothing} pass"
+}
+
+failed=() tried=0
+for layer in ${LAYERS:-performance/* fixes/* backports/* extras/* all}; do
+	tried=$((tried + 1))
+	without "$layer" & # "set -e" ends it at the first failure, as it would not in a condition
+	wait $! || failed+=("$layer")
 done
+[ ${#failed[@]} = 0 ] || { echo "$BASE: $tried tried, ${#failed[@]} failed: ${failed[*]}" >&2; exit 1; }
+echo "$BASE: $tried tried, and what remains passes without each"

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -146,5 +145,3 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		})
 	}
 }
-
-func content() io.Reader { return bytes.NewReader([]byte("content")) }
