@@ -177,7 +177,7 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 		const connectTimeout = 4 * time.Second
 		cluster := New(t, Options{Topology: "replicaset:1"})
 		var mu sync.Mutex
-		var begun time.Time
+		begun := map[int64]time.Time{} // by connection
 		var took []time.Duration
 		gone := make(chan struct{})
 		defer close(gone)
@@ -193,9 +193,9 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 			defer mu.Unlock()
 			switch e.Type {
 			case driverevent.ConnectionCreated:
-				begun = time.Now()
+				begun[e.ConnectionID] = time.Now()
 			case driverevent.ConnectionClosed:
-				took = append(took, time.Since(begun))
+				took = append(took, time.Since(begun[e.ConnectionID]))
 			}
 		}}))
 		time.Sleep(20 * time.Second)
@@ -230,7 +230,7 @@ func TestTimeoutTellsWhere(t *testing.T) {
 					}
 					client := connect(t, opts)
 					require.NoError(t, client.Ping(ctx, nil))
-					proceed := at.begin(cluster, client)
+					proceed := at.make(cluster, client, []string{"find"})
 					defer proceed()
 					if end == byDeadline {
 						var cancel context.CancelFunc
@@ -293,6 +293,9 @@ var closings = map[string]closing{
 	},
 }
 
+// closingCommands are what these methods send.
+var closingCommands = []string{"killCursors", "abortTransaction", "endSessions", "insert", "delete"}
+
 func inNewTransaction(t *testing.T, ctx context.Context, client *mongo.Client) *mongo.Session {
 	session := opened[*mongo.Session](t)(client.StartSession())
 	require.NoError(t, session.StartTransaction())
@@ -340,12 +343,12 @@ func expectClosed(t *testing.T, open closing, at place, end, topology string) {
 	require.NoError(t, client.Ping(ctx, nil))
 	if end == byDeadline {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, until+time.Second) // at.begin takes a second
+		ctx, cancel = context.WithTimeout(ctx, until+time.Second) // at.make takes a second
 		defer cancel()
 		limit = until + time.Second
 	}
 	shut := open(t, ctx, client)
-	proceed := sync.OnceFunc(at.begin(cluster, client))
+	proceed := sync.OnceFunc(at.make(cluster, client, closingCommands))
 	t.Cleanup(proceed)
 	start := time.Now()
 	err = shut(ctx)
