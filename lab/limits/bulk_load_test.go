@@ -103,7 +103,8 @@ func bulkLoad(ctx context.Context, coll *mongo.Collection, docs []any, pause tim
 			concern = err
 		}
 		switch {
-		case len(outcome.Failed)+len(outcome.Unknown) > 0, len(outcome.NotExecuted) > 0 && !isOverloaded(err):
+		case len(outcome.Failed)+len(outcome.Unknown) > 0,
+			len(outcome.NotExecuted) > 0 && !isOverloaded(err):
 			return err // look at each of them
 		case len(outcome.NotExecuted) == 0:
 			return concern
