@@ -23,7 +23,7 @@ func ExampleRetryError() {
 	}
 
 	err := insertOrder()
-	fmt.Println(errors.Unwrap(err))
+	fmt.Println(err)
 	var retries *mongo.RetryError
 	if errors.As(err, &retries) {
 		last := " (" + retries.Error() + ")"

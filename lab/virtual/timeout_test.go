@@ -177,7 +177,7 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 		const connectTimeout = 4 * time.Second
 		cluster := New(t, Options{Topology: "replicaset:1"})
 		var mu sync.Mutex
-		var begun time.Time
+		begun := map[int64]time.Time{} // by connection
 		var took []time.Duration
 		gone := make(chan struct{})
 		defer close(gone)
@@ -193,9 +193,9 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 			defer mu.Unlock()
 			switch e.Type {
 			case driverevent.ConnectionCreated:
-				begun = time.Now()
+				begun[e.ConnectionID] = time.Now()
 			case driverevent.ConnectionClosed:
-				took = append(took, time.Since(begun))
+				took = append(took, time.Since(begun[e.ConnectionID]))
 			}
 		}}))
 		time.Sleep(20 * time.Second)

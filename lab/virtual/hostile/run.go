@@ -34,14 +34,13 @@ const (
 	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
 	// maxLate is how late a call may end after its deadline, because other messages of that instant have to be handled, too.
 	maxLate = 10 * time.Millisecond
-	// maxGrace is that of the commands that end transactions and cursors, which do not end with the context. A server that is silent
-	// ends the connection after silence.
-	maxGrace    = 4 * silence
-	silence     = 20 * time.Second
-	leaving     = 4 * silence // how long Disconnect takes at most
-	perCall     = 60          // commands of one call, with those that establish its connections
-	perSecond   = 30          // commands of monitors and pools
-	perCommand  = 12          // log lines
+	silence = 20 * time.Second // how long a server is silent before it ends the connection
+	// maxGrace is what closing a cursor or a stream, or aborting a transaction, may take once the context has ended.
+	maxGrace    = 2 * time.Second
+	leaving     = 10 * time.Second // how long Disconnect takes at most
+	perCall     = 60               // commands of one call, with those that establish its connections
+	perSecond   = 30               // commands of monitors and pools
+	perCommand  = 12               // log lines
 	linesAtBest = 100
 )
 
@@ -121,7 +120,7 @@ func (r *run) use() {
 	}
 	start := time.Now()
 	_ = client.Disconnect(context.Background()) // with a deadline it would wait for those
-	if d := time.Since(start); d > leaving {
+	if d := time.Since(start); d > leaving+maxLate {
 		r.find("Disconnect took %v", d)
 	}
 	most := 100 + perCall*len(r.plan.Calls) + int(perSecond*time.Since(begin).Seconds())
@@ -177,8 +176,11 @@ func (r *run) call(client *mongo.Client, call Call) {
 	if call.Deadline > 0 {
 		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
 		most = call.Deadline + maxLate
-		if slices.Contains([]string{"transaction", "find", "watch", "download"}, call.Kind) {
+		switch call.Kind {
+		case "find", "watch", "download":
 			most += maxGrace
+		case "transaction": // whose abort has the time of the call anew
+			most += call.Deadline + maxGrace
 		}
 	}
 	defer cancel()
