@@ -13,10 +13,10 @@ import (
 
 // WithTransaction starts a transaction on this session and runs the fn callback, which must pass the context that it is given to
 // every operation of the transaction. This session replaces any session in ctx. If the callback returns no error, the transaction
-// is committed; otherwise, or if the context has ended, it is aborted. The context's cancellation does not cut off the commit and
-// the abort. If it has a deadline, a commit has the time that is left, but at least 2 seconds, and an abort as much time as the call had
-// at its start; otherwise each has the client's Timeout. Backoffs before their retries end with the context or after 500 milliseconds of
-// backoffs, whichever comes later.
+// is committed; otherwise, or if the context has ended, it is aborted. The end of the context does not cut off the commit and the abort.
+// If it has a deadline, a commit has the time that is left, but at least 2 seconds, and an abort as much time as the call had at its start;
+// otherwise each has the client's Timeout or, without one, an abort 10 seconds and a commit no limit. An abort after a cancellation has 2
+// seconds. Backoffs before their retries end with the context or after 500 milliseconds of backoffs, whichever comes later.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit
@@ -82,42 +82,16 @@ func (s *Session) runTransaction(
 // endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
 const endingGrace = 500 * time.Millisecond
 
-// abortIn aborts the transaction of a call. Without a client-level Timeout, it ends 2 seconds after the call's context, as nobody waits
-// for it any longer.
+// abortIn aborts the transaction of a call.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
-	ending, cancel := s.endingContext(ctx, retries, retries.period)
+	ctx, cancel := s.endingContext(ctx, retries, true)
 	defer cancel()
-	if _, bounded := ending.Deadline(); !bounded && ctx.Done() != nil {
-		ending, cancel = soonAfter(ctx, ending)
-		defer cancel()
-	}
-	_ = s.AbortTransaction(ending)
+	_ = s.AbortTransaction(ctx)
 }
 
-// soonAfter returns a context that also ends a clean-up time after a caller's has ended.
-func soonAfter(caller, ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-caller.Done():
-		}
-		timer := time.NewTimer(backpressure.CleanUpTime)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-			cancel()
-		}
-	}()
-	return ctx, cancel
-}
-
-// commitIn commits the transaction of a call, in the time that is left of it. Its backoffs end with the time of the call, after a grace:
-// there may be further commits.
+// commitIn commits the transaction of a call. Its backoffs end with the time of the call, after a grace: there may be further commits.
 func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) error {
-	ctx, cancel := s.endingContext(ctx, retries, retries.deadline.Sub(retries.clock.Now()))
+	ctx, cancel := s.endingContext(ctx, retries, false)
 	defer cancel()
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Until, purpose.Grace = retries.deadline, endingGrace
@@ -125,28 +99,38 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) err
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
-// would stay otherwise. If the call has a deadline, the context has the given time, at least that for cleaning up; otherwise its time is the
-// client's Timeout, anew (client-side-operations-timeout.md, "Convenient Transactions API"). Without a Timeout, its backoffs end with the
-// call, after a grace.
+// would stay otherwise. With a deadline, a commit has the time that is left of the call, but at least that for cleaning up, and an abort
+// has the time of the call anew; otherwise each has the client's Timeout anew (client-side-operations-timeout.md, "Convenient
+// Transactions API"). Without either, only an abort is limited, as what closes something is. Once the call was cancelled, an abort has the
+// time for cleaning up. But for a Timeout, backoffs end with the call, after a grace.
 func (s *Session) endingContext(
-	ctx context.Context, retries *transactionRetries, left time.Duration,
+	ctx context.Context, retries *transactionRetries, aborts bool,
 ) (context.Context, context.CancelFunc) {
-	ending := newBackgroundContext(ctx)
-	timeout := s.client.timeout
 	_, limited := ctx.Deadline()
-	if !limited && timeout != nil && *timeout > 0 {
-		return context.WithTimeout(ending, *timeout)
-	}
-	ending = backpressure.WithPurpose(ending, backpressure.Purpose{
-		Caller: ctx, Until: retries.deadline, Grace: endingGrace, OwnTime: limited,
-	})
-	if limited {
-		if left < backpressure.CleanUpTime {
-			left = backpressure.CleanUpTime
+	timeout := s.client.timeout
+	var own time.Duration // 0 is no limit
+	switch {
+	case aborts && errors.Is(ctx.Err(), context.Canceled):
+		own = backpressure.CleanUpTime
+	case limited:
+		if own = retries.period; !aborts {
+			own = retries.deadline.Sub(retries.clock.Now())
 		}
-		return context.WithDeadline(ending, retries.clock.Now().Add(left))
+		if own < backpressure.CleanUpTime {
+			own = backpressure.CleanUpTime
+		}
+	case timeout != nil && *timeout > 0:
+		return context.WithTimeout(newBackgroundContext(ctx), *timeout)
+	case aborts:
+		own = closeTime
 	}
-	return ending, func() {}
+	ending := backpressure.WithPurpose(newBackgroundContext(ctx), backpressure.Purpose{
+		Caller: ctx, Until: retries.deadline, Grace: endingGrace, OwnTime: own != 0,
+	})
+	if own == 0 {
+		return ending, func() {}
+	}
+	return context.WithDeadline(ending, retries.clock.Now().Add(own))
 }
 
 // commitTransaction commits until the outcome is known. It does not insist on a commit that the overload retry policy gave up, and

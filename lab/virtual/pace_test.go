@@ -241,3 +241,55 @@ func expectEnd(t *testing.T, end string, returned error, how, topology string) {
 	time.Sleep(time.Minute)
 	assert.Zero(t, out.Load(), "connections are out")
 }
+
+// TestAbortWithoutAnswer is about WithTransaction and an abort that is never answered: after a cancellation it has 2 seconds, whatever
+// else limits the call, and without any limit 10 seconds.
+func TestAbortWithoutAnswer(t *testing.T) {
+	needsFork(t)
+	for _, tt := range []struct {
+		deadline, timeout time.Duration
+		cancelled         bool
+		takes             time.Duration
+	}{
+		{takes: 10 * time.Second},
+		{cancelled: true, takes: cleanUp},
+		{deadline: time.Minute, cancelled: true, takes: cleanUp},
+		{timeout: time.Minute, cancelled: true, takes: cleanUp},
+		{deadline: time.Second, takes: cleanUp},
+		{deadline: 5 * time.Second, takes: 5 * time.Second},
+		{timeout: 5 * time.Second, takes: 5 * time.Second},
+	} {
+		t.Run(fmt.Sprint(tt.deadline, tt.timeout, tt.cancelled), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				opts := cluster.Client()
+				if tt.timeout > 0 {
+					opts.SetTimeout(tt.timeout)
+				}
+				client := connect(t, opts)
+				proceed := held(cluster, func(c Command) bool { return c.Name == "abortTransaction" })
+				defer proceed()
+				session, err := client.StartSession()
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if tt.deadline > 0 {
+					var end context.CancelFunc
+					ctx, end = context.WithTimeout(ctx, tt.deadline)
+					defer end()
+				}
+				start := time.Now()
+				_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+					_, err := client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
+					require.NoError(t, err)
+					if tt.cancelled {
+						cancel()
+					}
+					return nil, errNotCommitted
+				})
+				assert.ErrorIs(t, err, errNotCommitted)
+				assert.Equal(t, tt.takes, time.Since(start).Round(10*time.Millisecond))
+			})
+		})
+	}
+}

@@ -232,6 +232,7 @@ func TestTimeoutTellsWhere(t *testing.T) {
 					require.NoError(t, client.Ping(ctx, nil))
 					proceed := at.make(cluster, client, []string{"find"})
 					defer proceed()
+					time.Sleep(prepared)
 					if end == byDeadline {
 						var cancel context.CancelFunc
 						ctx, cancel = context.WithTimeout(ctx, until)
@@ -328,11 +329,13 @@ func TestClosesInTime(t *testing.T) {
 }
 
 func expectClosed(t *testing.T, open closing, at place, end, topology string) {
-	cluster := New(t, Options{Topology: topology})
+	settings := at.cluster
+	settings.Topology = topology
+	cluster := New(t, settings)
 	for i := range documents {
 		cluster.Put("db.c", id(i))
 	}
-	opts, ctx, limit := cluster.Client(at.opts...), context.Background(), 10*time.Second
+	opts, ctx, limit := at.client(cluster), context.Background(), 10*time.Second
 	if end == byTimeout {
 		opts.SetTimeout(until)
 		limit = until
@@ -343,13 +346,14 @@ func expectClosed(t *testing.T, open closing, at place, end, topology string) {
 	require.NoError(t, client.Ping(ctx, nil))
 	if end == byDeadline {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, until+time.Second) // at.make takes a second
+		ctx, cancel = context.WithTimeout(ctx, prepared+until)
 		defer cancel()
-		limit = until + time.Second
+		limit = prepared + until
 	}
 	shut := open(t, ctx, client)
 	proceed := sync.OnceFunc(at.make(cluster, client, closingCommands))
 	t.Cleanup(proceed)
+	time.Sleep(prepared)
 	start := time.Now()
 	err = shut(ctx)
 	took := time.Since(start)

@@ -15,6 +15,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // A place is where a call waits.
@@ -41,6 +42,15 @@ func (p place) topologies() []string {
 		return []string{"replicaset:1", "loadbalanced:1"}
 	}
 	return []string{"replicaset:1"}
+}
+
+// client returns the options of a client that can wait there, but for those that are left out.
+func (p place) client(cluster *Cluster, without ...string) *options.ClientOptions {
+	opts := cluster.Client(slices.DeleteFunc(slices.Clone(p.opts), func(o string) bool { return slices.Contains(without, o) })...)
+	if p.cluster.Auth != nil {
+		opts.SetAuth(options.Credential{AuthMechanism: "PLAIN", AuthSource: "$external", Username: User, Password: Password})
+	}
+	return opts
 }
 
 // handshake reports whether a command is a monitor's, or one that establishes a connection.

@@ -132,12 +132,9 @@ func (c cell) try(t *testing.T, open opener) {
 	settings.Topology, settings.Batch = c.topology, 1
 	e := attempt{cell: c, cluster: New(t, settings)}
 	fill(e.cluster, c.name)
-	opts := e.cluster.Client(c.at.opts...)
+	opts := c.at.client(e.cluster)
 	if c.end == byRejection {
-		opts = e.cluster.Client(slices.DeleteFunc(slices.Clone(c.at.opts), func(o string) bool { return o == manyRetries })...)
-	}
-	if c.at.cluster.Auth != nil {
-		opts.SetAuth(options.Credential{AuthMechanism: "PLAIN", AuthSource: "$external", Username: User, Password: Password})
+		opts = c.at.client(e.cluster, manyRetries)
 	}
 	e.out = out(opts)
 	if c.end == byTimeout {
@@ -253,6 +250,8 @@ func (e *attempt) expectEnd(t *testing.T) {
 	switch {
 	case e.commits && e.end == byTimeout:
 		limit += until // which the commit has anew
+	case e.commits && e.end == byDeadline && e.at.sent:
+		limit += prepared + until // which the abort has anew
 	case e.end == byGraceful && (e.at.rejected || e.at.sent || e.sends.onlyEnd()): // it waits for backoffs and connections
 		limit += graceful
 	case e.end == byRejection, e.end == byClearing:
