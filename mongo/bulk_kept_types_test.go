@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 func insertNumbered(ctx context.Context, coll *Collection) error {
@@ -97,5 +98,23 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 			assert.Equal(t, call.name == "Client.BulkWrite" && len(plan) > 0, tells, "%s: %v", call.name, err)
 			assert.True(t, tells || err == nil, "%s: %v", call.name, err)
 		}
+	}
+}
+
+// TestBulkWriteOfThreeKindsWithoutServer is about a call of several operations that finds no server: nothing was sent, so that the error is
+// that of the selection, and all models can be sent again.
+func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {
+	for _, ordered := range []bool{true, false} {
+		s := scripted.New(t, scripted.Repeat(12, any(scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: io.EOF}}))...)
+		writes := 3 * scripted.MaxBatchCount
+		coll := connectScript(t, s).Database("db").Collection("coll")
+		result, err := bulkWriteOf(context.Background(), coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
+		var selection topology.ServerSelectionError
+		assert.True(t, errors.As(err, &selection) && errors.Is(err, io.EOF), "ordered %v: %T %v", ordered, err, err)
+		var exception BulkWriteException
+		assert.False(t, errors.As(err, &exception), "ordered %v: %T", ordered, err)
+		assert.Len(t, BulkOutcome(err, writes).NotExecuted, writes, "ordered %v", ordered)
+		assert.Equal(t, 0, result.count, "ordered %v", ordered)
+		assert.Len(t, s.Sent, 0, "ordered %v", ordered)
 	}
 }

@@ -93,10 +93,14 @@ func loadUnderOverload(t *testing.T, ordered bool) {
 }
 
 // bulkLoad is that of the example of BulkOutcome. It inserts the documents. If it returns an error, some were not inserted, or miss their write concern.
-func bulkLoad(ctx context.Context, coll *mongo.Collection, docs []any, pause time.Duration, ordered bool) error {
+func bulkLoad(
+	ctx context.Context, coll *mongo.Collection, docs []any,
+	pause time.Duration, ordered bool,
+) error {
 	var concern error
 	for {
-		_, err := coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(ordered))
+		opts := options.InsertMany().SetOrdered(ordered)
+		_, err := coll.InsertMany(ctx, docs, opts)
 		outcome := mongo.BulkOutcome(err, len(docs))
 		var exception mongo.BulkWriteException
 		if errors.As(err, &exception) && len(exception.WriteConcernErrors) > 0 {
