@@ -173,6 +173,7 @@ func TestMonitorsHaveNoTimeout(t *testing.T) {
 // TestMinPoolSizeHasConnectTimeout is about a connection that the pool makes for minPoolSize, from a server that accepts it and says nothing:
 // connectTimeoutMS ends it, the client's Timeout does not (client-side-operations-timeout.md, "Background Connection Pooling").
 func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
+	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		const connectTimeout = 4 * time.Second
 		cluster := New(t, Options{Topology: "replicaset:1"})
