@@ -194,11 +194,9 @@ func rewrap(ctx context.Context, t *testing.T, e encryption) error {
 	return err
 }
 
-// TestKeyVaultThatRejectsEverything is about a command that the server has executed: it is not sent again because its reply cannot
-// be decrypted. The key vault's limit of retries is that of any command.
-func TestKeyVaultThatRejectsEverything(t *testing.T) {
-	ctx, server := openRealServer(t)
-	e := newEncryption(t, options.Client())
+// insertSecret inserts a document with an encrypted field.
+func (e encryption) insertSecret(ctx context.Context, t *testing.T) {
+	t.Helper()
 	key, err := e.CreateDataKey(ctx, "local")
 	require.NoError(t, err)
 	encrypted, err := e.Encrypt(ctx, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, options.Encrypt().
@@ -206,13 +204,21 @@ func TestKeyVaultThatRejectsEverything(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
 	require.NoError(t, err)
+}
+
+// TestKeyVaultThatRejectsEverything is about a command that the server has executed: it is not sent again because its reply cannot
+// be decrypted. The key vault's limit of retries is that of any command.
+func TestKeyVaultThatRejectsEverything(t *testing.T) {
+	ctx, server := openRealServer(t)
+	e := newEncryption(t, options.Client())
+	e.insertSecret(ctx, t)
 
 	server.reject(ctx, t, vault, "find", "alwaysOn")
 	plain := &sentCommands{counts: map[string]int{}}
 	require.Error(t, connected(t, plain.by(vault, options.Client())).Database("any").Collection("any").FindOne(ctx, bson.D{}).Err())
 
 	e = newEncryption(t, options.Client())
-	_, err = e.data.FindOne(ctx, bson.D{}).Raw()
+	_, err := e.data.FindOne(ctx, bson.D{}).Raw()
 	var labeled mongo.LabeledError
 	require.True(t, errors.As(err, &labeled), "%v", err)
 	assert.True(t, labeled.HasErrorLabel("SystemOverloadedError"), "%v", err)
@@ -277,13 +283,7 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
 	ctx, server := openRealServer(t)
 	e := newEncryption(t, options.Client())
-	key, err := e.CreateDataKey(ctx, "local")
-	require.NoError(t, err)
-	encrypted, err := e.Encrypt(ctx, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, options.Encrypt().
-		SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
-	require.NoError(t, err)
-	_, err = e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
-	require.NoError(t, err)
+	e.insertSecret(ctx, t)
 
 	const blocked, limit = 10 * time.Second, 500 * time.Millisecond
 	for _, one := range []struct{ client, command string }{{application, "listCollections"}, {vault, "find"}} {

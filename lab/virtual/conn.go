@@ -157,22 +157,18 @@ func (c *conn) SetDeadline(t time.Time) error {
 }
 
 func (c *conn) SetWriteDeadline(t time.Time) error {
-	c.host.mu.Lock()
-	defer c.host.mu.Unlock()
-	if c.writeBy = t; t.After(time.Now()) {
-		c.writeBy = t.Add(late)
-		c.writeExpiry.Reset(time.Until(c.writeBy))
-	}
-	c.changed.Broadcast()
-	return nil
+	return c.setDeadline(&c.writeBy, c.writeExpiry, t)
 }
 
-func (c *conn) SetReadDeadline(t time.Time) error {
+func (c *conn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.deadline, c.expiry, t) }
+
+// setDeadline sets one of the deadlines, and the timer that wakes whoever it ends.
+func (c *conn) setDeadline(deadline *time.Time, expiry *time.Timer, t time.Time) error {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
-	if c.deadline = t; t.After(time.Now()) {
-		c.deadline = t.Add(late)
-		c.expiry.Reset(time.Until(c.deadline))
+	if *deadline = t; t.After(time.Now()) {
+		*deadline = t.Add(late)
+		expiry.Reset(time.Until(*deadline))
 	}
 	c.changed.Broadcast()
 	return nil

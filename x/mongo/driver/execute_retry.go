@@ -70,7 +70,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 
 // prepareRetry prepares everything for the next attempt, and waits for the backoff. An error ends the operation.
 func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff time.Duration) error {
-	if a.stage == sent && !backpressure.IsRetryableOverload(a.err) {
+	if a.mayHaveAdvanced() {
 		ex.strengthenCommit()
 	}
 	// After other retryable errors a server is deprioritized only on sharded clusters (retryable-reads.md and retryable-writes.md).
