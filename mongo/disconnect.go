@@ -39,7 +39,7 @@ func (c *Client) Disconnect(ctx context.Context) error {
 // deadline of the context: with one, pools wait for their connections.
 type closedBy struct{}
 
-// drain wakes who waits in the client, and then in those that it uses for encryption, which operations of the client need to end.
+// drain wakes whoever waits in the client, and then in those that it uses for encryption, which operations of the client need to end.
 func (c *Client) drain(ctx context.Context) {
 	clients := []*Client{c, c.internalClientFLE, c.keyVaultClientFLE, c.metadataClientFLE}
 	if c.mongocryptdFLE != nil {

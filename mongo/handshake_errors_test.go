@@ -184,7 +184,7 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 			}
 			uses := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 				if e.Type == kind && asks.CompareAndSwap(true, false) {
-					_ = a.Ping(context.Background(), nil) // which is not retried if it meets the clearing of the pool
+					_ = a.Ping(context.Background(), nil) // which is not retried if it finds the pool being cleared
 				}
 			}}
 			a = authenticate(t, []any{io.EOF}, options.Client().SetServerMonitor(slow).SetPoolMonitor(uses))

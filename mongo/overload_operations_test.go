@@ -49,8 +49,8 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: who waits for it waits for the backoffs
-// of one command, not for those of each.
+// TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: whoever waits for it waits for the
+// backoffs of one command, not for those of each.
 func TestEndSessionsHaveOneBudget(t *testing.T) {
 	const batches = 3
 	tests := []struct {

@@ -44,7 +44,7 @@ func (p *Policy) Start(kind retry.Kind, limit retry.Limit) retry.Execution {
 	return p.Policy.Start(kind, limit)
 }
 
-// Left returns the time left for a backoff, after others that took the given time: until the command's deadline or that of who waits
+// Left returns the time left for a backoff, after others that took the given time: until the command's deadline or that of whoever waits
 // for it, whichever comes first, but at least the rest of the grace.
 func (p *Policy) Left(ctx context.Context, purpose Purpose, spent time.Duration) time.Duration {
 	if p == nil {

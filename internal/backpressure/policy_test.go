@@ -38,7 +38,7 @@ func (u until) Err() error {
 	return nil
 }
 
-// TestTimeLeft is about the end of backoffs: that of the command's context always, that of who waits for it only after the grace.
+// TestTimeLeft is about the end of backoffs: that of the command's context always, that of whoever waits for it only after the grace.
 func TestTimeLeft(t *testing.T) {
 	background := context.Background()
 	in := func(seconds time.Duration) context.Context { return until{background, seconds} }

@@ -9,7 +9,7 @@ import (
 // of the call (client-side-operations-timeout.md, "Cursors" and "Convenient Transactions API": their time is refreshed), or because the
 // client's Timeout does not apply to them. They must not keep the caller waiting.
 type Purpose struct {
-	// Caller is the context of who waits for the commands, besides their own. Its end ends their backoffs.
+	// Caller is the context of whoever waits for the commands, besides their own. Its end ends their backoffs.
 	Caller context.Context
 
 	// Until is when their backoffs end. Zero is never.

@@ -23,7 +23,7 @@ var cursorKinds = map[string]options.CursorType{
 	"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
 }
 
-// openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is told of each
+// openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is called with each
 // command, and may wait.
 func openCursors(see func(Command)) Hook {
 	return func(c Command, run func() bson.Raw) bson.Raw {

@@ -23,7 +23,7 @@ import (
 func needsFork(t *testing.T) {
 	t.Helper()
 	if _, fork := reflect.TypeFor[*options.ClientOptions]().MethodByName("SetAdaptiveThrottling"); !fork {
-		t.Skip("upstream's driver, in which iterators end with the first error, and who waits is not woken")
+		t.Skip("upstream's driver, in which iterators end with the first error, and whoever waits is not woken")
 	}
 }
 

@@ -83,7 +83,7 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	}
 }
 
-// maxWakings is how often a client that is being disconnected wakes who waits for a connection, before its pools are closed. What ends
+// maxWakings is how often a client that is being disconnected wakes whoever waits for a connection, before its pools are closed. What ends
 // something then waits again.
 const maxWakings = 2
 

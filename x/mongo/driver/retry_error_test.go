@@ -109,7 +109,7 @@ func TestRetryErrorChangesNothingElse(t *testing.T) {
 	})
 }
 
-// TestRetryErrorMeetsItsOwnClearing: a retry that meets the clearing of the pool for its own failure is no attempt.
+// TestRetryErrorMeetsItsOwnClearing: a retry that finds the pool being cleared for its own failure is no attempt.
 func TestRetryErrorMeetsItsOwnClearing(t *testing.T) {
 	failure := unauthenticated{1}
 	s := scripted.New(t, failure, clearedFor{failure}, scripted.Overloaded(), scripted.Failure(1))

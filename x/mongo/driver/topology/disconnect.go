@@ -14,7 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// ErrTopologyClosed is returned when a user attempts to call a method on a closed Topology, and to who waits when it is closed.
+// ErrTopologyClosed is returned when a user attempts to call a method on a closed Topology, and to whoever waits when it is closed.
 //
 //fork:replace a retry has to know that the client was disconnected, and keep the error of the attempt before
 var ErrTopologyClosed error = topologyClosedError{}
@@ -42,9 +42,10 @@ func (e disconnectedError) Is(target error) bool {
 // closing returns the end of the topology's client.
 func (t *Topology) closing() *backpressure.Closing { return t.cfg.overload.Closing() }
 
-// Drain prepares for Disconnect. It wakes who waits for a server or a connection, and lets no operation begin but those that end cursors,
-// transactions and sessions. If the context has a deadline, it then waits until the operations have ended that run, with their retries, but
-// leaves some of that time for ending the sessions. In the end it wakes who is in a backoff, and again who waits for a connection.
+// Drain prepares for Disconnect. It wakes whoever waits for a server or a connection, and lets no operation begin but those that end
+// cursors, transactions and sessions. If the context has a deadline, it then waits until the operations that run have ended, with their
+// retries, but leaves some of that time for ending the sessions. In the end it wakes whoever is in a backoff, and again whoever waits for
+// a connection.
 func (t *Topology) Drain(ctx context.Context) {
 	t.closing().Begin()
 	t.wakeAll()
@@ -65,7 +66,7 @@ func shareOfSessions(left time.Duration) time.Duration {
 	return backpressure.CleanUpTime
 }
 
-// wakeAll wakes who waits for a connection.
+// wakeAll wakes whoever waits for a connection.
 func (t *Topology) wakeAll() {
 	t.serversLock.Lock()
 	defer t.serversLock.Unlock()
@@ -74,7 +75,7 @@ func (t *Topology) wakeAll() {
 	}
 }
 
-// Who waits for a server, a connection or the end of a backoff fails with ErrTopologyClosed.
+// Whoever waits for a server, a connection or the end of a backoff fails with ErrTopologyClosed.
 //
 //fork:wrap backoffs went on, and who waited was woken only at the end
 func (t *Topology) Disconnect(ctx context.Context) error {
@@ -129,7 +130,7 @@ func (t *Topology) selectServerFromSubscription(
 
 // Connection gets a connection, or fails with an error that ErrTopologyClosed is one of once the client is being disconnected.
 //
-//fork:wrap who waits for a connection has to learn that the client was disconnected
+//fork:wrap whoever waits for a connection has to learn that the client was disconnected
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	conn, retErr := s.upstreamConnection(ctx)
 	if retErr != nil && s.cfg.overload.Closing().Begun() && (errors.Is(retErr, ErrPoolClosed) || errors.Is(retErr, ErrServerClosed)) {
@@ -189,10 +190,10 @@ func giveAll(waiting *wantConnQueue, err error) {
 // checkInInterval is how often a pool that is being closed looks whether its connections are back.
 const checkInInterval = 10 * time.Millisecond
 
-// close closes the pool and its connections, and gives ErrPoolClosed to who waits for one. If the context has a deadline, it first waits
-// until the connections are back, or the context ends.
+// close closes the pool and its connections, and gives ErrPoolClosed to whoever waits for one. If the context has a deadline, it first
+// waits until the connections are back, or the context ends.
 //
-//fork:replace it asked without a pause whether they are back, and woke who waits only then
+//fork:replace it asked without a pause whether they are back, and woke whoever waits only then
 func (p *pool) close(ctx context.Context) {
 	p.stateMu.Lock()
 	closed := p.state == poolClosed

@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// TestClearedFor is about who waits for a connection when the pool is cleared, or comes after that, with a failure of its own.
+// TestClearedFor is about whoever waits for a connection when the pool is cleared, or comes after that, with a failure of its own.
 func TestClearedFor(t *testing.T) {
 	var dialled atomic.Int64
 	dialer := DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
