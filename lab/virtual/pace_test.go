@@ -249,17 +249,22 @@ func TestAbortWithoutAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		deadline, timeout time.Duration
 		cancelled         bool
+		before            time.Duration // that the callback takes
 		takes             time.Duration
 	}{
 		{takes: 10 * time.Second},
+		{before: 3 * time.Second, takes: 13 * time.Second},
 		{cancelled: true, takes: cleanUp},
 		{deadline: time.Minute, cancelled: true, takes: cleanUp},
 		{timeout: time.Minute, cancelled: true, takes: cleanUp},
 		{deadline: time.Second, takes: cleanUp},
 		{deadline: 5 * time.Second, takes: 5 * time.Second},
 		{timeout: 5 * time.Second, takes: 5 * time.Second},
+		{deadline: 5 * time.Second, before: 3 * time.Second, takes: 8 * time.Second},
+		{deadline: 5 * time.Second, before: 6 * time.Second, takes: 11 * time.Second},
+		{timeout: 5 * time.Second, before: 3 * time.Second, takes: 8 * time.Second},
 	} {
-		t.Run(fmt.Sprint(tt.deadline, tt.timeout, tt.cancelled), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.deadline, tt.timeout, tt.cancelled, tt.before), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := New(t, Options{Topology: "replicaset:1"})
 				opts := cluster.Client()
@@ -282,6 +287,7 @@ func TestAbortWithoutAnswer(t *testing.T) {
 				_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 					_, err := client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
 					require.NoError(t, err)
+					time.Sleep(tt.before)
 					if tt.cancelled {
 						cancel()
 					}
