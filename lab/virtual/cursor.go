@@ -10,6 +10,7 @@ import (
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
+	"mongofork/lab/internal/topology"
 )
 
 // cursor is what is left of a query's result, or a change stream.
@@ -37,11 +38,20 @@ func (s *store) open(q *query, c cursor) result {
 		s.lastCursor++
 		c.id = s.lastCursor
 		s.cursors[c.id] = &c
+		if s.spec.Kind == topology.LoadBalanced {
+			context.AfterFunc(q.ctx, func() { s.forget(c.id) }) // with its connection
+		}
 	}
 	if q.ReadConcern.Level == "snapshot" && q.transaction == nil {
 		return c.batch("firstBatch", first, bsondoc.D("atClusterTime", now())...)
 	}
 	return c.batch("firstBatch", first)
+}
+
+func (s *store) forget(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cursors, id)
 }
 
 // take removes the next documents of a cursor, which are those of a change stream's events if it is one.

@@ -70,7 +70,8 @@ func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
 	return err
 }
 
-// release gives up the batch and the connection. Without its connection, a cursor behind a load balancer cannot be closed any more.
+// release gives up the batch and the connection. Without its connection, a cursor behind a load balancer cannot be closed any more. If a
+// reply was lost, no command may close it, but the end of its connection does.
 func (bc *BatchCursor) release(err error) error {
 	bc.currentBatch.List = nil
 	bc.currentBatch.Reset()
@@ -78,6 +79,12 @@ func (bc *BatchCursor) release(err error) error {
 		return err
 	}
 	bc.id = 0
+	var failed Error
+	if errors.As(bc.err, &failed) && failed.NetworkError() {
+		if pinned, ok := bc.connection.ReadWriteCloser.(Expirable); ok {
+			_ = pinned.Expire()
+		}
+	}
 	if connErr := bc.unpinConnection(); err == nil {
 		err = connErr
 	}
