@@ -23,11 +23,11 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"balancer": balancer, "bulktimeout": bulktimeout, "canceled": canceled, "checkout": checkout, "ddltimeout": ddltimeout,
+		"awaittime": awaittime, "balancer": balancer, "bulkresults": bulkresults, "canceled": canceled, "checkout": checkout,
 		"disconnect": disconnect, "graceful": graceful,
 		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "nilerror": nilerror, "output": output, "pool": pool,
 		"quiet": quiet, "refused": refused, "resume": resume, "searchindex": searchindex, "selection": selection,
-		"timeoutcode": timeoutcode, "zero": zero,
+		"timeoutcode": timeoutcode, "wholetimeout": wholetimeout, "zero": zero,
 	}
 	show, known := defects[strings.Join(os.Args[1:], " ")]
 	if !known {

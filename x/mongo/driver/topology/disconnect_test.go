@@ -2,6 +2,8 @@ package topology
 
 import (
 	"context"
+	"errors"
+	"net"
 	"testing"
 	"time"
 
@@ -40,4 +42,27 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	p.close(ctx)
 	assert.Less(t, ctx.asked, tooOften)
 	assert.Greater(t, ctx.asked, 1)
+}
+
+// TestPoolIsClosedWhileDialling is about whoever waits for a connection that is dialled when its pool is closed: nobody cancelled anything.
+func TestPoolIsClosedWhileDialling(t *testing.T) {
+	dialled := make(chan struct{})
+	p := newPool(poolConfig{ConnectTimeout: time.Minute}, WithDialer(func(Dialer) Dialer {
+		return DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			close(dialled)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+	}))
+	assert.NoError(t, p.ready())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.checkOut(context.Background())
+		failed <- err
+	}()
+	<-dialled
+	p.close(context.Background())
+	err := <-failed
+	assert.True(t, errors.Is(err, ErrPoolClosed), "got %v", err)
+	assert.False(t, errors.Is(err, context.Canceled), "got %v", err)
 }
