@@ -23,7 +23,7 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"awaittime": awaittime, "balancer": balancer, "bulkresults": bulkresults, "canceled": canceled, "checkout": checkout,
+		"maxawait": maxawait, "balancer": balancer, "bulkresults": bulkresults, "canceled": canceled, "checkout": checkout,
 		"disconnect": disconnect, "graceful": graceful,
 		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "nilerror": nilerror, "output": output, "pool": pool,
 		"quiet": quiet, "refused": refused, "resume": resume, "searchindex": searchindex, "selection": selection,

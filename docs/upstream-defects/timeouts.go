@@ -82,8 +82,8 @@ func bulkresults() {
 	fmt.Printf("Client.BulkWrite, a getMore without a reply in time: IsTimeout %v\n", mongo.IsTimeout(err))
 }
 
-// awaittime is a change stream whose getMores wait for longer on the server than the client does.
-func awaittime() {
+// maxawait is a change stream whose getMores wait for longer on the server than the client does.
+func maxawait() {
 	s := start(func(n int64) bson.M {
 		if n > 1 {
 			time.Sleep(time.Second)

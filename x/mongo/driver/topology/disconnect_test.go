@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // counting is a context with a deadline that counts how often it is asked for its end, which it comes to when it is asked too often.
@@ -65,4 +67,17 @@ func TestPoolIsClosedWhileDialling(t *testing.T) {
 	err := <-failed
 	assert.True(t, errors.Is(err, ErrPoolClosed), "got %v", err)
 	assert.False(t, errors.Is(err, context.Canceled), "got %v", err)
+}
+
+// TestClosedSubscription is about whoever waits for a server with a subscription that is closed: there will be no other description.
+func TestClosedSubscription(t *testing.T) {
+	topo, err := New(nil)
+	assert.NoError(t, err)
+	updates := make(chan description.Topology)
+	close(updates)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	none := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, nil })
+	_, err = topo.selectServerFromSubscription(ctx, updates, none)
+	assert.Equal(t, ErrTopologyClosed, err)
 }
