@@ -31,15 +31,15 @@ func TestAllocations(t *testing.T) {
 		do             operation
 		oldest, newest float64 // base
 	}{
-		"FindOne":        {findOne, 53, 54},
-		"InsertOne":      {insertOne, 48, 50},
-		"UpdateOne":      {updateOne, 50, 51},
-		"All of Raw":     {decodeAll[bson.Raw], 4080, 4081},
-		"All of structs": {decodeAll[record], 5825, 5825},
-		"All of maps":    {decodeAll[bson.M], 16824, 16828},
-		"InsertMany":     {insertMany, 11531, 11533},
-		"BulkWrite":      {bulkWrite, 659, 659},
-		"transaction":    {transaction, 195, 200},
+		"FindOne":        {findOne, 50, 51},
+		"InsertOne":      {insertOne, 44, 46},
+		"UpdateOne":      {updateOne, 46, 47},
+		"All of Raw":     {decodeAll[bson.Raw], 4078, 4079},
+		"All of structs": {decodeAll[record], 5823, 5823},
+		"All of maps":    {decodeAll[bson.M], 16822, 16823},
+		"InsertMany":     {insertMany, 11529, 11529},
+		"BulkWrite":      {bulkWrite, 541, 541},
+		"transaction":    {transaction, 183, 188},
 	} {
 		limit, _ := recorded(tt.oldest, tt.newest)
 		c := connect(t)

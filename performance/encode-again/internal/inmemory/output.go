@@ -10,9 +10,16 @@ type Output struct {
 // maxKept is the size up to which a writer's buffer is used again. Who encodes a large document once must not keep its memory.
 const maxKept = 64 << 10
 
-// Write implements the io.Writer interface.
+// RoomForID is the size of an element "_id" with an ObjectID.
+const RoomForID = 1 + 4 + 12
+
+// Write implements the io.Writer interface. It leaves room for an _id, unless the document begins with one, or with an operator.
 func (o *Output) Write(document []byte) (int, error) {
-	o.Bytes = append(o.Bytes, document...)
+	room := RoomForID
+	if len(document) > 9 && (document[5] == '$' || string(document[5:9]) == "_id\x00") {
+		room = 0
+	}
+	o.Bytes = append(make([]byte, 0, len(document)+room), document...)
 	if cap(document) > maxKept {
 		o.Writer = nil
 	}

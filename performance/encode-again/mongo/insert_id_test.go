@@ -1,0 +1,65 @@
+package mongo
+
+import (
+	"reflect"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+)
+
+// TestIDInPlace: a document gets the _id that it would get in a copy, and in no more memory than one allocation gives.
+func TestIDInPlace(t *testing.T) {
+	t.Parallel()
+	id := bson.NewObjectID()
+	for _, value := range []any{
+		bson.D{}, bson.D{{Key: "a", Value: "text"}}, bson.D{{Key: "a", Value: bson.D{{Key: "_id", Value: 1}}}},
+		bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "a", Value: 1}, {Key: "_id", Value: 2}}, bson.D{{Key: "$a", Value: 1}},
+		bson.D{{Key: "_i", Value: 1}}, bson.D{{Key: "_idx", Value: 1}}, bson.D{{Key: "", Value: 1}},
+	} {
+		doc, err := marshal(value, nil, nil)
+		require.NoError(t, err)
+		want, wantID, err := upstreamEnsureID(append(bsoncore.Document(nil), doc...), id, nil, nil)
+		require.NoError(t, err)
+		got, gotID, err := ensureID(doc, id, nil, nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%v", value)
+		assert.Equal(t, wantID, gotID, "%v", value)
+	}
+	doc, err := marshal(bson.D{{Key: "a", Value: 1}}, nil, nil)
+	require.NoError(t, err)
+	got, _, err := ensureID(doc, id, nil, nil)
+	require.NoError(t, err)
+	assert.True(t, &doc[0] == &got[0], "it was copied")
+}
+
+// TestOrderedBatches compares with a batch for each model that is of another kind than the one before.
+func TestOrderedBatches(t *testing.T) {
+	t.Parallel()
+	kinds := []WriteModel{
+		NewInsertOneModel(), NewDeleteOneModel(), NewDeleteManyModel(), NewReplaceOneModel(), NewUpdateOneModel(), NewUpdateManyModel(),
+	}
+	retried := []bool{true, true, false, true, true, false}
+	for n := 0; n < len(kinds)*len(kinds)*len(kinds); n++ {
+		list := []int{n % len(kinds), n / len(kinds) % len(kinds), n / len(kinds) / len(kinds)}
+		var models []WriteModel
+		var want []bulkWriteBatch
+		var before reflect.Type
+		for i, k := range list {
+			models = append(models, kinds[k])
+			kind := reflect.TypeOf(kinds[k])
+			if kind == reflect.TypeOf(&ReplaceOneModel{}) {
+				kind = reflect.TypeOf(&UpdateOneModel{}) // one command does both
+			}
+			if kind != before {
+				want, before = append(want, bulkWriteBatch{canRetry: retried[k]}), kind
+			}
+			last := &want[len(want)-1]
+			last.models, last.indexes = append(last.models, kinds[k]), append(last.indexes, i)
+		}
+		assert.Equal(t, want, createOrderedBatches(models))
+	}
+	assert.Len(t, createOrderedBatches(nil), 0)
+}
