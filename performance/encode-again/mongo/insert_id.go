@@ -1,27 +1,42 @@
 package mongo
 
 import (
+	"fmt"
+
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/inmemory"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// A document that marshal has left room in gets its _id there.
+// ensureID returns a document that has an _id, and the _id: its own, or else the given one or, if that is zero, a new one. A document that
+// marshal has left room in gets it there.
 //
-//fork:wrap each document that is inserted without an _id was copied once more
+//fork:replace each document that is inserted without an _id was copied once more
 func ensureID(
 	doc bsoncore.Document, oid bson.ObjectID, bsonOpts *options.BSONOptions, registry *bson.Registry,
 ) (bsoncore.Document, any, error) {
-	if _, err := doc.LookupErr("_id"); err == nil || cap(doc)-len(doc) < inmemory.RoomForID {
-		return upstreamEnsureID(doc, oid, bsonOpts, registry)
+	if _, err := doc.LookupErr("_id"); err == nil {
+		if registry == nil {
+			registry = defaultRegistry
+		}
+		var own struct {
+			ID any `bson:"_id"`
+		}
+		if err := getDecoder(doc, bsonOpts, registry).Decode(&own); err != nil {
+			return nil, nil, fmt.Errorf("error unmarshaling BSON document: %w", err)
+		}
+		return doc, own.ID, nil
 	}
 	if oid.IsZero() {
 		oid = bson.NewObjectID()
 	}
-	const header = 4
-	doc = doc[:len(doc)+inmemory.RoomForID]
-	copy(doc[header+inmemory.RoomForID:], doc[header:])
+	const header, room = 4, inmemory.RoomForID
+	if cap(doc)-len(doc) < room {
+		doc = append(make(bsoncore.Document, 0, len(doc)+room), doc...)
+	}
+	doc = doc[:len(doc)+room]
+	copy(doc[header+room:], doc[header:])
 	bsoncore.AppendObjectIDElement(doc[:header], "_id", oid)
 	return bsoncore.UpdateLength(doc, 0, int32(len(doc))), oid, nil
 }
