@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
@@ -27,11 +25,6 @@ type Policy struct {
 	// Clock measures and waits for backoffs.
 	Clock Clock
 
-	// Monitor and Logger, which may be nil, receive the retry decisions under all policies.
-	Monitor *event.RetryMonitor
-	Logger  *logger.Logger
-
-	lines    logLimiter
 	rejected atomic.Bool
 	closing  Closing
 }

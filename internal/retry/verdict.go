@@ -72,9 +72,3 @@ const (
 	ContextDone      Reason = "contextDone" // a deadline that has passed, or a context that was cancelled: the caller knows which
 	Disconnected     Reason = "disconnected"
 )
-
-// Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
-func (r Reason) Notable() bool { return r != "" && r != NotRetryable && r != Disconnected }
-
-// Logged reports whether there is a line about it, also if no retry came before.
-func (r Reason) Logged() bool { return r.Notable() || r == Disconnected }

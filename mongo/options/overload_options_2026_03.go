@@ -2,8 +2,6 @@
 
 package options
 
-import "go.mongodb.org/mongo-driver/v2/event"
-
 // ClientOptions holds the client's overload options; see their setters.
 //
 //fork:extend they are client options as the others
@@ -11,7 +9,6 @@ type ClientOptions struct {
 	AdaptiveRetries    *bool
 	AdaptiveThrottling *bool
 	MaxAdaptiveRetries *uint
-	RetryMonitor       *event.RetryMonitor
 }
 
 // SetMaxAdaptiveRetries specifies how often the client retries a command after overload errors. The default is 5, in later versions

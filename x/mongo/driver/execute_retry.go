@@ -88,9 +88,8 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	return nil
 }
 
-// backOff waits before a retry, once the decision has been reported. It returns the context's error if the context ends first.
+// backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
-	ex.reportDecision(ctx)
 	if d == 0 {
 		return nil
 	}
@@ -98,10 +97,6 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
 		d = ex.policy.Clock.Now().Sub(start)
-		ex.record.reason = retry.ContextDone
-		if isDisconnected(err) {
-			ex.record.reason = retry.Disconnected
-		}
 	}
 	ex.backedOff += d
 	return err

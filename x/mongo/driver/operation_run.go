@@ -24,9 +24,8 @@ type operationRun struct {
 
 	cmd       command
 	backedOff time.Duration // before retries, in all
-	record    record
-	currIndex int       // of the batch's first document
-	outcomes  []Outcome // of the batches so far that did not simply succeed
+	currIndex int           // of the batch's first document
+	outcomes  []Outcome     // of the batches so far that did not simply succeed
 }
 
 // command is the command that is being executed, by any number of attempts.

@@ -39,7 +39,6 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 		apply(&settings)
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
-	cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
 	return cfg, retErr
 }

@@ -363,3 +363,16 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 	// Pools of buffers make the count differ by one from run to run.
 	assert.True(t, with <= without+1, "%v allocations, and %v without a monitor", with, without)
 }
+
+// TestRetryMonitorHasItsOwnPurpose: what a monitor does with its context is not for the operation's purpose.
+func TestRetryMonitorHasItsOwnPurpose(t *testing.T) {
+	seen := contexts{}
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see(ctx, "Decided") },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see(ctx, "Finished") },
+	}
+	purpose := backpressure.Purpose{Until: s.Now().Add(time.Hour)}
+	require.NoError(t, s.Read().Execute(backpressure.WithPurpose(context.Background(), purpose)))
+	assert.Equal(t, contexts{"Decided": false, "Finished": false}, seen)
+}

@@ -9,6 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
+// operationRun records its attempts.
+//
+//fork:extend an operation's error, its events and its log lines tell of its attempts
+type operationRun struct {
+	record record
+}
+
 // record is what an operation's error, its events and its log lines say of its attempts.
 type record struct {
 	attempts, retries, throttled int          // of all commands, so far
@@ -19,7 +26,7 @@ type record struct {
 
 	retriesOfCommand int
 	announced        bool                     // a retry was announced, though perhaps not made
-	notable          bool                     // the last decision, see retry.Reason.Notable
+	notable          bool                     // the last decision, see backpressure.Notable
 	unreported       *event.RetryDecidedEvent // for the monitor, once no connection is held
 }
 
@@ -45,7 +52,15 @@ func (r *record) decided(a *attempt, v retry.Verdict) {
 	if v.Retry {
 		r.announced = true
 	} else {
-		r.reason, r.notable = v.Reason, v.Reason.Notable()
+		r.reason, r.notable = v.Reason, backpressure.Notable(v.Reason)
+	}
+}
+
+// interrupted records why a backoff has ended before its time.
+func (r *record) interrupted(err error) {
+	r.reason = retry.ContextDone
+	if isDisconnected(err) {
+		r.reason = retry.Disconnected
 	}
 }
 
@@ -56,11 +71,12 @@ func (r *record) retried() {
 	r.retriesOfCommand++
 }
 
-// error describes the attempts of an operation of a class that has failed.
-func (r *record) error(backoff time.Duration, class event.Criticality) *event.RetryError {
+// retryError describes the attempts of an operation that has failed.
+func (ex *operationRun) retryError() *event.RetryError {
+	r := &ex.record
 	return &event.RetryError{
-		Attempts: r.attempts, Retries: r.retries, Throttled: r.throttled, Backoff: backoff,
-		Reason: event.RetryReason(r.reason), Criticality: class,
+		Attempts: r.attempts, Retries: r.retries, Throttled: r.throttled, Backoff: ex.backedOff,
+		Reason: event.RetryReason(r.reason), Criticality: ex.class,
 	}
 }
 
@@ -83,6 +99,13 @@ func withRetryError(err error, retries *event.RetryError) error {
 	default:
 		return err
 	}
+}
+
+// Error can hold a RetryError.
+//
+//fork:extend wrapping a RetryError would change the message
+type Error struct {
+	account backpressure.Account
 }
 
 // As lets errors.As find the RetryError.

@@ -21,7 +21,19 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 	if !log && !monitored {
 		return
 	}
-	decided := &event.RetryDecidedEvent{
+	decided := ex.decided(a, v)
+	if log {
+		ex.policy.LogDecision(decided, a.conn)
+	}
+	if monitored {
+		r.unreported = decided
+	}
+}
+
+// decided describes the decision after a failed attempt.
+func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecidedEvent {
+	r := &ex.record
+	return &event.RetryDecidedEvent{
 		CommandName:   ex.op.Name,
 		DatabaseName:  ex.op.Database,
 		OperationID:   int64(r.operationID),
@@ -34,12 +46,6 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 		Reason:        event.RetryReason(v.Reason),
 		Criticality:   ex.class,
 		Tokens:        ex.policy.Tokens(),
-	}
-	if log {
-		ex.policy.LogDecision(decided, a.conn)
-	}
-	if monitored {
-		r.unreported = decided
 	}
 }
 
@@ -61,7 +67,7 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 		return err
 	}
 	if err != nil && (ex.record.announced || ex.record.notable) {
-		retries := ex.record.error(ex.backedOff, ex.class)
+		retries := ex.retryError()
 		err = withRetryError(err, retries)
 		for i := range ex.outcomes {
 			ex.outcomes[i].Err = withRetryError(ex.outcomes[i].Err, retries)
@@ -83,8 +89,20 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	if !log && !monitored {
 		return
 	}
+	finished := ex.finished(err)
+	if log {
+		ex.policy.LogFinished(finished, int64(ex.record.requestID))
+	}
+	if monitored {
+		ex.releaseConnection()
+		ex.policy.Monitor.Finished(ctx, finished)
+	}
+}
+
+// finished describes the end of an operation.
+func (ex *operationRun) finished(err error) *event.RetryFinishedEvent {
 	r := &ex.record
-	finished := &event.RetryFinishedEvent{
+	return &event.RetryFinishedEvent{
 		CommandName:  ex.op.Name,
 		DatabaseName: ex.op.Database,
 		OperationID:  int64(r.operationID),
@@ -96,13 +114,6 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		Reason:       event.RetryReason(r.reason),
 		Criticality:  ex.class,
 		Tokens:       ex.policy.Tokens(),
-	}
-	if log {
-		ex.policy.LogFinished(finished, int64(r.requestID))
-	}
-	if monitored {
-		ex.releaseConnection()
-		ex.policy.Monitor.Finished(ctx, finished)
 	}
 }
 

@@ -36,6 +36,24 @@ const (
 	levelEnded     = logger.LevelDebug
 )
 
+// Policy has who receives the decisions about retries under all policies, which may be nil.
+//
+//fork:extend they belong to the client
+type Policy struct {
+	Monitor *event.RetryMonitor
+	Logger  *logger.Logger
+
+	lines logLimiter
+}
+
+// Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
+func Notable(r retry.Reason) bool {
+	return r != "" && r != retry.NotRetryable && r != retry.Disconnected
+}
+
+// logged reports whether there is a line about it, also if no retry came before.
+func logged(r retry.Reason) bool { return Notable(r) || r == retry.Disconnected }
+
 // Tokens returns the number of tokens left, or nil if there is no bucket.
 func (p *Policy) Tokens() *float64 {
 	if p.Bucket == nil {
@@ -51,7 +69,7 @@ func (p *Policy) LogsDecision(retries int, verdict retry.Verdict) bool {
 	if verdict.Retry {
 		return p.logs(levelScheduled)
 	}
-	return (retries > 0 || verdict.Reason.Logged()) && p.logs(levelRefused)
+	return (retries > 0 || logged(verdict.Reason)) && p.logs(levelRefused)
 }
 
 // LogsFinished reports whether lines of that level are enabled.
@@ -84,11 +102,16 @@ func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64
 		keys.Add(logger.KeyReason, string(finished.Reason))
 		keys.Add(logger.KeyFailure, p.format(finished.Failure))
 	}
-	p.log(levelEnded, commandRetriesEnded, &event.RetryDecidedEvent{
+	p.log(levelEnded, commandRetriesEnded, lineOf(finished, requestID), keys)
+}
+
+// lineOf returns what the line about an end has in common with the lines about decisions.
+func lineOf(finished *event.RetryFinishedEvent, requestID int64) *event.RetryDecidedEvent {
+	return &event.RetryDecidedEvent{
 		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID,
 		RequestID:   requestID,
 		Criticality: finished.Criticality, Tokens: finished.Tokens,
-	}, keys)
+	}
 }
 
 // log logs a line with keys besides those that all lines about retries have, unless there have been too many lines.

@@ -11,7 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -130,33 +129,6 @@ func TestRetryErrorKeepsTimeouts(t *testing.T) {
 	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
 }
 
-func TestRetryTokens(t *testing.T) {
-	ctx := context.Background()
-	t.Run("with adaptiveRetries", func(t *testing.T) {
-		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-		s.Policy.Bucket = retry.NewTokenBucket()
-		client := connectScript(t, s)
-		tokens, ok := client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 1000.0, tokens)
-
-		require.Error(t, client.Database("db").Collection("coll").FindOne(ctx, bson.D{}).Err())
-		tokens, ok = client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 995.0, tokens)
-	})
-	t.Run("without", func(t *testing.T) {
-		_, ok := connectScript(t, scripted.New(t)).RetryTokens()
-		assert.False(t, ok)
-	})
-	t.Run("a deployment without a policy", func(t *testing.T) {
-		s := scripted.New(t)
-		s.Policy = nil
-		_, ok := connectScript(t, s).RetryTokens()
-		assert.False(t, ok)
-	})
-}
-
 // TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
 func TestErrorsTellOnce(t *testing.T) {
 	network := errors.New("connection(a) incomplete read")
@@ -191,4 +163,16 @@ func TestErrorsTellOnce(t *testing.T) {
 			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
 		})
 	}
+}
+
+// TestEveryOperationTellsItsAttempts: the error of each tells how many attempts and retries there were.
+func TestEveryOperationTellsItsAttempts(t *testing.T) {
+	inEndlessOverload(t, func(*scripted.Script) {}, func(t *testing.T, s *scripted.Script, m sendingMethod, _ overloadEnding, err error) {
+		if m.silent {
+			return
+		}
+		var retries *RetryError
+		require.True(t, errors.As(err, &retries), "%v does not tell its attempts", err)
+		assert.Greater(t, retries.Attempts, retries.Retries)
+	})
 }

@@ -5,6 +5,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
+// ConnectionError can hold a RetryError.
+//
+//fork:extend wrapping a RetryError would change the message
+type ConnectionError struct {
+	account backpressure.Account
+}
+
 // After returns the error with what it describes of the operation's attempts. Only an error while a connection is established can be
 // that of a retried command; any other stays comparable.
 func (e ConnectionError) After(retries *event.RetryError) error {
