@@ -4,9 +4,7 @@ import "time"
 
 // NoteRejection records that a server has rejected a command or a connection of the client.
 func (p *Policy) NoteRejection() {
-	if !p.rejected.Load() {
-		p.rejected.Store(true)
-	}
+	p.rejected.Store(true)
 }
 
 // Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there

@@ -88,10 +88,14 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	if a.First {
 		judged = k.firsts
 	}
-	class := int(a.Class) + 1
-	n, lower, own := sum(k.wanted[:]), sum(k.wanted[:class]), k.wanted[class]
+	var n, lower float64
+	for class, wanted := range k.wanted {
+		if n += wanted; class <= int(a.Class) {
+			lower = n
+		}
+	}
 	may := math.Pow(k.sendable(judged, now), exponent*(1-lower/math.Max(n, 1)))
-	return (n*(1-may) - lower) / math.Max(own, 1)
+	return (n*(1-may) - lower) / math.Max(k.wanted[a.Class+1], 1)
 }
 
 // sendable returns K times the share of the attempts that was accepted of those that were sent, but at most 1.
@@ -158,11 +162,4 @@ func pay(tokens *float64) bool {
 	}
 	*tokens--
 	return true
-}
-
-func sum(weights []float64) (sum float64) {
-	for _, w := range weights {
-		sum += w
-	}
-	return sum
 }

@@ -1,3 +1,7 @@
+// Package throttle decides which attempts of a client to hold back from a server that would most likely reject them. It is what
+// adaptiveThrottling adds to the specification's retries, and docs/throttling.md has the rule with a reason for each number.
+//
+// One Throttle belongs to one server of one client, which asks it before an attempt, and tells it after. It knows no type of the driver.
 package throttle
 
 import (
@@ -33,18 +37,15 @@ const (
 	TooLate
 )
 
-// cacheLine is the size of a cache line on the machines that matter.
-const cacheLine = 64
-
 // Throttle decides for one server of a client. As long as the server rejects nothing, attempts only read a flag. It is safe for concurrent
 // use if its clock and its random source are. A nil Throttle sends everything.
 type Throttle struct {
 	now    func() time.Time
 	random func() float64
 
-	_      [cacheLine]byte // all commands read the flags; what changes should not share their cache line
-	active [2]atomic.Bool  // of reads and of writes: there is a rejection not yet forgotten
-	_      [cacheLine]byte
+	_      [64]byte       // all commands read the flags; what changes should not share their cache line
+	active [2]atomic.Bool // of reads and of writes: there is a rejection not yet forgotten
+	_      [64]byte
 
 	known [2]knowledge
 }
@@ -72,10 +73,10 @@ func (t *Throttle) Decide(a Attempt) Decision {
 	d := k.decide(a, now, draw)
 	if d == Send {
 		k.sent = now
-		return Send
+	} else {
+		k.count(a, 0, 0)
+		k.press(now)
 	}
-	k.count(a, 0, 0)
-	k.press(now)
 	return d
 }
 

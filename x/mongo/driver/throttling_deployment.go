@@ -29,7 +29,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if decision == throttle.Send {
 		return server, nil
 	}
-	others := &otherServers{suitable: selector, avoided: []address.Address{addr}}
+	others := otherServers{suitable: selector, avoided: map[address.Address]bool{addr: true}}
 	if other := d.selectOther(ctx, others); other != nil {
 		return other, nil
 	}
@@ -45,18 +45,20 @@ func routed(d Deployment) bool {
 
 // selectOther selects an equally suitable server that the attempt is not held back from; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
-func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherServers) Server {
+func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServers) Server {
 	for {
-		others.found = false // a load-balanced topology has only one server, and does not ask
 		server, err := d.Deployment.SelectServer(ctx, others)
-		if err != nil || !others.found {
+		if err != nil {
 			return nil
 		}
 		addr, known := backpressure.ThrottleOf(carrier(server))
-		if known.Decide(d.attempt) == throttle.Send {
+		switch {
+		case others.avoided[addr]:
+			return nil // there is no other
+		case known.Decide(d.attempt) == throttle.Send:
 			return server
 		}
-		others.avoided = append(others.avoided, addr)
+		others.avoided[addr] = true
 	}
 }
 
@@ -64,35 +66,25 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others *otherSer
 // deployment would wait for others to appear.
 type otherServers struct {
 	suitable description.ServerSelector
-	avoided  []address.Address
-	found    bool // there was another
+	avoided  map[address.Address]bool
 }
 
 // SelectServer implements the description.ServerSelector interface.
-func (o *otherServers) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
+func (o otherServers) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
 	suitable, err := o.suitable.SelectServer(topo, candidates)
 	if err != nil {
 		return nil, err
 	}
 	var others []description.Server
 	for _, server := range suitable {
-		if !o.avoids(server.Addr) {
+		if !o.avoided[server.Addr] {
 			others = append(others, server)
 		}
 	}
-	if o.found = len(others) > 0; !o.found {
+	if len(others) == 0 {
 		return suitable, nil
 	}
 	return others, nil
-}
-
-func (o *otherServers) avoids(addr address.Address) bool {
-	for _, avoided := range o.avoided {
-		if avoided == addr {
-			return true
-		}
-	}
-	return false
 }
 
 // heldBackError is the error of an attempt that was held back.

@@ -48,12 +48,8 @@ func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
 // telling reports whether the server accepted the attempt, or rejected it because of its load: not if there is no reply, nor if it
 // has SystemOverloadedError alone, such as code 473 for a query that was admitted and then stopped.
 func (a *attempt) telling() bool {
-	switch {
-	case isContextError(a.err) || a.hasLabel(NetworkError):
-		return false
-	default:
-		return !a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError)
-	}
+	replied := !isContextError(a.err) && !a.hasLabel(NetworkError)
+	return replied && (!a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError))
 }
 
 // throttled is the reason for a retry of what was held back, and for none in an overload that lasts.

@@ -38,8 +38,6 @@ func TestRejectionsDecay(t *testing.T) {
 			{after: time.Hour, add: 2, want: 2}}},
 		{name: "again without a look meanwhile",
 			steps: []step{{after: 0, add: 1, want: 1}, {after: 10000 * time.Hour, add: 2, want: 2}}},
-		{name: "no more than the bound",
-			steps: []step{{after: 0, add: 3000, want: 1024}, {after: 1800 * ms, add: 0, want: 3}, {after: 500 * ms}}},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -70,34 +68,6 @@ func TestRejectionsCountLikeOperations(t *testing.T) {
 	const want = 60 // in 300 ms
 	if got := r.count(); got < want-1 || got > want+1 {
 		t.Errorf("count is %v at %d rejections a second, want %v", got, perSecond, want)
-	}
-}
-
-func TestRejectionsReadNoClockWithoutRejections(t *testing.T) {
-	clock := &manualClock{time: time.Unix(1, 0)}
-	readings := 0
-	r := &recentRejections{now: func() time.Time { readings++; return clock.Now() }}
-	expect := func(want int, when string) {
-		t.Helper()
-		readings = 0
-		r.count()
-		if readings != want {
-			t.Errorf("%s: the clock was read %d times, want %d", when, readings, want)
-		}
-	}
-	expect(0, "before any rejection")
-	r.add()
-	expect(1, "after a rejection")
-	clock.time = clock.time.Add(time.Second)
-	expect(1, "the first time after it was forgotten")
-	expect(0, "from then on")
-}
-
-func TestRejectionsNil(t *testing.T) {
-	var r *recentRejections
-	r.add()
-	if got := r.count(); got != 0 {
-		t.Errorf("count is %d, want 0", got)
 	}
 }
 

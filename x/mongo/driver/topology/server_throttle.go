@@ -33,7 +33,7 @@ const herd = 10
 
 // refused records that a connection was refused. Commands that need another one are then held back like any other.
 func (s *Server) refused() {
-	if s.rejections.count() > herd {
+	if s.throttle != nil && s.rejections.count() > herd {
 		s.throttle.Refused()
 	}
 }
@@ -60,11 +60,8 @@ func (t *Topology) ThrottleProbabilities() map[string]float64 {
 // adaptiveThrottling and a server has rejected anything.
 //
 //fork:wrap with adaptiveThrottling, of two servers the one that is overloaded must not look like the idle one
-func (t *Topology) selectServerFromDescription(
-	desc description.Topology,
-	selector description.ServerSelector,
-) ([]description.Server, error) {
-	retSuitable, retErr := t.upstreamSelectServerFromDescription(desc, selector)
+func (t *Topology) selectServerFromDescription(desc description.Topology, wanted description.ServerSelector) ([]description.Server, error) {
+	retSuitable, retErr := t.upstreamSelectServerFromDescription(desc, wanted)
 	if retErr == nil && len(retSuitable) > 1 && t.cfg.overload.Rejected() {
 		retSuitable = t.lessLoaded(retSuitable)
 	}
