@@ -4,7 +4,6 @@ package backpressure
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -19,14 +18,10 @@ type Policy struct {
 	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
 	Retarget bool
 
-	// Throttling is whether attempts are held back from servers that would most likely reject them.
-	Throttling bool
-
 	// Clock measures and waits for backoffs.
 	Clock Clock
 
-	rejected atomic.Bool
-	closing  Closing
+	closing Closing
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.

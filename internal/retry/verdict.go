@@ -11,8 +11,6 @@ const NoDeadline time.Duration = math.MaxInt64
 // Failure describes a failed attempt to the policy.
 type Failure struct {
 	Cause Cause
-	// Sheddable is whether the command leaves half of the tokens to those of other classes.
-	Sheddable bool
 	// TimeUp is whether the operation has ended: nothing is sent any more, even without a backoff.
 	TimeUp bool
 	// Left is the time left for a backoff, or NoDeadline.

@@ -7,7 +7,6 @@ package options
 //fork:extend they are client options as the others
 type ClientOptions struct {
 	AdaptiveRetries    *bool
-	AdaptiveThrottling *bool
 	MaxAdaptiveRetries *uint
 }
 

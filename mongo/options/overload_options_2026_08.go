@@ -6,13 +6,12 @@ package options
 //
 //fork:extend they are client options as the others
 type ClientOptions struct {
-	AdaptiveRetries    *bool
-	AdaptiveThrottling *bool
+	AdaptiveRetries *bool
 }
 
 // setURIOpts also takes the overload options from the URI.
 //
-//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
+//fork:wrap adaptiveRetries is a URI option
 func setURIOpts(uri string, opts *ClientOptions) error {
 	retErr := upstreamSetURIOpts(uri, opts)
 	if retErr == nil {

@@ -11,17 +11,12 @@ import (
 // RetryReason says why a command was retried or not.
 type RetryReason string
 
-// The reasons of retry events. The first two are reasons for a retry, the third may be one for either, the others are for no retry.
+// The reasons of retry events. The first two are reasons for a retry, the others are for no retry.
 const (
 	// RetryReasonOverloaded: the server rejected the command because it is overloaded.
 	RetryReasonOverloaded = RetryReason(retry.Overloaded)
 	// RetryReasonRetryable: the Retryable Reads or Retryable Writes specification covers the error.
 	RetryReasonRetryable = RetryReason(retry.RetryableReadWrite)
-
-	// RetryReasonThrottled: the client has adaptiveThrottling and held the attempt back, because the server would most likely have
-	// rejected it. The attempt has no command events. There is a retry, unless the overload lasts. If anything else forbids one, such
-	// as the limit, the deadline or an option, that is the reason.
-	RetryReasonThrottled RetryReason = "throttled"
 
 	// RetryReasonNotRetryable: no policy covers the error, or none covers it for this command.
 	RetryReasonNotRetryable = RetryReason(retry.NotRetryable)
@@ -49,8 +44,7 @@ type RetryDecidedEvent struct {
 	DatabaseName string
 	// OperationID is the same for all attempts and batches of an operation. It is the RequestID of its first attempt.
 	OperationID int64
-	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent. There are no such events if
-	// the attempt was held back: its Failure is then named Throttled.
+	// RequestID is that of the failed attempt, as in its CommandStartedEvent and CommandFailedEvent.
 	RequestID int64
 	// Attempt is the number of the failed attempt, from 1. Each batch of a write is a separate command and starts at 1.
 	Attempt int
@@ -60,13 +54,11 @@ type RetryDecidedEvent struct {
 	// Failure is the error of the attempt. It has the error's labels, see mongo.LabeledError.
 	Failure error
 	// WillRetry is whether another attempt follows, after the Backoff. The Reason is one of the RetryReason constants.
-	// Without RetryReasonOverloaded or RetryReasonThrottled there is a backoff only if retries last until a timeout and each needs a
+	// After an error other than overload there is a backoff only if retries last until a timeout and each needs a
 	// connection.
 	WillRetry bool
 	Backoff   time.Duration
 	Reason    RetryReason
-	// Criticality is the class of the operation, see mongo.NewCriticalityContext.
-	Criticality Criticality
 	// Tokens is the number of tokens that the client had left after the decision, from 0 to 1000. It is nil without
 	// adaptiveRetries.
 	Tokens *float64
@@ -82,8 +74,6 @@ type RetryFinishedEvent struct {
 	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is the number of attempts that adaptiveThrottling held back.
-	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
 	// Failure is the error of the operation, or nil if it succeeded.
@@ -91,8 +81,6 @@ type RetryFinishedEvent struct {
 	// Reason is why there was no further retry, one of the RetryReason constants. It is empty if the server executed the
 	// last command, even if with write errors.
 	Reason RetryReason
-	// Criticality is that of the operation's RetryDecidedEvents.
-	Criticality Criticality
 	// Tokens is the number of tokens that the client has left, from 0 to 1000. It is nil without adaptiveRetries.
 	Tokens *float64
 }

@@ -16,24 +16,20 @@ type RetryError struct {
 	// the number of batches.
 	Attempts int
 	Retries  int
-	// Throttled is the number of attempts that adaptiveThrottling held back.
-	Throttled int
 	// Backoff is the time spent waiting before retries.
 	Backoff time.Duration
 	// Reason is why there was no further retry. It is empty if the server executed the last command.
 	Reason RetryReason
-	// Criticality is the class of the operation.
-	Criticality Criticality
 }
 
 // Error implements the error interface.
 func (e *RetryError) Error() string {
-	reason, attempts := e.Reason, fmt.Sprintf("%d attempts", e.Attempts)
+	reason := e.Reason
 	if reason == "" {
 		reason = "executed"
 	}
-	if e.Throttled > 0 {
-		attempts += fmt.Sprintf(", %d of them held back,", e.Throttled)
-	}
-	return fmt.Sprintf("no further retry after %s and %v of backoff: %s", attempts, e.Backoff.Round(time.Millisecond), reason)
+	return fmt.Sprintf("no further retry after %s and %v of backoff: %s", e.attempts(), e.Backoff.Round(time.Millisecond), reason)
 }
+
+// attempts returns how many there were, in words.
+func (e *RetryError) attempts() string { return fmt.Sprintf("%d attempts", e.Attempts) }

@@ -57,7 +57,6 @@ func (ex *operationRun) start(ctx context.Context) {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}
-	ex.class = backpressure.CriticalityOf(ctx)
 	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime)
 	ex.startCommand()
 }

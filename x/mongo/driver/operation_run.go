@@ -3,7 +3,6 @@ package driver
 import (
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -15,8 +14,7 @@ type operationRun struct {
 	op      Operation // a copy: its name and write concern change with the attempts
 	policy  *backpressure.Policy
 	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
-	class   event.Criticality
-	limit   retry.Limit // by the Retryable Reads and Writes specifications, for each command
+	limit   retry.Limit          // by the Retryable Reads and Writes specifications, for each command
 
 	link link // the connection, until it is returned
 	retrySupported,

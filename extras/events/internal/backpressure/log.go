@@ -25,8 +25,6 @@ const (
 	keyBackoffMS  = "backoffMS"
 	keyTokens     = "tokens"
 	keySuppressed = "suppressed"
-
-	keyCriticality = "criticality" // unless it is normal
 )
 
 // The levels: a retry is normal, a refused one is what an operator looks for.
@@ -109,8 +107,8 @@ func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64
 func lineOf(finished *event.RetryFinishedEvent, requestID int64) *event.RetryDecidedEvent {
 	return &event.RetryDecidedEvent{
 		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID,
-		RequestID:   requestID,
-		Criticality: finished.Criticality, Tokens: finished.Tokens,
+		RequestID: requestID,
+		Tokens:    finished.Tokens,
 	}
 }
 
@@ -127,9 +125,6 @@ func (p *Policy) log(level logger.Level, message string, line *event.RetryDecide
 	keys.Add(logger.KeyRequestID, line.RequestID)
 	if line.Tokens != nil {
 		keys.Add(keyTokens, *line.Tokens)
-	}
-	if line.Criticality != event.CriticalityNormal {
-		keys.Add(keyCriticality, line.Criticality.String())
 	}
 	if suppressed > 0 {
 		keys.Add(keySuppressed, suppressed)

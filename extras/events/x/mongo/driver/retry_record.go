@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
 // operationRun records its attempts.
@@ -18,8 +17,8 @@ type operationRun struct {
 
 // record is what an operation's error, its events and its log lines say of its attempts.
 type record struct {
-	attempts, retries, throttled int          // of all commands, so far
-	reason                       retry.Reason // why there was no further retry, if so
+	attempts, retries int          // of all commands, so far
+	reason            retry.Reason // why there was no further retry, if so
 
 	operationID int32 // the request ID of the first attempt
 	requestID   int32 // that of the last
@@ -45,10 +44,7 @@ func (r *record) attempted(requestID int32) {
 }
 
 // decided records the decision after a failed attempt.
-func (r *record) decided(a *attempt, v retry.Verdict) {
-	if a.heldBack != throttle.Send {
-		r.throttled++
-	}
+func (r *record) decided(v retry.Verdict) {
 	if v.Retry {
 		r.announced = true
 	} else {
@@ -75,8 +71,8 @@ func (r *record) retried() {
 func (ex *operationRun) retryError() *event.RetryError {
 	r := &ex.record
 	return &event.RetryError{
-		Attempts: r.attempts, Retries: r.retries, Throttled: r.throttled, Backoff: ex.backedOff,
-		Reason: event.RetryReason(r.reason), Criticality: ex.class,
+		Attempts: r.attempts, Retries: r.retries, Backoff: ex.backedOff,
+		Reason: event.RetryReason(r.reason),
 	}
 }
 

@@ -15,7 +15,7 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 		return
 	}
 	r := &ex.record
-	r.decided(a, v)
+	r.decided(v)
 	log := ex.policy.LogsDecision(r.retriesOfCommand, v)
 	monitored := ex.policy.Monitor != nil && ex.policy.Monitor.Decided != nil
 	if !log && !monitored {
@@ -44,7 +44,6 @@ func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecided
 		WillRetry:     v.Retry,
 		Backoff:       v.Backoff,
 		Reason:        event.RetryReason(v.Reason),
-		Criticality:   ex.class,
 		Tokens:        ex.policy.Tokens(),
 	}
 }
@@ -108,11 +107,9 @@ func (ex *operationRun) finished(err error) *event.RetryFinishedEvent {
 		OperationID:  int64(r.operationID),
 		Attempts:     r.attempts,
 		Retries:      r.retries,
-		Throttled:    r.throttled,
 		Backoff:      ex.backedOff,
 		Failure:      ex.reported(err),
 		Reason:       event.RetryReason(r.reason),
-		Criticality:  ex.class,
 		Tokens:       ex.policy.Tokens(),
 	}
 }

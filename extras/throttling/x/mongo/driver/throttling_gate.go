@@ -2,13 +2,59 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
+
+// operationRun has the class of its commands, and counts what was held back.
+//
+//fork:extend the least critical operations are held back first
+type operationRun struct {
+	class     event.Criticality
+	throttled int
+}
+
+// attempt says why it was not sent.
+//
+//fork:extend it looks like a rejection, and is none
+type attempt struct {
+	heldBack throttle.Decision // not to send it, if so
+}
+
+// wasHeldBack reports whether the attempt was not sent.
+func (a *attempt) wasHeldBack() bool { return a.heldBack != throttle.Send }
+
+// An attempt that was held back looks to applications like a rejection by the server after which nothing was executed.
+//
+//fork:wrap it is known from which server it was held back
+func (a *attempt) recordCheckoutFailure() {
+	var held heldBackError
+	if !errors.As(a.err, &held) {
+		a.upstreamRecordCheckoutFailure()
+		return
+	}
+	a.heldBack, a.address = held.decision, held.server
+	a.err = Error{
+		Name:    "Throttled",
+		Message: held.Error(),
+		Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+	}
+}
+
+// A sheddable command leaves half of the tokens to the others.
+//
+//fork:wrap the policy has to know the command's class
+func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure {
+	failure := ex.upstreamDescribe(ctx, a)
+	failure.Sheddable = ex.class == event.CriticalitySheddable
+	return failure
+}
 
 // gated returns the deployment that selects the server for the next attempt and may hold it back: with adaptiveThrottling, once a server
 // has rejected anything. Otherwise it returns nil.

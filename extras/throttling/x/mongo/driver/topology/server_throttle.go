@@ -4,10 +4,28 @@ import (
 	"math"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
+
+// Server counts what it rejects with adaptiveThrottling, without which both are nil.
+//
+//fork:extend what one operation learns about an overload helps others
+type Server struct {
+	rejections *recentRejections
+	throttle   *throttle.Throttle
+}
+
+// countRejections makes a server of a client with adaptiveThrottling count what it rejects, by the clock of the client's overload policy.
+func (s *Server) countRejections() {
+	if overload := s.cfg.overload; overload != nil && overload.Throttling {
+		s.rejections = &recentRejections{now: overload.Clock.Now}
+		s.throttle = throttle.New(overload.Clock.Now, overload.Jitter)
+		s.policyCarrier = backpressure.CarryForServer(&s.cfg.overload, s.address, s.throttle)
+	}
+}
 
 // With adaptiveThrottling it also records whether the server rejected the command.
 //

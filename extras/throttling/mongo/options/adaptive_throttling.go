@@ -1,5 +1,12 @@
 package options
 
+// ClientOptions holds the option adaptiveThrottling.
+//
+//fork:extend it is a client option as the others
+type ClientOptions struct {
+	AdaptiveThrottling *bool
+}
+
 // SetAdaptiveThrottling specifies whether the client holds back commands from a server that would most likely reject them because
 // it is overloaded, so that the server spends its time on what it accepts. The default is false. This can also be set through the
 // "adaptiveThrottling" URI option (e.g. "adaptiveThrottling=true").

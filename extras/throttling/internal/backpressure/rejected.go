@@ -1,6 +1,19 @@
 package backpressure
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Policy has the client's option adaptiveThrottling.
+//
+//fork:extend it belongs to the client
+type Policy struct {
+	// Throttling is whether attempts are held back from servers that would most likely reject them.
+	Throttling bool
+
+	rejected atomic.Bool
+}
 
 // NoteRejection records that a server has rejected a command or a connection of the client.
 func (p *Policy) NoteRejection() {
