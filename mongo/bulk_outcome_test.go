@@ -259,9 +259,8 @@ func tryPlan(
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
 	o := oracle{m, s, call.name, way.name, writes, ordered, err}
-	for _, check := range []func(acknowledged) string{
-		o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind, o.retries,
-	} {
+	checks := []func(acknowledged) string{o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind}
+	for _, check := range checks {
 		if wrong := check(result); wrong != "" {
 			return fmt.Sprintf("%s\nerror: %T %v\n%+v\n%+v", wrong, err, err, BulkOutcome(err, writes), m)
 		}

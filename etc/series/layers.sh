@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Removes each layer of performance, fixes, backports and extras by removing its folder, and builds, vets and tests what remains on $BASE,
 # the packages that the layer is about. After a failure it goes on, and says in the end which failed. "make layers" calls it; LAYERS names
-# some of them, and all removes all at once.
+# some of them, and all removes all at once. What builds on a layer, as its README says, goes with it.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
@@ -9,11 +9,12 @@ builder=$PWD/build/mongofork
 go build -o "$builder" ./tools/cmd/mongofork
 
 without() { # LAYER
-	local layer=$1 copy=build/without/$1 removed=$1 folder package packages=() existing=() # bash 3, which a Mac has, knows no mapfile
+	local layer=$1 copy=build/without/$1 removed folder package packages=() existing=() # bash 3, which a Mac has, knows no mapfile
 	trap 'echo "$BASE without $layer: this failed: $BASH_COMMAND (the copy is in $copy)" >&2' ERR
 	rm -rf "$copy"
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
+	removed=$layer$(grep -lF "builds on $layer," */*/README.md | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
 	[ "$layer" != all ] || removed="performance fixes backports extras"
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^(performance|fixes|backports|extras)/[^/]+/,,'

@@ -4,11 +4,8 @@ package backpressure
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/event"
-	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
@@ -21,19 +18,10 @@ type Policy struct {
 	// Retarget makes a retry after an overload error avoid the overloaded servers, if another is suitable.
 	Retarget bool
 
-	// Throttling is whether attempts are held back from servers that would most likely reject them.
-	Throttling bool
-
 	// Clock measures and waits for backoffs.
 	Clock Clock
 
-	// Monitor and Logger, which may be nil, receive the retry decisions under all policies.
-	Monitor *event.RetryMonitor
-	Logger  *logger.Logger
-
-	lines    logLimiter
-	rejected atomic.Bool
-	closing  Closing
+	closing Closing
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.

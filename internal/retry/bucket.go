@@ -53,12 +53,6 @@ func (b *TokenBucket) consume() bool {
 	}
 }
 
-// sheddableReserve is what sheddable commands leave in a bucket for the others, which get any token, as the specification says.
-const sheddableReserve = tokenCapacity / 2
-
-// keepsReserve reports whether only that is left.
-func (b *TokenBucket) keepsReserve() bool { return b != nil && b.tenths.Load() <= sheddableReserve }
-
 // deposit returns tokens, given in tenths, up to the capacity. A full bucket, the normal state of a healthy system, is only read,
 // without a function call, because every command pays for this.
 func (b *TokenBucket) deposit(tenths int64) {

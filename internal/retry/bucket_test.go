@@ -52,9 +52,6 @@ func TestExecutionTokens(t *testing.T) {
 	tests := []tokenTest{
 		{name: "a retry that was executed succeeds", tokens: 500, outcomes: []*Failure{&overloaded, {Cause: Executed}}, last: "",
 			want: 500 - 10 + 11},
-		{name: "half of the tokens are not for sheddable commands", tokens: 5_000, outcomes: []*Failure{&sheddable},
-			last: BucketEmpty, want: 5_000},
-		{name: "the other half is", tokens: 5_001, outcomes: []*Failure{&sheddable}, last: Overloaded, want: 4_991},
 		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
 		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
 		{name: "third retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, &overloaded, &overloaded, nil}, last: "",

@@ -59,10 +59,10 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff > f.Left:
 		return Verdict{Reason: DeadlineTooClose}
-	case f.Sheddable && e.policy.Bucket.keepsReserve() || !e.policy.Bucket.consume():
-		return Verdict{Reason: BucketEmpty}
-	default:
+	case e.policy.Bucket.consume():
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
+	default:
+		return Verdict{Reason: BucketEmpty}
 	}
 }
 

@@ -26,7 +26,6 @@ var (
 	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
 	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
 	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
-	sheddable      = Failure{Cause: Overload, Sheddable: true, Left: NoDeadline}
 	other          = Failure{Left: NoDeadline}
 )
 

@@ -11,8 +11,6 @@ const NoDeadline time.Duration = math.MaxInt64
 // Failure describes a failed attempt to the policy.
 type Failure struct {
 	Cause Cause
-	// Sheddable is whether the command leaves half of the tokens to those of other classes.
-	Sheddable bool
 	// TimeUp is whether the operation has ended: nothing is sent any more, even without a backoff.
 	TimeUp bool
 	// Left is the time left for a backoff, or NoDeadline.
@@ -72,9 +70,3 @@ const (
 	ContextDone      Reason = "contextDone" // a deadline that has passed, or a context that was cancelled: the caller knows which
 	Disconnected     Reason = "disconnected"
 )
-
-// Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
-func (r Reason) Notable() bool { return r != "" && r != NotRetryable && r != Disconnected }
-
-// Logged reports whether there is a line about it, also if no retry came before.
-func (r Reason) Logged() bool { return r.Notable() || r == Disconnected }

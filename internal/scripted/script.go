@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -33,8 +32,6 @@ type Script struct {
 	// Rest, if set, is the reply to all commands after the last of the Replies, or a func(bson.Raw) any that is given the command and
 	// returns its reply.
 	Rest any
-	// Throttles are the servers' throttles, by address, for a Policy with Throttling. Those that are missing are made by need.
-	Throttles map[address.Address]*throttle.Throttle
 	// OnSleep, if set, is called during each backoff.
 	OnSleep func()
 

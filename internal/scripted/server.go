@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -23,27 +22,16 @@ type server struct {
 	desc description.Server
 }
 
-// server returns a server of the script, which for a Policy with Throttling has a throttle.
+// server returns a server of the script.
 func (s *Script) server(desc description.Server) server {
-	known := s.Throttles[desc.Addr]
-	if known == nil && s.Policy != nil && s.Policy.Throttling {
-		known = throttle.New(s.Policy.Clock.Now, s.Policy.Jitter)
-		if s.Throttles == nil {
-			s.Throttles = map[address.Address]*throttle.Throttle{}
-		}
-		s.Throttles[desc.Addr] = known
-	}
-	return server{s, backpressure.CarryForServer(&s.Policy, desc.Addr, known), desc}
+	return server{s, backpressure.Carry(&s.Policy), desc}
 }
 
 // RTTMonitor implements the driver.Server interface.
 func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
-func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorResult {
-	if backpressure.IsRetryableOverload(err) && s.Policy != nil {
-		s.Policy.NoteRejection()
-	}
+func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult {
 	return driver.NoChange
 }
 

@@ -18,12 +18,9 @@ func (c *ClientOptions) SetAdaptiveRetries(b bool) *ClientOptions {
 	return c
 }
 
-// takeSwitches takes adaptiveRetries and adaptiveThrottling from the URI.
+// takeSwitches takes adaptiveRetries from the URI.
 func (c *ClientOptions) takeSwitches() {
 	if c.connString.AdaptiveRetriesSet {
 		c.AdaptiveRetries = &c.connString.AdaptiveRetries
-	}
-	if c.connString.AdaptiveThrottlingSet {
-		c.AdaptiveThrottling = &c.connString.AdaptiveThrottling
 	}
 }

@@ -2,16 +2,12 @@
 
 package options
 
-import "go.mongodb.org/mongo-driver/v2/event"
-
 // ClientOptions holds the client's overload options; see their setters.
 //
 //fork:extend they are client options as the others
 type ClientOptions struct {
 	AdaptiveRetries    *bool
-	AdaptiveThrottling *bool
 	MaxAdaptiveRetries *uint
-	RetryMonitor       *event.RetryMonitor
 }
 
 // SetMaxAdaptiveRetries specifies how often the client retries a command after overload errors. The default is 5, in later versions

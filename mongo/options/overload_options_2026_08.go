@@ -2,20 +2,16 @@
 
 package options
 
-import "go.mongodb.org/mongo-driver/v2/event"
-
 // ClientOptions holds the client's overload options; see their setters.
 //
 //fork:extend they are client options as the others
 type ClientOptions struct {
-	AdaptiveRetries    *bool
-	AdaptiveThrottling *bool
-	RetryMonitor       *event.RetryMonitor
+	AdaptiveRetries *bool
 }
 
 // setURIOpts also takes the overload options from the URI.
 //
-//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
+//fork:wrap adaptiveRetries is a URI option
 func setURIOpts(uri string, opts *ClientOptions) error {
 	retErr := upstreamSetURIOpts(uri, opts)
 	if retErr == nil {

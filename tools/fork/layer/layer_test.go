@@ -1,7 +1,10 @@
 package layer_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,8 +14,8 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// A layer with a folder of its own is taken out by removing the folder: the others still fit. "make layers" compiles and tests what
-// remains.
+// A layer with a folder of its own is taken out by removing the folder, with those that build on it: the others still fit. "make layers"
+// compiles and tests what remains.
 func TestEachLayerCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
@@ -22,13 +25,24 @@ func TestEachLayerCanBeRemoved(t *testing.T) {
 			if !removed.Below || removed.Alone { // what is not laid cannot be taken out
 				continue
 			}
+			goes := func(layer int) bool { return layer == i || buildsOn(t, root, layers[layer], removed) }
 			rest := &plan.Overlay{
-				Files: slices.DeleteFunc(slices.Clone(p.Overlay.Files), func(f *plan.File) bool { return f.Layer == i }),
-				Edits: slices.DeleteFunc(slices.Clone(p.Overlay.Edits), func(e plan.Edit) bool { return e.Layer == i }),
+				Files: slices.DeleteFunc(slices.Clone(p.Overlay.Files), func(f *plan.File) bool { return goes(f.Layer) }),
+				Edits: slices.DeleteFunc(slices.Clone(p.Overlay.Edits), func(e plan.Edit) bool { return goes(e.Layer) }),
 			}
 			_, _, problems, err := layer.Lay(p.Module, rest)
 			require.NoError(t, err, removed.Name)
 			require.NoError(t, problems.OrNil(), removed.Name)
 		}
 	})
+}
+
+// buildsOn reports whether a layer's README says that it builds on another.
+func buildsOn(t *testing.T, root string, layer, other plan.Layer) bool {
+	if !layer.Below {
+		return false
+	}
+	readme, err := os.ReadFile(filepath.Join(root, layer.Name, "README.md"))
+	require.NoError(t, err)
+	return strings.Contains(string(readme), "builds on "+other.Name+",")
 }

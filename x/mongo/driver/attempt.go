@@ -6,7 +6,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -42,9 +41,8 @@ type attempt struct {
 	desc      description.SelectedServer
 	reply     bsoncore.Document
 
-	retryEnabled bool              // by the operation's RetryMode, which building the command may set
-	moreToCome   bool              // no reply will follow
-	heldBack     throttle.Decision // not to send it, if so
+	retryEnabled bool // by the operation's RetryMode, which building the command may set
+	moreToCome   bool // no reply will follow
 }
 
 // mayBeExecuted reports whether the command was sent and, unless it is a read, the server did not deny that it executed anything.

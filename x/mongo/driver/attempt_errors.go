@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
-)
+import "go.mongodb.org/mongo-driver/v2/internal/retry"
 
 // attemptErrors holds the errors of a command's failed attempts that may still be returned.
 type attemptErrors struct {
@@ -19,10 +16,6 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
-	if a.heldBack != throttle.Send {
-		// The server's word counts more than the client's own decision.
-		return
-	}
 	errs.previous = a.err
 	if errs.first == nil {
 		errs.first = a.err

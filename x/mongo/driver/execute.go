@@ -39,7 +39,6 @@ func (op Operation) Execute(ctx context.Context) error {
 	defer ex.end()
 	for {
 		last, err := ex.command(ctx)
-		ex.reportDecision(ctx)
 		if err == nil {
 			if ex.nextBatch(last) {
 				continue
@@ -47,7 +46,7 @@ func (op Operation) Execute(ctx context.Context) error {
 			err = ex.batchErrors(nil)
 		}
 		op.tellExecuted(last.mayHaveAdvanced())
-		return ex.withOutcomes(ex.finish(ctx, err))
+		return ex.withOutcomes(err)
 	}
 }
 
@@ -58,7 +57,6 @@ func (ex *operationRun) start(ctx context.Context) {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}
-	ex.class = backpressure.CriticalityOf(ctx)
 	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime)
 	ex.startCommand()
 }
@@ -75,7 +73,6 @@ func (ex *operationRun) startCommand() {
 
 // command executes one command. It returns the last attempt, and no error if the operation goes on with the next batch, or is done.
 func (ex *operationRun) command(ctx context.Context) (attempt, error) {
-	ex.record.startCommand()
 	a, err := ex.attempts(ctx)
 	return a, ex.conclude(ctx, &a, err)
 }
@@ -84,7 +81,6 @@ func (ex *operationRun) command(ctx context.Context) (attempt, error) {
 func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 	for {
 		a := ex.attempt(ctx)
-		ex.record.attempted(a.requestID)
 		if a.err == nil {
 			return a, ex.succeed(&a)
 		}
@@ -95,7 +91,6 @@ func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 
 		a.cause = ex.classify(&a)
 		verdict := ex.decide(ctx, &a)
-		ex.report(&a, verdict)
 		if !verdict.Retry || !a.cause.Rejected() {
 			if err := ex.unpin(&a); err != nil {
 				return a, err
@@ -107,7 +102,6 @@ func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 		if err := ex.prepareRetry(ctx, &a, verdict.Backoff); err != nil {
 			return a, err
 		}
-		ex.record.retried()
 	}
 }
 

@@ -63,12 +63,9 @@ func recyclable(message []byte) bool {
 	return c <= smallest || c < maxMessageSize && c/2 < len(message)
 }
 
-// checkOut selects a server, which may be held back from, and gets a connection to it.
+// checkOut selects a server and gets a connection to it.
 func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	op := ex.op
-	if gated := ex.gated(ctx); gated != nil {
-		op.Deployment = gated
-	}
 	closing := ex.policy.Closing()
 	if closing.Over() && !op.endsSomething() {
 		a.err = backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed
@@ -87,20 +84,10 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 // something then waits again.
 const maxWakings = 2
 
-// recordCheckoutFailure says to what server there is no connection, if that is known. An attempt that was held back looks to applications
-// like a rejection by the server after which nothing was executed.
+// recordCheckoutFailure says to what server there is no connection, if that is known.
 func (a *attempt) recordCheckoutFailure() {
-	var held heldBackError
 	var establishment connectionError
-	switch {
-	case errors.As(a.err, &held):
-		a.heldBack, a.address = held.decision, held.server
-		a.err = Error{
-			Name:    "Throttled",
-			Message: held.Error(),
-			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
-		}
-	case errors.As(a.err, &establishment):
+	if errors.As(a.err, &establishment) {
 		a.address = establishment.ServerAddress()
 	}
 }
@@ -238,9 +225,8 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 	return compressed, err
 }
 
-// roundTrip sends the message, reads the reply, and tells the server and its throttle how that ended, if there is a reply.
+// roundTrip sends the message, reads the reply, and tells the server how that ended, if there is a reply.
 func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
-	began := ex.policy.Now()
 	if a.moreToCome {
 		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)
 	} else {
@@ -248,6 +234,5 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	}
 	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
 		_ = processor.ProcessError(a.err, a.conn)
-		ex.countAttempt(a, began)
 	}
 }

@@ -31,10 +31,6 @@ func (c contexts) see(ctx context.Context, name string) {
 func TestExecuteKeepsItsPurpose(t *testing.T) {
 	seen := contexts{}
 	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
-	s.Policy.Monitor = &event.RetryMonitor{
-		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see(ctx, "RetryMonitor.Decided") },
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see(ctx, "RetryMonitor.Finished") },
-	}
 	op := s.Read()
 	op.Deployment = seeing{s, seen}
 	op.Authenticator = seeingAuthenticator{seen: seen}
@@ -54,7 +50,7 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	require.NoError(t, op.Execute(backpressure.WithPurpose(context.Background(), purpose)))
 
 	assert.Equal(t, contexts{
-		"RetryMonitor.Decided": false, "RetryMonitor.Finished": false, "ProcessResponseFn": false,
+		"ProcessResponseFn":      false,
 		"CommandMonitor.Started": false, "CommandMonitor.Succeeded": false, "CommandMonitor.Failed": false,
 		"Deployment.SelectServer": false, "Server.Connection": false, "Connection.Write": false, "Connection.Read": false,
 		"Authenticator.Reauth": false, "Crypt.Encrypt": false, "Crypt.Decrypt": false,

@@ -4,10 +4,8 @@ import (
 	"context"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -42,9 +40,6 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 		return retry.Verdict{Reason: retry.ContextDone}
 	}
 	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
-	if a.heldBack != throttle.Send {
-		return afterHolding(a.heldBack, v)
-	}
 	if v.Reason != retry.DeadlineTooClose {
 		return v
 	}
@@ -61,7 +56,6 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure {
 	return retry.Failure{
 		Cause:        a.cause,
-		Sheddable:    ex.class == event.CriticalitySheddable,
 		TimeUp:       a.timeUp || ctx.Err() != nil,
 		Left:         ex.policy.Left(ctx, ex.purpose, ex.backedOff),
 		FirstBackoff: serverFirstBackoff(a.err),
@@ -88,9 +82,8 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	return nil
 }
 
-// backOff waits before a retry, once the decision has been reported. It returns the context's error if the context ends first.
+// backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
-	ex.reportDecision(ctx)
 	if d == 0 {
 		return nil
 	}
@@ -98,10 +91,6 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
 		d = ex.policy.Clock.Now().Sub(start)
-		ex.record.reason = retry.ContextDone
-		if isDisconnected(err) {
-			ex.record.reason = retry.Disconnected
-		}
 	}
 	ex.backedOff += d
 	return err

@@ -31,24 +31,22 @@ func withLabel(err error, label string) error {
 	}
 }
 
-// Error can hold a RetryError, and knows whether its message is that of the error that it wraps, and whether its command was sent.
+// Error knows whether its message is that of the error that it wraps, and whether its command was sent.
 //
-//fork:extend wrapping a RetryError would change the message; an error that gets a label would be told twice; commits that were not sent
+//fork:extend an error that gets a label would be told twice; commits that were not sent
 type Error struct {
-	account backpressure.Account
 	repeats bool // the message of the wrapped error
 	unsent  bool // no attempt that may have been executed was sent
 }
 
-// A message that only repeats the wrapped error's is there once. Its end says how often the command was tried, if there was a backoff.
+// A message that only repeats the wrapped error's is there once.
 //
-//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
+//fork:wrap an error that gets a label would be told twice
 func (e Error) Error() string {
 	if e.repeats {
 		e.Wrapped = nil
 	}
-	message := e.upstreamError()
-	return e.account.Message(message)
+	return e.upstreamError()
 }
 
 // Is lets errors.Is find whether no attempt was sent.

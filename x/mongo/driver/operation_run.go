@@ -3,7 +3,6 @@ package driver
 import (
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -15,8 +14,7 @@ type operationRun struct {
 	op      Operation // a copy: its name and write concern change with the attempts
 	policy  *backpressure.Policy
 	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
-	class   event.Criticality
-	limit   retry.Limit // by the Retryable Reads and Writes specifications, for each command
+	limit   retry.Limit          // by the Retryable Reads and Writes specifications, for each command
 
 	link link // the connection, until it is returned
 	retrySupported,
@@ -24,9 +22,8 @@ type operationRun struct {
 
 	cmd       command
 	backedOff time.Duration // before retries, in all
-	record    record
-	currIndex int       // of the batch's first document
-	outcomes  []Outcome // of the batches so far that did not simply succeed
+	currIndex int           // of the batch's first document
+	outcomes  []Outcome     // of the batches so far that did not simply succeed
 }
 
 // command is the command that is being executed, by any number of attempts.

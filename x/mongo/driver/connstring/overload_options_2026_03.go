@@ -8,14 +8,12 @@ import (
 	"strconv"
 )
 
-// ConnString holds the URI options adaptiveRetries, adaptiveThrottling and, as later versions do, maxAdaptiveRetries.
+// ConnString holds the URI options adaptiveRetries and, as later versions do, maxAdaptiveRetries.
 //
 //fork:extend they are URI options
 type ConnString struct {
 	AdaptiveRetries       bool
 	AdaptiveRetriesSet    bool
-	AdaptiveThrottling    bool
-	AdaptiveThrottlingSet bool
 	MaxAdaptiveRetries    uint
 	MaxAdaptiveRetriesSet bool
 }

@@ -2,19 +2,17 @@
 
 package connstring
 
-// ConnString holds the URI options adaptiveRetries and adaptiveThrottling.
+// ConnString holds the URI option adaptiveRetries.
 //
-//fork:extend adaptiveRetries and adaptiveThrottling are URI options
+//fork:extend adaptiveRetries is a URI option
 type ConnString struct {
-	AdaptiveRetries       bool
-	AdaptiveRetriesSet    bool
-	AdaptiveThrottling    bool
-	AdaptiveThrottlingSet bool
+	AdaptiveRetries    bool
+	AdaptiveRetriesSet bool
 }
 
 // addOptions adds the options of the URI, and removes the overload options from the unknown ones.
 //
-//fork:wrap adaptiveRetries and adaptiveThrottling are URI options
+//fork:wrap adaptiveRetries is a URI option
 func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	err := u.upstreamAddOptions(connectionArgPairs)
 	if err != nil {

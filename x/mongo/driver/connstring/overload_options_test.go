@@ -31,14 +31,7 @@ func TestAdaptiveOptions(t *testing.T) {
 		func(c *connstring.ConnString) bool { return c.AdaptiveRetries },
 		func(c *connstring.ConnString) bool { return c.AdaptiveRetriesSet },
 	}
-	throttling := option{
-		func(c *connstring.ConnString) bool { return c.AdaptiveThrottling },
-		func(c *connstring.ConnString) bool { return c.AdaptiveThrottlingSet },
-	}
-	options := map[string]struct{ this, other option }{
-		"adaptiveRetries": {this: retries, other: throttling}, "ADAPTIVEretries": {this: retries, other: throttling},
-		"adaptiveThrottling": {this: throttling, other: retries}, "ADAPTIVEthrottling": {this: throttling, other: retries},
-	}
+	options := map[string]option{"adaptiveRetries": retries, "ADAPTIVEretries": retries}
 	for name, option := range options {
 		for _, tt := range tests {
 			name, option, tt := name, option, tt
@@ -54,9 +47,8 @@ func TestAdaptiveOptions(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				assert.Equal(t, tt.want, option.this.value(got))
-				assert.Equal(t, tt.set, option.this.set(got))
-				assert.False(t, option.other.value(got) || option.other.set(got))
+				assert.Equal(t, tt.want, option.value(got))
+				assert.Equal(t, tt.set, option.set(got))
 				assert.Equal(t, map[string][]string{"other": {"1"}}, got.UnknownOptions)
 			})
 		}

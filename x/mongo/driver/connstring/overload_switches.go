@@ -5,12 +5,9 @@ import (
 	"strings"
 )
 
-// takeSwitches removes adaptiveRetries and adaptiveThrottling from the unknown options.
+// takeSwitches removes adaptiveRetries from the unknown options.
 func (u *ConnString) takeSwitches() error {
-	if err := u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet); err != nil {
-		return err
-	}
-	return u.takeBool("adaptiveThrottling", &u.AdaptiveThrottling, &u.AdaptiveThrottlingSet)
+	return u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet)
 }
 
 // takeBool removes an option from the unknown ones and returns its value.

@@ -17,7 +17,6 @@ import (
 type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
-	account    backpressure.Account
 
 	retryableWrite bool // the connection was for a write that could be retried
 }

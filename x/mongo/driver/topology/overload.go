@@ -6,7 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -39,7 +38,6 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 		apply(&settings)
 	}
 	cfg.overload = newOverloadPolicy(settings.opts)
-	cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
 	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
 	return cfg, retErr
 }
@@ -52,7 +50,6 @@ func newOverloadPolicy(opts *options.ClientOptions) *backpressure.Policy {
 	if opts.AdaptiveRetries != nil && *opts.AdaptiveRetries {
 		overload.Bucket = retry.NewTokenBucket()
 	}
-	overload.Throttling = opts.AdaptiveThrottling != nil && *opts.AdaptiveThrottling
 	return overload
 }
 
@@ -73,25 +70,18 @@ func New(cfg *Config) (*Topology, error) {
 	return &Topology{policyCarrier: backpressure.Carry(&cfg.overload)}, nil
 }
 
-// Server carries the client's overload policy. It counts what it rejects with adaptiveThrottling, without which all but the policy are nil.
+// Server carries the client's overload policy.
 //
-//fork:extend cursors ask the server for the policy; with adaptiveThrottling, what one operation learns about an overload helps others
+//fork:extend cursors ask the server for the policy
 type Server struct {
 	policyCarrier
-
-	rejections *recentRejections
-	throttle   *throttle.Throttle
 }
 
-// With adaptiveThrottling the server counts what it rejects, by the clock of the client's overload policy.
+// NewServer gives the server the policy of its client.
 //
-//fork:wrap the policy and the counts belong to the server
+//fork:wrap cursors ask the server for the policy
 func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
 	retS := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
-	if overload := retS.cfg.overload; overload != nil && overload.Throttling {
-		retS.rejections = &recentRejections{now: overload.Clock.Now}
-		retS.throttle = throttle.New(overload.Clock.Now, overload.Jitter)
-	}
-	retS.policyCarrier = backpressure.CarryForServer(&retS.cfg.overload, retS.address, retS.throttle)
+	retS.policyCarrier = backpressure.Carry(&retS.cfg.overload)
 	return retS
 }

@@ -10,10 +10,6 @@ import (
 //
 //fork:wrap an overloaded server is not unknown, and its connections are usable
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
-	if backpressure.IsRetryableOverload(err) {
-		s.rejected()
-		s.refused()
-	}
 	if backpressure.HasOwnLabel(err, driver.ErrSystemOverloadedError) {
 		return
 	}

@@ -1,0 +1,178 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+func TestRetryErrorOfOperations(t *testing.T) {
+	ctx := context.Background()
+	tests := map[string]func(*Collection) error{
+		"InsertOne":        func(c *Collection) error { return insertAny(ctx, c) },
+		"BulkWrite":        func(c *Collection) error { return unsentWrites["bulk write"](ctx, c) },
+		"client BulkWrite": func(c *Collection) error { return unsentWrites["client bulk write"](ctx, c) },
+		"FindOne":          func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
+		"Watch":            func(c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		"RunCommand":       func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
+	}
+	for name, run := range tests {
+		run := run
+		t.Run(name, func(t *testing.T) {
+			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+			err := run(connectScript(t, s).Database("db").Collection("coll"))
+			s.Finish()
+
+			var retries *RetryError
+			require.True(t, errors.As(err, &retries), "got %T (%v)", err, err)
+			want := &RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit}
+			assert.Equal(t, want, retries)
+
+			commandErr, ok := err.(CommandError)
+			require.True(t, ok, "got %T, want a CommandError", err)
+			assert.Equal(t, int32(462), commandErr.Code)
+			const text = "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)"
+			assert.Equal(t, text, strings.TrimSpace(err.Error()))
+			assert.Equal(t, "scripted", commandErr.Message)
+			assert.Equal(t, "scripted", strings.TrimSpace(strings.Replace(err.Error(), " ("+retries.Error()+")", "", 1)))
+			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
+			assert.False(t, IsTimeout(err))
+			assert.Equal(t, []int{462}, ErrorCodes(err))
+		})
+	}
+}
+
+// TestRetryErrorOfSeveralCommands is about calls of which one command was executed and the next was rejected: the exception tells how often that
+// was tried.
+func TestRetryErrorOfSeveralCommands(t *testing.T) {
+	for _, call := range bulkCalls {
+		for _, ordered := range []bool{true, false} {
+			ends := append([]commandEnd{{name: "accepted", answer: accepted}}, commandEnd{name: "rejected", answer: (*modelServer).reject})
+			s := scripted.New(t)
+			s.Rest = (&modelServer{t: t, plan: ends, executed: map[int]int{}, replies: map[int64]bson.D{}}).answer
+			coll := connectScript(t, s).Database("db").Collection("coll")
+			_, err := call.run(context.Background(), coll, 2*scripted.MaxBatchCount, ordered)
+			var retries *RetryError
+			require.True(t, errors.As(err, &retries), "%s: %v", call.name, err)
+			assert.Equal(t, 5, retries.Retries)
+			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
+			assert.Contains(t, err.Error(), "no further retry after")
+			assert.False(t, errorHasLabel(err, driver.ErrRetryableError))
+		}
+	}
+}
+
+func TestRetryErrorOfGetMore(t *testing.T) {
+	ctx := context.Background()
+	replies := append([]any{scripted.OK(batch("firstBatch", 7))}, scripted.Repeat(6, scripted.Overloaded())...)
+	s := scripted.New(t, append(replies, scripted.OK())...) // killCursors
+	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(ctx, bson.D{})
+	require.NoError(t, err)
+
+	require.False(t, cursor.Next(ctx))
+	var retries *RetryError
+	require.True(t, errors.As(cursor.Err(), &retries), "got %T (%v)", cursor.Err(), cursor.Err())
+	assert.Equal(t, 5, retries.Retries)
+	require.NoError(t, cursor.Close(ctx))
+}
+
+// TestRetryErrorLeavesWriteExceptions is about errors that cannot hold a RetryError: their types are structs of exported
+// fields that applications and their tests compare.
+func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
+	ctx := context.Background()
+	duplicate := scripted.OK(writeErrorsAt(0))
+	insert := func(t *testing.T, replies ...any) error {
+		s := scripted.New(t, replies...)
+		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+		s.Finish()
+		return err
+	}
+
+	atOnce, retried := insert(t, duplicate), insert(t, scripted.Overloaded(), duplicate)
+	exception, ok := retried.(WriteException)
+	require.True(t, ok, "got %T, want a WriteException", retried)
+	assert.Equal(t, atOnce, error(exception))
+	assert.True(t, IsDuplicateKeyError(retried))
+	var retries *RetryError
+	assert.False(t, errors.As(retried, &retries))
+}
+
+// TestRetryErrorOfTransactions is about a command that would not have been retried anyway: that retryWrites is off is not why.
+func TestRetryErrorOfTransactions(t *testing.T) {
+	s := scripted.New(t, scripted.ShuttingDown(), scripted.OK() /* abort */)
+	s.Policy.RetryWrites = false
+	inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
+		err := insertAny(ctx, coll)
+		require.Error(t, err)
+		var retries *RetryError
+		assert.False(t, errors.As(err, &retries), "got %v", err)
+	}, options.Client().SetRetryWrites(false))
+}
+
+func TestRetryErrorKeepsTimeouts(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), context.DeadlineExceeded)
+	err := connectScript(t, s).Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	assert.True(t, IsTimeout(err), "got %v", err)
+	assert.True(t, errors.Is(err, context.DeadlineExceeded))
+	var retries *RetryError
+	require.True(t, errors.As(err, &retries))
+	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
+}
+
+// TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
+func TestErrorsTellOnce(t *testing.T) {
+	network := errors.New("connection(a) incomplete read")
+	tests := []struct {
+		name    string
+		replies []any
+		end     error // of the context, during the last backoff
+		want    string
+	}{
+		{"at once", []any{scripted.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
+		{"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
+			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)"},
+		{"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
+			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
+				" (no further retry after 1 attempts and 50ms of backoff: contextDone)"},
+		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
+			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
+				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := scripted.NewContext()
+			s := scripted.New(t, tt.replies...)
+			s.OnSleep = func() {
+				if len(s.Sent) == len(tt.replies) {
+					ctx.End(tt.end)
+				}
+			}
+			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+			require.Error(t, err)
+			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
+		})
+	}
+}
+
+// TestEveryOperationTellsItsAttempts: the error of each tells how many attempts and retries there were.
+func TestEveryOperationTellsItsAttempts(t *testing.T) {
+	inEndlessOverload(t, func(*scripted.Script) {}, func(t *testing.T, s *scripted.Script, m sendingMethod, _ overloadEnding, err error) {
+		if m.silent {
+			return
+		}
+		var retries *RetryError
+		require.True(t, errors.As(err, &retries), "%v does not tell its attempts", err)
+		assert.Greater(t, retries.Attempts, retries.Retries)
+	})
+}

@@ -1,0 +1,378 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// recorder records the events of a retry monitor.
+type recorder struct {
+	decided  []*event.RetryDecidedEvent
+	finished []*event.RetryFinishedEvent
+}
+
+func record(s *scripted.Script) *recorder {
+	r := new(recorder)
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { r.decided = append(r.decided, e) },
+		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { r.finished = append(r.finished, e) },
+	}
+	return r
+}
+
+// lines says of each event what the tests compare.
+func (r *recorder) lines() []string {
+	var lines []string
+	for _, e := range r.decided {
+		verdict := "refused"
+		if e.WillRetry {
+			verdict = fmt.Sprintf("retry after %v", e.Backoff)
+		}
+		lines = append(lines, fmt.Sprintf("attempt %d: %s, %s", e.Attempt, verdict, e.Reason))
+	}
+	for _, e := range r.finished {
+		outcome := "succeeded"
+		if e.Failure != nil {
+			outcome = "failed"
+		}
+		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries,
+			e.Backoff, e.Reason))
+	}
+	return lines
+}
+
+// emptyBucket returns a bucket without a token.
+func emptyBucket() *retry.TokenBucket {
+	bucket := retry.NewTokenBucket()
+	policy := &retry.Policy{
+		RetryReads: true, MaxRetries: retry.Unlimited, FirstBackoff: retry.BaseBackoff,
+		Jitter: func() float64 { return 0 }, Bucket: bucket,
+	}
+	for i := 0; i < 1000; i++ {
+		execution := policy.Start(retry.Read, retry.Never)
+		execution.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline})
+	}
+	return bucket
+}
+
+func TestRetryMonitorReasons(t *testing.T) {
+	read, write, command := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command
+	withoutRetry := func(op func(*scripted.Script) driver.Operation) func(*scripted.Script) driver.Operation {
+		return func(s *scripted.Script) driver.Operation {
+			none := driver.RetryNone
+			op := op(s)
+			op.RetryMode = &none
+			return op
+		}
+	}
+	output := func(s *scripted.Script) driver.Operation {
+		op := withoutRetry(read)(s)
+		op.IsOutputAggregate = true
+		return op
+	}
+	noConnection := scripted.NoConnection{Err: scripted.PoolCleared{}}
+	retriesOff := func(s *scripted.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
+
+	tests := []struct {
+		name    string
+		op      func(*scripted.Script) driver.Operation
+		set     func(*scripted.Script)
+		replies []any
+		want    []string
+	}{
+		{name: "nothing failed", op: read, set: nil, replies: []any{scripted.OK()}, want: nil},
+		{name: "overloaded", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Overloaded(), scripted.OK()},
+			want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: retry after 100ms, overloaded",
+				`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
+			}},
+		{name: "a plain retryable read", op: read, set: nil, replies: []any{scripted.ShuttingDown(), scripted.OK()}, want: []string{
+			"attempt 1: retry after 0s, retryable",
+			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
+		}},
+		{name: "a plain retryable write", op: write, set: nil, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
+			want: []string{
+				"attempt 1: retry after 0s, retryable",
+				"attempt 2: refused, limit",
+				`failed: attempts 2, retries 1, backoff 0s, "limit"`,
+			}},
+		{name: "not retryable", op: write, replies: []any{scripted.Failure(1)}, want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
+			want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: refused, notRetryable",
+				`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
+			}},
+		{name: "label missing", op: read, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
+			want: []string{"attempt 1: refused, labelMissing"}},
+		{name: "option off", op: command, set: retriesOff, replies: []any{scripted.Overloaded()},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off for a plain retryable read", op: withoutRetry(read), set: retriesOff,
+			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off for a plain retryable write", op: withoutRetry(write), set: retriesOff,
+			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option on, but no retryable write", op: withoutRetry(write), replies: []any{scripted.ShuttingDown()},
+			want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off, no connection for a read", op: withoutRetry(read), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, optionOff"}},
+		{name: "option off, no connection for a command that is never retried", op: command, set: retriesOff,
+			replies: []any{noConnection}, want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff, replies: []any{noConnection},
+			want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{scripted.ShuttingDown()},
+			want: []string{"attempt 1: refused, notRetryable"}},
+		{name: "limit", op: write, set: nil, replies: scripted.Repeat(6, scripted.Rejected()), want: []string{
+			"attempt 1: retry after 50ms, overloaded",
+			"attempt 2: retry after 100ms, overloaded",
+			"attempt 3: retry after 200ms, overloaded",
+			"attempt 4: retry after 400ms, overloaded",
+			"attempt 5: retry after 800ms, overloaded",
+			"attempt 6: refused, limit",
+			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
+		}},
+		{name: "bucket empty", op: write, set: func(s *scripted.Script) { s.Policy.Bucket = emptyBucket() },
+			replies: []any{scripted.Overloaded()}, want: []string{"attempt 1: refused, bucketEmpty"}},
+		{name: "context done during an attempt", op: read, set: nil,
+			replies: []any{scripted.Overloaded(), context.DeadlineExceeded}, want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				"attempt 2: refused, contextDone",
+				`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
+			}},
+		{name: "write errors of a retry", op: write, set: nil, replies: []any{scripted.Overloaded(), writeError}, want: []string{
+			"attempt 1: retry after 50ms, overloaded",
+			`failed: attempts 2, retries 1, backoff 50ms, ""`,
+		}},
+		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
+		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"},
+			scripted.OK()}, want: []string{
+			"attempt 1: retry after 50ms, overloaded",
+			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
+		}},
+		{name: "an exempt command", op: command, set: func(s *scripted.Script) { s.Policy = nil },
+			replies: []any{scripted.Overloaded()}},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := scripted.New(t, tt.replies...)
+			r := record(s)
+			if tt.set != nil {
+				tt.set(s)
+			}
+			_ = s.Execute(context.Background(), tt.op(s))
+			assert.Equal(t, tt.want, r.lines())
+		})
+	}
+}
+
+func TestRetryMonitorDeadline(t *testing.T) {
+	s := scripted.New(t, scripted.Rejected())
+	r := record(s)
+	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
+	defer cancel()
+	s.Elapsed = time.Hour - 49*ms
+
+	_ = s.Execute(ctx, s.Write())
+	assert.Equal(t, []string{"attempt 1: refused, deadline"}, r.lines())
+}
+
+func TestRetryMonitorInterruptedBackoff(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
+	clock := &steppingClock{Clock: s, step: 7 * ms}
+	s.Policy.Clock = clock
+	s.OnSleep = func() {
+		if len(s.Slept) == 2 {
+			cancel()
+		}
+	}
+	r := record(s)
+
+	err := s.Execute(ctx, s.Write())
+	require.True(t, errors.Is(err, context.Canceled))
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 2: retry after 100ms, overloaded",
+		// The second retry was not made. Its backoff lasted for one step of the clock.
+		`failed: attempts 2, retries 1, backoff 57ms, "contextDone"`,
+	}, r.lines())
+}
+
+// steppingClock is a clock that goes on by a step whenever it is asked.
+type steppingClock struct {
+	backpressure.Clock
+	now  time.Time
+	step time.Duration
+}
+
+func (c *steppingClock) Now() time.Time {
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+func TestRetryMonitorEvents(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK())
+	s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
+	s.Policy.Bucket = retry.NewTokenBucket()
+	r := record(s)
+
+	op := s.Read()
+	var requests []int64
+	op.CommandMonitor = &event.CommandMonitor{
+		Started: func(_ context.Context, e *event.CommandStartedEvent) { requests = append(requests, e.RequestID) },
+	}
+	// The events carry the operation's context, as those of the other monitors do.
+	type key struct{}
+	ctx := context.WithValue(context.Background(), key{}, "value")
+	var contexts []any
+	decided := s.Policy.Monitor.Decided
+	s.Policy.Monitor.Decided = func(ctx context.Context, e *event.RetryDecidedEvent) {
+		contexts = append(contexts, ctx.Value(key{}))
+		decided(ctx, e)
+	}
+	// The first error takes a limit of 5 and a token, the second returns it.
+	timeout := time.Hour
+	op.Timeout = &timeout
+	require.NoError(t, s.Execute(ctx, op))
+
+	require.Len(t, r.decided, 2)
+	assert.Equal(t, []any{"value", "value"}, contexts)
+	for i, decision := range r.decided {
+		assert.Equal(t, "anything", decision.CommandName)
+		assert.Equal(t, "db", decision.DatabaseName)
+		assert.Equal(t, requests[0], decision.OperationID, "the operation's ID is the same for all attempts")
+		assert.Equal(t, requests[i], decision.RequestID)
+	}
+	assert.Equal(t, []address.Address{"a:27017", "b:27017"}, []address.Address{r.decided[0].ServerAddress, r.decided[1].ServerAddress})
+	assert.Equal(t, int32(462), r.decided[0].Failure.(driver.Error).Code)
+	assert.True(t, r.decided[0].Failure.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.Equal(t, 999.0, *r.decided[0].Tokens)
+	assert.Equal(t, 1000.0, *r.decided[1].Tokens)
+
+	require.Len(t, r.finished, 1)
+	finished := r.finished[0]
+	assert.Equal(t, "anything", finished.CommandName)
+	assert.Equal(t, "db", finished.DatabaseName)
+	assert.Equal(t, requests[0], finished.OperationID)
+	assert.Equal(t, 1000.0, *finished.Tokens)
+}
+
+func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+	r := record(s)
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+	assert.Nil(t, r.decided[0].Tokens)
+	assert.Nil(t, r.finished[0].Tokens)
+}
+
+func TestRetryMonitorBatches(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+	r := record(s)
+	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
+
+	assert.Equal(t, []string{
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 1: retry after 50ms, overloaded",
+		"attempt 2: retry after 100ms, overloaded",
+		`succeeded: attempts 5, retries 3, backoff 200ms, ""`,
+	}, r.lines())
+	for _, decision := range r.decided {
+		assert.Equal(t, r.finished[0].OperationID, decision.OperationID)
+	}
+}
+
+// TestRetryMonitorBatchAfterRefusal is about a batch that the server executed but for its write concern: the write goes on.
+func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
+	s := scripted.New(t, then(scripted.Repeat(6, overloadedWriteConcern), scripted.OK())...)
+	r := record(s)
+	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
+
+	lines := r.lines()
+	require.Len(t, lines, 7)
+	assert.Equal(t, []string{
+		"attempt 6: refused, limit",
+		// The server executed the last command: the refusal is not why the operation ended.
+		`failed: attempts 7, retries 5, backoff 1.55s, ""`,
+	}, lines[5:])
+}
+
+func TestRetryMonitorWithoutFunctions(t *testing.T) {
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+	s.Policy.Monitor = &event.RetryMonitor{}
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+}
+
+// TestRetryMonitorBuildsNoCommands is about a command of the application that is not sent, so that there is no server to build it for.
+func TestRetryMonitorBuildsNoCommands(t *testing.T) {
+	for name, reply := range map[string]any{
+		"no server":       scripted.NoServer{Err: errors.New("none")},
+		"no connection":   scripted.NoConnection{Err: errors.New("none")},
+		"no handshake":    scripted.OverloadedHandshake(),
+		"a pool that was": scripted.NoConnection{Err: scripted.PoolPaused()},
+	} {
+		reply := reply
+		t.Run(name, func(t *testing.T) {
+			s := scripted.New(t, reply)
+			s.Policy.RetryReads = false
+			r := record(s)
+			op := s.Command()
+			op.CommandFn = func([]byte, description.SelectedServer) ([]byte, error) {
+				t.Error("the command was built")
+				return nil, errors.New("no wire version")
+			}
+			require.Error(t, s.Execute(context.Background(), op))
+			require.Len(t, r.decided, 1)
+			assert.Equal(t, "", r.decided[0].CommandName)
+		})
+	}
+}
+
+// TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
+func TestRetryMonitorCostsNothing(t *testing.T) {
+	allocations := func(monitor *event.RetryMonitor) float64 {
+		s := scripted.New(t)
+		s.Policy.Monitor = monitor
+		return testing.AllocsPerRun(100, func() {
+			s.Replies, s.Sent, s.Selected = []any{scripted.OK()}, s.Sent[:0], s.Selected[:0]
+			require.NoError(t, s.Read().Execute(context.Background()))
+		})
+	}
+	without := allocations(nil)
+	calls := 0
+	with := allocations(&event.RetryMonitor{
+		Decided:  func(context.Context, *event.RetryDecidedEvent) { calls++ },
+		Finished: func(context.Context, *event.RetryFinishedEvent) { calls++ },
+	})
+	assert.Equal(t, 0, calls)
+	// Pools of buffers make the count differ by one from run to run.
+	assert.True(t, with <= without+1, "%v allocations, and %v without a monitor", with, without)
+}
+
+// TestRetryMonitorHasItsOwnPurpose: what a monitor does with its context is not for the operation's purpose.
+func TestRetryMonitorHasItsOwnPurpose(t *testing.T) {
+	seen := contexts{}
+	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+	s.Policy.Monitor = &event.RetryMonitor{
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see(ctx, "Decided") },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see(ctx, "Finished") },
+	}
+	purpose := backpressure.Purpose{Until: s.Now().Add(time.Hour)}
+	require.NoError(t, s.Read().Execute(backpressure.WithPurpose(context.Background(), purpose)))
+	assert.Equal(t, contexts{"Decided": false, "Finished": false}, seen)
+}

@@ -1,0 +1,35 @@
+package backpressure
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Policy has the client's option adaptiveThrottling.
+//
+//fork:extend it belongs to the client
+type Policy struct {
+	// Throttling is whether attempts are held back from servers that would most likely reject them.
+	Throttling bool
+
+	rejected atomic.Bool
+}
+
+// NoteRejection records that a server has rejected a command or a connection of the client.
+func (p *Policy) NoteRejection() {
+	p.rejected.Store(true)
+}
+
+// Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there
+// is nothing to hold back, and no server to prefer.
+func (p *Policy) Rejected() bool {
+	return p != nil && p.Throttling && p.rejected.Load()
+}
+
+// Now returns the time once there is something to hold back, and the zero time until then, to save a clock read.
+func (p *Policy) Now() time.Time {
+	if !p.Rejected() {
+		return time.Time{}
+	}
+	return p.Clock.Now()
+}

@@ -1,0 +1,101 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// throttlingDeployment is the deployment of one attempt, which it may hold back.
+type throttlingDeployment struct {
+	Deployment
+	attempt throttle.Attempt
+}
+
+// SelectServer implements the Deployment interface. It returns the selected server, or another that the attempt is not held back from
+// if it is from that one. If there is none, it fails with a heldBackError.
+func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
+	server, err := d.Deployment.SelectServer(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	addr, known := backpressure.ThrottleOf(carrier(server))
+	decision := known.Decide(d.attempt)
+	if decision == throttle.Send {
+		return server, nil
+	}
+	others := otherServers{suitable: selector, avoided: map[address.Address]bool{addr: true}}
+	if other := d.selectOther(ctx, others); other != nil {
+		return other, nil
+	}
+	_, accepted := known.State(d.attempt.Write)
+	return nil, heldBackError{addr, decision, accepted}
+}
+
+// routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded.
+func routed(d Deployment) bool {
+	kind := d.Kind()
+	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
+}
+
+// selectOther selects an equally suitable server that the attempt is not held back from; it returns nil if there is none. It does not
+// relax the read preference and the latency window.
+func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServers) Server {
+	for {
+		server, err := d.Deployment.SelectServer(ctx, others)
+		if err != nil {
+			return nil
+		}
+		addr, known := backpressure.ThrottleOf(carrier(server))
+		switch {
+		case others.avoided[addr]:
+			return nil // there is no other
+		case known.Decide(d.attempt) == throttle.Send:
+			return server
+		}
+		others.avoided[addr] = true
+	}
+}
+
+// otherServers selects those suitable servers that the attempt was not held back from. If there is none, it selects all, because the
+// deployment would wait for others to appear.
+type otherServers struct {
+	suitable description.ServerSelector
+	avoided  map[address.Address]bool
+}
+
+// SelectServer implements the description.ServerSelector interface.
+func (o otherServers) SelectServer(topo description.Topology, candidates []description.Server) ([]description.Server, error) {
+	suitable, err := o.suitable.SelectServer(topo, candidates)
+	if err != nil {
+		return nil, err
+	}
+	var others []description.Server
+	for _, server := range suitable {
+		if !o.avoided[server.Addr] {
+			others = append(others, server)
+		}
+	}
+	if len(others) == 0 {
+		return suitable, nil
+	}
+	return others, nil
+}
+
+// heldBackError is the error of an attempt that was held back.
+type heldBackError struct {
+	server   address.Address
+	decision throttle.Decision
+	accepted float64 // share of what was sent
+}
+
+// Error implements the error interface.
+func (e heldBackError) Error() string {
+	return fmt.Sprintf("held back from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
+		e.server, 100*e.accepted)
+}

@@ -1,0 +1,133 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
+)
+
+// operationRun has the class of its commands, and counts what was held back.
+//
+//fork:extend the least critical operations are held back first
+type operationRun struct {
+	class     event.Criticality
+	throttled int
+}
+
+// attempt says why it was not sent.
+//
+//fork:extend it looks like a rejection, and is none
+type attempt struct {
+	heldBack throttle.Decision // not to send it, if so
+}
+
+// wasHeldBack reports whether the attempt was not sent.
+func (a *attempt) wasHeldBack() bool { return a.heldBack != throttle.Send }
+
+// An attempt that was held back looks to applications like a rejection by the server after which nothing was executed.
+//
+//fork:wrap it is known from which server it was held back
+func (a *attempt) recordCheckoutFailure() {
+	var held heldBackError
+	if !errors.As(a.err, &held) {
+		a.upstreamRecordCheckoutFailure()
+		return
+	}
+	a.heldBack, a.address = held.decision, held.server
+	a.err = Error{
+		Name:    "Throttled",
+		Message: held.Error(),
+		Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+	}
+}
+
+// A sheddable command leaves half of the tokens to the others.
+//
+//fork:wrap the policy has to know the command's class
+func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure {
+	failure := ex.upstreamDescribe(ctx, a)
+	failure.Sheddable = ex.class == event.CriticalitySheddable
+	return failure
+}
+
+// gated returns the deployment that selects the server for the next attempt and may hold it back: with adaptiveThrottling, once a server
+// has rejected anything. Otherwise it returns nil.
+func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
+	if !ex.policy.Rejected() || ex.op.neverThrottled() {
+		return nil
+	}
+	attempt := ex.throttledAttempt()
+	attempt.Left = ex.policy.Left(ctx, ex.purpose, ex.backedOff)
+	return &throttlingDeployment{ex.op.Deployment, attempt}
+}
+
+// throttledAttempt describes the present attempt to a throttle.
+func (ex *operationRun) throttledAttempt() throttle.Attempt {
+	return throttle.Attempt{
+		Class:     int8(ex.class),
+		Write:     ex.cmd.errs.kind != retry.Read,
+		First:     ex.cmd.execution.First(),
+		Continues: ex.op.continues(),
+		Routed:    routed(ex.op.Deployment),
+	}
+}
+
+// countAttempt tells the server's throttle the end of an attempt that was sent at a time.
+func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
+	if !ex.policy.Rejected() || ex.op.neverThrottled() || !a.telling() {
+		return
+	}
+	attempt, took := ex.throttledAttempt(), time.Duration(0)
+	if !began.IsZero() && !attempt.Continues { // that may wait for data or locks
+		took = ex.policy.Now().Sub(began)
+	}
+	_, known := backpressure.ThrottleOf(carrier(a.server))
+	known.Ended(attempt, backpressure.IsRetryableOverload(a.err), took)
+}
+
+// telling reports whether the server accepted the attempt, or rejected it because of its load: not if there is no reply, nor if it
+// has SystemOverloadedError alone, such as code 473 for a query that was admitted and then stopped.
+func (a *attempt) telling() bool {
+	replied := !isContextError(a.err) && !a.hasLabel(NetworkError)
+	return replied && (!a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError))
+}
+
+// throttled is the reason for a retry of what was held back, and for none in an overload that lasts.
+const throttled retry.Reason = "throttled"
+
+// afterHolding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
+func afterHolding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+	switch {
+	case d == throttle.TooLate && verdict.Retry:
+		return retry.Verdict{Reason: retry.DeadlineTooClose}
+	case d == throttle.GiveUp && verdict.Retry:
+		return retry.Verdict{Reason: throttled}
+	case verdict.Retry:
+		verdict.Reason = throttled
+	}
+	return verdict
+}
+
+// neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
+// go on (the end of a transaction, of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
+// establish connections or authenticate have no overload policy.
+func (op Operation) neverThrottled() bool {
+	if c := op.Client; c != nil && (c.Committing || c.Aborting) {
+		return true
+	}
+	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
+}
+
+// continues reports whether the server holds something for the command: a cursor, or a transaction.
+func (op Operation) continues() bool {
+	if c := op.Client; c != nil && (c.TransactionInProgress() || c.PinnedConnection != nil) {
+		return true
+	}
+	return op.Legacy == LegacyGetMore
+}
