@@ -288,7 +288,7 @@ func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
 	const blocked, limit = 10 * time.Second, 500 * time.Millisecond
 	for _, one := range []struct{ client, command string }{{application, "listCollections"}, {vault, "find"}} {
 		for _, byClient := range []bool{false, true} {
-			opts, until := options.Client(), ctx
+			opts, until := options.Client(), context.Background() // without a deadline, which would replace Timeout
 			if byClient {
 				opts.SetTimeout(limit)
 			}
@@ -297,13 +297,13 @@ func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
 				bson.E{Key: "blockConnection", Value: true}, bson.E{Key: "blockTimeMS", Value: blocked.Milliseconds()})
 			if !byClient {
 				var cancel context.CancelFunc
-				until, cancel = context.WithTimeout(ctx, limit)
+				until, cancel = context.WithTimeout(until, limit)
 				defer cancel()
 			}
 			start := time.Now()
 			_, err := e.data.FindOne(until, bson.D{}).Raw()
-			assert.True(t, mongo.IsTimeout(err), "%s %s: %v", one.client, one.command, err)
-			assert.Less(t, time.Since(start), blocked/2, "%s %s", one.client, one.command)
+			assert.True(t, mongo.IsTimeout(err), "%s %s, %v: %v", one.client, one.command, byClient, err)
+			assert.Less(t, time.Since(start), blocked/2, "%s %s, %v", one.client, one.command, byClient)
 			assert.Equal(t, 1, e.sent.all()[one.client+" "+one.command])
 		}
 	}
