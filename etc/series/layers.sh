@@ -14,7 +14,7 @@ without() { # LAYER
 	rm -rf "$copy"
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
-	removed=$layer$(grep -lF "builds on $layer," */*/README.md | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
+	removed=$layer$({ grep -lF "builds on $layer," */*/README.md || true; } | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
 	[ "$layer" != all ] || removed="performance fixes backports extras"
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^(performance|fixes|backports|extras)/[^/]+/,,'
