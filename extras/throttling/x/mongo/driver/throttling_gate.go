@@ -34,16 +34,15 @@ func (a *attempt) wasHeldBack() bool { return a.heldBack != throttle.Send }
 //
 //fork:wrap it is known from which server it was held back
 func (a *attempt) recordCheckoutFailure() {
+	a.upstreamRecordCheckoutFailure()
 	var held heldBackError
-	if !errors.As(a.err, &held) {
-		a.upstreamRecordCheckoutFailure()
-		return
-	}
-	a.heldBack, a.address = held.decision, held.server
-	a.err = Error{
-		Name:    "Throttled",
-		Message: held.Error(),
-		Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+	if errors.As(a.err, &held) {
+		a.heldBack, a.address = held.decision, held.server
+		a.err = Error{
+			Name:    "Throttled",
+			Message: held.Error(),
+			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+		}
 	}
 }
 

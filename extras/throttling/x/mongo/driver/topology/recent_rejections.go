@@ -11,7 +11,8 @@ import (
 // server has its share again soon after an overload.
 const rejectionDecay = 300 * time.Millisecond
 
-// recentRejections counts the recent overload errors of one server, with a weight that decays. It is safe for concurrent use.
+// recentRejections counts the recent overload errors of one server, with a weight that decays. It is safe for concurrent use; nil
+// counts nothing.
 type recentRejections struct {
 	now func() time.Time
 
@@ -22,6 +23,9 @@ type recentRejections struct {
 
 // add records a rejection.
 func (r *recentRejections) add() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decay()
@@ -30,6 +34,9 @@ func (r *recentRejections) add() {
 
 // count returns the weight of all rejections, rounded.
 func (r *recentRejections) count() int64 {
+	if r == nil {
+		return 0
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decay()
