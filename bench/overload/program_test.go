@@ -80,11 +80,7 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		cluster.Intercept(nil)
 	}
 	limit(s, cluster)
-	random := rand.New(rand.NewPCG(job.Seed, job.Seed))
-	cluster.Intercept(rejects(s.Classes, random))
-	if s.Unlabelled > 0 {
-		cluster.Intercept(unlabelled(s.Unlabelled, random))
-	}
+	cluster.Intercept(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed))))
 	r.load(ctx)
 	return r.result(), nil
 }
@@ -120,7 +116,7 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 	}
 	began := time.Now()
 	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
-		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}, {"pipeline", "0", "$match", "class"}} {
+		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}} {
 			name, _ := command.Body.Lookup(path...).StringValueOK()
 			class, ok := rejected[name]
 			now := time.Since(began)
@@ -130,16 +126,5 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 			}
 		}
 		return run()
-	}
-}
-
-// unlabelled returns what takes the label RetryableError from a share of the rejections, which then are those of code 473.
-func unlabelled(share float64, random *rand.Rand) virtual.Hook {
-	return func(_ virtual.Command, run func() bson.Raw) bson.Raw {
-		reply := run()
-		if _, err := reply.LookupErr("errorLabels"); err == nil && random.Float64() < share {
-			return virtual.Interrupted.Reply()
-		}
-		return reply
 	}
 }

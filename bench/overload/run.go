@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -60,7 +59,7 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 		return r
 	}
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
-		r.operations = append(r.operations, operation{due: due, client: s.client(choice), class: r.class(choice.Float64())})
+		r.operations = append(r.operations, operation{due: due, client: choice.IntN(s.Clients), class: r.class(choice.Float64())})
 	}
 	return r
 }
@@ -140,7 +139,7 @@ func (r *run) disconnect() {
 
 // sent returns the number of the operations' commands so far.
 func (r *run) sent() int {
-	return r.cluster.Count("find", "insert", "aggregate", "getMore")
+	return r.cluster.Count("find", "insert", "getMore")
 }
 
 // load starts all operations, each when it is due, and waits for them.
@@ -168,50 +167,23 @@ func (r *run) load(ctx context.Context) {
 // do does one operation. Its document tells the server the class.
 func (r *run) do(ctx context.Context, op *operation) error {
 	class := r.classes[op.class]
-	name := cmp.Or(class.Collection, "documents")
-	if class.Collections > 0 {
-		name += strconv.Itoa(int(op.due) % class.Collections)
-	}
-	collection := r.clients[op.client].Database(database).Collection(name)
+	collection := r.clients[op.client].Database(database).Collection("documents")
 	filter := bson.D{{Key: "class", Value: class.Name}}
-	var cursor *mongo.Cursor
-	var err error
 	switch class.Command {
 	case "getMore":
 		if op.cursor.Next(ctx) {
 			return nil
 		}
 		return cmp.Or(op.cursor.Err(), errors.New("there is no next batch"))
-	case "transaction":
-		return inTransaction(ctx, collection, class.Name)
 	case "insert":
-		_, err = collection.InsertOne(ctx, filter)
+		_, err := collection.InsertOne(ctx, filter)
 		return err
-	case "aggregate":
-		cursor, err = collection.Aggregate(ctx, mongo.Pipeline{{{Key: "$match", Value: filter}}})
-	default:
-		cursor, err = collection.Find(ctx, filter)
 	}
+	cursor, err := collection.Find(ctx, filter)
 	if err != nil {
 		return err
 	}
 	return cursor.Close(ctx)
-}
-
-// inTransaction runs five commands in a transaction.
-func inTransaction(ctx context.Context, collection *mongo.Collection, class string) error {
-	return collection.Database().Client().UseSession(ctx, func(ctx context.Context) error {
-		session := mongo.SessionFromContext(ctx)
-		if err := session.StartTransaction(); err != nil {
-			return err
-		}
-		for range 5 {
-			if _, err := collection.InsertOne(ctx, bson.D{{Key: "class", Value: class}}); err != nil {
-				return errors.Join(err, session.AbortTransaction(ctx))
-			}
-		}
-		return session.CommitTransaction(ctx)
-	})
 }
 
 // spend spends the tokens of all clients: each runs one operation after the other until one is not retried. The servers have to reject all.

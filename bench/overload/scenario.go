@@ -11,9 +11,8 @@ import (
 // Scenario is a load and the servers that it meets.
 type Scenario struct {
 	Name string
-	// Clients share the load at random, but for the share of the first, if it is Large.
+	// Clients share the load at random.
 	Clients int
-	Large   float64
 	// Load is a multiple of the capacity.
 	Load Load
 	// Capacity is the number of operations per second that the servers can serve together.
@@ -32,8 +31,6 @@ type Scenario struct {
 	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
 	// admits as much.
 	MemberLoad float64 `yaml:"memberLoad"`
-	// Unlabelled is the share of rejections that have no label RetryableError.
-	Unlabelled float64
 	// Classes are the operations; none stand for reads by the same command from one collection.
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
@@ -55,29 +52,14 @@ type Class struct {
 	Name string
 	// Share is its share of the operations.
 	Share float64
-	// Command is "find", if it is empty, or "insert", "aggregate", "getMore" of a cursor that is open, or "transaction" of five
-	// inserts.
-	Command    string
-	Collection string // "documents" if it is empty
+	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open.
+	Command string
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
 	Criticality int8
 	// Rejected is the probability with which the server rejects each of its commands, at no cost.
 	Rejected float64
 	// From is when that begins, Until when it ends, if it does.
 	From, Until time.Duration
-	// Collections is the number of collections that it goes to, at random, if there are several.
-	Collections int
-}
-
-// client draws the client of an operation.
-func (s Scenario) client(random *rand.Rand) int {
-	if s.Large == 0 {
-		return random.IntN(s.Clients)
-	}
-	if random.Float64() < s.Large {
-		return 0
-	}
-	return 1 + random.IntN(s.Clients-1)
 }
 
 // Load is the rate at which operations arrive.
