@@ -116,6 +116,40 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 	}
 }
 
+// TestAwaitsTooLong is about an awaitData cursor whose MaxAwaitTime is not less than the time of a Next: that is an error, without a getMore
+// (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
+func TestAwaitsTooLong(t *testing.T) {
+	needsFork(t)
+	for _, byClient := range []bool{false, true} {
+		t.Run(fmt.Sprint(byClient), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const await = time.Second
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				cluster.Intercept(openCursors(func(Command) {}))
+				opts := cluster.Client()
+				short, cancel := context.WithTimeout(context.Background(), await)
+				defer cancel()
+				if byClient {
+					opts.SetTimeout(await)
+					short = context.Background()
+				}
+				coll := connect(t, opts).Database("db").Collection("c")
+				cursor, err := coll.Find(context.Background(), bson.D{},
+					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
+				require.NoError(t, err)
+				enough, stop := context.WithTimeout(context.Background(), time.Minute)
+				defer stop()
+				require.True(t, cursor.Next(enough), cursor.Err())
+				assert.False(t, cursor.Next(short))
+				assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
+				assert.Zero(t, cluster.Count("getMore"))
+				assert.NotZero(t, cursor.ID())
+				assert.True(t, cursor.Next(enough), cursor.Err())
+			})
+		})
+	}
+}
+
 // TestDownloadStreamHasOneTimeout is about the client's Timeout and a download stream: it limits the stream's life, with the getMores of
 // its cursor (client-side-operations-timeout.md, "GridFS API").
 func TestDownloadStreamHasOneTimeout(t *testing.T) {
