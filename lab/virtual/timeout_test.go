@@ -116,6 +116,40 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 	}
 }
 
+// TestAwaitsTooLong is about an awaitData cursor whose MaxAwaitTime is not less than the time of a Next: that is an error, without a getMore
+// (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
+func TestAwaitsTooLong(t *testing.T) {
+	needsFork(t)
+	for _, byClient := range []bool{false, true} {
+		t.Run(fmt.Sprint(byClient), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const await = time.Second
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				cluster.Intercept(openCursors(func(Command) {}))
+				opts := cluster.Client()
+				short, cancel := context.WithTimeout(context.Background(), await)
+				defer cancel()
+				if byClient {
+					opts.SetTimeout(await)
+					short = context.Background()
+				}
+				coll := connect(t, opts).Database("db").Collection("c")
+				cursor, err := coll.Find(context.Background(), bson.D{},
+					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
+				require.NoError(t, err)
+				enough, stop := context.WithTimeout(context.Background(), time.Minute)
+				defer stop()
+				require.True(t, cursor.Next(enough), cursor.Err())
+				assert.False(t, cursor.Next(short))
+				assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
+				assert.Zero(t, cluster.Count("getMore"))
+				assert.NotZero(t, cursor.ID())
+				assert.True(t, cursor.Next(enough), cursor.Err())
+			})
+		})
+	}
+}
+
 // TestDownloadStreamHasOneTimeout is about the client's Timeout and a download stream: it limits the stream's life, with the getMores of
 // its cursor (client-side-operations-timeout.md, "GridFS API").
 func TestDownloadStreamHasOneTimeout(t *testing.T) {
@@ -361,5 +395,67 @@ func expectClosed(t *testing.T, open closing, at place, end, topology string) {
 	assert.LessOrEqual(t, took, limit+cleanUp+50*time.Millisecond, "%v", err)
 	assert.False(t, errors.Is(err, context.Canceled), "%v", err)
 	proceed()
+	time.Sleep(time.Minute)
+}
+
+// TestSlowServers is about every method that sends several commands, each of which takes less time than the client's Timeout or the context's
+// deadline, in every topology and without retries: all of them together end in time. What iterates has the Timeout anew for each Next.
+func TestSlowServers(t *testing.T) {
+	needsFork(t)
+	for name, open := range waitingCalls {
+		var w waiting
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { _, w = sendsOf(t, name) }) })
+		for _, topology := range []string{"standalone", "replicaset:1", "sharded:2", "loadbalanced:2"} {
+			if topology == "standalone" && (w.commits || strings.Contains(name, "Session.") || strings.Contains(name, "Watch") ||
+				strings.Contains(name, "Stream.") || strings.Contains(name, "transaction")) {
+				continue // what needs a replica set
+			}
+			for _, end := range []string{byDeadline, byTimeout} {
+				if end == byTimeout && strings.Contains(name, "Next") {
+					continue
+				}
+				t.Run(strings.Join([]string{name, topology, end}, "/"), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { expectInTime(t, name, open, topology, end) })
+				})
+			}
+		}
+	}
+}
+
+func expectInTime(t *testing.T, name string, open opener, topology, end string) {
+	const each = until * 3 / 5 // two of them take too long
+	cluster := New(t, Options{Topology: topology, Batch: 1})
+	fill(cluster, name)
+	opts, ctx := cluster.Client("retryReads=false&retryWrites=false"), context.Background()
+	if end == byTimeout {
+		opts.SetTimeout(until)
+	}
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	require.NoError(t, client.Ping(ctx, nil))
+	if end == byDeadline {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, until)
+		defer cancel()
+	}
+	w := open(t, ctx, client, client.Database("db").Collection("c"))
+	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+		if !handshake(c) {
+			time.Sleep(each)
+		}
+		return run()
+	})
+	start := time.Now()
+	err = w.call(ctx)
+	took := time.Since(start)
+	assert.LessOrEqual(t, took, until+cleanUp+50*time.Millisecond, "%v", err)
+	assert.True(t, err == nil || mongo.IsTimeout(err), "%v", err)
+	// By WithTransaction, a commit outlives the context.
+	assert.True(t, took < until || mongo.IsTimeout(err) || w.mute || w.commits, "%v after %v", err, took)
+	cluster.Intercept(nil)
+	if w.close != nil {
+		_ = w.close(context.Background())
+	}
 	time.Sleep(time.Minute)
 }
