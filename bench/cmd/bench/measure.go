@@ -31,7 +31,7 @@ func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload
 	program := filepath.Join(c.Root, "build", "with", filepath.FromSlash(a.Driver), "overload.test")
 	cmd := exec.CommandContext(ctx, program, "-test.run=^TestJob$")
 	// A bubble runs one goroutine after the other, and keeps little of what it allocates.
-	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(encoded), "GOMAXPROCS=1", "GOGC=400")
+	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(encoded), "GOMAXPROCS=1", "GOGC=2000")
 	said, err := cmd.CombinedOutput()
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(said)).Decode(&result)
