@@ -23,9 +23,9 @@ import (
 
 func main() {
 	defects := map[string]func(){
-		"maxawait": maxawait, "balancer": balancer, "bulkresults": bulkresults, "canceled": canceled, "checkout": checkout,
+		"balancer": balancer, "bulkresults": bulkresults, "canceled": canceled, "checkout": checkout,
 		"disconnect": disconnect, "graceful": graceful,
-		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "nilerror": nilerror, "output": output, "pool": pool,
+		"hellotypes": hellotypes, "leftout": leftout, "limit": limit, "maxawait": maxawait, "nilerror": nilerror, "output": output, "pool": pool,
 		"quiet": quiet, "refused": refused, "resume": resume, "searchindex": searchindex, "selection": selection,
 		"timeoutcode": timeoutcode, "wholetimeout": wholetimeout, "zero": zero,
 	}

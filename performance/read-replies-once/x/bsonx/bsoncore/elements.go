@@ -5,12 +5,12 @@ package bsoncore
 //fork:replace the slice grew with the elements
 func (d Document) Elements() ([]Element, error) {
 	count := 0
-	_ = d.eachElement(func(Element) { count++ })
+	err := d.eachElement(func(Element) { count++ })
 	if count == 0 {
-		return nil, d.eachElement(func(Element) {})
+		return nil, err
 	}
 	list := make([]Element, 0, count)
-	err := d.eachElement(func(e Element) { list = append(list, e) })
+	_ = d.eachElement(func(e Element) { list = append(list, e) }) // with the same error
 	return list, err
 }
 
