@@ -342,7 +342,7 @@ ifeq ($(filter overload cost,$(WHAT)),)
 	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
 else ifeq ($(WHAT),cost)
 	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c ./cost &&) true
-	bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
+	$(HELD) $(RIG) server -- bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
 	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c $(call TAGS,$(driver)) ./overload &&) true
 	go -C bench run ./cmd/bench --older $(firstword $(BASES)) --newer $(lastword $(BASES))

@@ -42,6 +42,22 @@ func BenchmarkAll1000(b *testing.B) {
 	b.Run("map", func(b *testing.B) { measure(b, connect(b), decodeAll[bson.M]) })
 }
 
+// BenchmarkServerAll1000 reads the documents from the server in MONGODB_URI, to show what is left of the gain with a real one.
+func BenchmarkServerAll1000(b *testing.B) {
+	uri := os.Getenv("MONGODB_URI")
+	if uri == "" {
+		b.Skip("MONGODB_URI names no server")
+	}
+	c := open(b, options.Client().ApplyURI(uri))
+	if err := c.Drop(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if err := insertMany(b.Context(), c); err != nil {
+		b.Fatal(err)
+	}
+	measure(b, c, decodeAll[record])
+}
+
 func BenchmarkBulkWrite100(b *testing.B)         { measure(b, connect(b), bulkWrite) }
 func BenchmarkClientBulkWrite100(b *testing.B)   { measure(b, connect(b), clientBulkWrite) }
 func BenchmarkCursor10Batches(b *testing.B)      { measure(b, connect(b), readAll) }
@@ -102,8 +118,17 @@ func connect(b testing.TB, more ...*options.ClientOptions) *mongo.Collection {
 		b.Fatal(err)
 	}
 	uri := "mongodb://" + address + "/?replicaSet=" + replicaSet + "&" + os.Getenv(optionsVariable)
-	all := append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetDialer(dialer)}, more...)
-	client, err := mongo.Connect(all...)
+	c := open(b, append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetDialer(dialer)}, more...)...)
+	if err := findOne(context.Background(), c); err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+// open returns a collection of a client with the options.
+func open(b testing.TB, opts ...*options.ClientOptions) *mongo.Collection {
+	b.Helper()
+	client, err := mongo.Connect(opts...)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -112,11 +137,7 @@ func connect(b testing.TB, more ...*options.ClientOptions) *mongo.Collection {
 			b.Error(err)
 		}
 	})
-	c := client.Database("bench").Collection("documents")
-	if err := findOne(context.Background(), c); err != nil {
-		b.Fatal(err)
-	}
-	return c
+	return client.Database("bench").Collection("documents")
 }
 
 func findOne(ctx context.Context, c *mongo.Collection) error {
