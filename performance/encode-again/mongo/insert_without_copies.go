@@ -46,18 +46,16 @@ func ensureID(
 //fork:replace the models were copied, into slices that grew
 func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 	var batches []bulkWriteBatch
+	var current writeCommandKind
 	indexes, first := make([]int, len(models)), 0
 	for i, model := range models {
 		indexes[i] = i
-		kind, next := kindOf(model), i+1
-		if next < len(models) && kindOf(models[next]) == kind {
-			continue
+		if kind := kindOf(model); i == 0 || kind != current {
+			batches = append(batches, bulkWriteBatch{canRetry: kind != deleteManyCommand && kind != updateManyCommand})
+			current, first = kind, i
 		}
-		batches = append(batches, bulkWriteBatch{
-			models: models[first:next:next], indexes: indexes[first:next:next],
-			canRetry: kind != deleteManyCommand && kind != updateManyCommand,
-		})
-		first = next
+		last, next := &batches[len(batches)-1], i+1
+		last.models, last.indexes = models[first:next:next], indexes[first:next:next]
 	}
 	return batches
 }
