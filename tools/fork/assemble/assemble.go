@@ -148,7 +148,7 @@ func (as *assembler) write(name string, goes bool) error {
 	if err != nil {
 		return fmt.Errorf("%s does not parse after splicing: %w", name, err)
 	}
-	if syntax.IsFormatted(fe.source.Src) {
+	if !bytes.Equal(text, formatted) && syntax.IsFormatted(fe.source.Src) {
 		text = formatted
 	}
 	if goes {

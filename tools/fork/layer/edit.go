@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -20,8 +21,9 @@ import (
 
 // apply makes an edit in a tree.
 func apply(e plan.Edit, t filetree.Tree) error {
+	function := []byte(e.In.Name[strings.LastIndex(e.In.Name, ".")+1:])
 	for _, name := range t.Paths() {
-		if path.Dir(name) != e.In.Package || !syntax.IsGoFile(name) {
+		if path.Dir(name) != e.In.Package || !syntax.IsGoFile(name) || !bytes.Contains(t[name], function) {
 			continue
 		}
 		source, err := syntax.Parse(name, t[name])
