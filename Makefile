@@ -247,7 +247,7 @@ verify-series: verify-fixes ## Apply these patches, and build, vet and test the 
 	$(VERIFY)verify.sh
 
 .PHONY: layers
-layers: trees ## Remove each fix, backport and extra in turn, and test the rest: make layers LAYERS=fixes/pool
+layers: trees ## Remove each optional layer in turn, and test the rest: make layers LAYERS=fixes/pool
 	etc/series/layers.sh
 
 .PHONY: api

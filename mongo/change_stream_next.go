@@ -173,7 +173,7 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 	return true
 }
 
-// rejected reports whether an overloaded server rejected a command, or the command was held back from it. A connection that such a server
+// rejected reports whether an overloaded server rejected a command, or the command was withheld from it. A connection that such a server
 // does not accept is a network error, after which a stream is resumed (change-streams.md, "Resumable Error").
 func rejected(err error) bool {
 	return errorHasLabel(err, driver.ErrSystemOverloadedError) && !errorHasLabel(err, networkErrorLabel)

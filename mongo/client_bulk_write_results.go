@@ -101,7 +101,7 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 // handlerOf returns the handler of a result, which names its model by the model's index in the batch.
 func (mb *modelBatches) handlerOf(result cursorInfo, raw bson.Raw) (func(*cursorInfo, bson.Raw) bool, error) {
 	if _, ok := raw.Lookup("idx").AsInt64OK(); !ok {
-		return nil, errors.New("malformed reply: a result of the bulk write does not tell which model it is of")
+		return nil, errors.New("malformed reply: a result of the bulk write does not say which model it is for")
 	}
 	if result.Idx < 0 || int(result.Idx) >= len(mb.cursorHandlers) || mb.cursorHandlers[result.Idx] == nil {
 		return nil, fmt.Errorf("malformed reply: the server reports a result of model %d of a batch of %d", result.Idx,

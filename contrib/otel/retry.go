@@ -14,7 +14,7 @@
 //	                                   mongodb.retry.outcome, only for clients with CommandMonitor
 //	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
 //	mongodb.driver.throttle.probability
-//	                                   gauge of the share of reads or writes that is held back, the higher, with the attributes
+//	                                   gauge of the share of reads or writes that is withheld, the higher, with the attributes
 //	                                   server.address and server.port, only for clients with adaptiveThrottling
 //
 // A gauge has one value for each set of attributes: of clients that share theirs, only one is seen. Give each client a Retries with
@@ -139,7 +139,7 @@ func (r *Retries) createInstruments() error {
 	r.tokens, errs[4] = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
 		metric.WithDescription("Tokens left for retries after overload errors."))
 	r.throttling, errs[5] = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
-		metric.WithDescription("Share of reads or writes that adaptiveThrottling holds back from a server, whichever is higher."))
+		metric.WithDescription("Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher."))
 	return errors.Join(errs[:]...)
 }
 

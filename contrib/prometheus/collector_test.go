@@ -133,7 +133,7 @@ func TestGauges(t *testing.T) {
 # HELP mongodb_driver_retry_tokens Tokens left for retries after overload errors.
 # TYPE mongodb_driver_retry_tokens gauge
 mongodb_driver_retry_tokens 998.5
-# HELP mongodb_driver_throttle_probability Share of reads or writes that adaptiveThrottling holds back from a server, whichever is higher.
+# HELP mongodb_driver_throttle_probability Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher.
 # TYPE mongodb_driver_throttle_probability gauge
 mongodb_driver_throttle_probability{server="a:27017"} 0
 mongodb_driver_throttle_probability{server="b:27017"} 0.5

@@ -11,8 +11,8 @@ type ClientOptions struct {
 }
 
 // SetMaxAdaptiveRetries specifies how often the client retries a command after overload errors. The default is 5, in later versions
-// of the driver 2. With 0 it retries nothing after an overload error; retries after network errors and the like, see SetRetryReads
-// and SetRetryWrites, remain. This can also be set through the "maxAdaptiveRetries" URI option (e.g. "maxAdaptiveRetries=2").
+// of the driver 2. With 0 it retries nothing after an overload error. SetRetryReads and SetRetryWrites still cover network errors
+// and the like. This can also be set through the "maxAdaptiveRetries" URI option (e.g. "maxAdaptiveRetries=2").
 //
 // See the Client Backpressure specification, "Overload retry policy".
 func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {

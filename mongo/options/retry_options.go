@@ -14,7 +14,7 @@ package options
 // also retried after network errors and when the primary changes: at once, and only once or, if the operation has a timeout,
 // until it ends. Unacknowledged writes are not.
 //
-// Once a command has met an overload error, that number is the limit of all its retries.
+// After an overload error, SetMaxAdaptiveRetries limits all retries of a command.
 //
 // RunCommand is retried after overload errors only, if SetRetryReads is true as well. CommitTransaction and
 // AbortTransaction are retried regardless of this option.
@@ -42,7 +42,7 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 // Lists of search indexes and GridFS downloads send such commands, so they are retried, too. After these errors, getMore is not: the
 // driver cannot know whether the cursor has advanced on the server. Nor is any command in a transaction.
 //
-// Once a command has met an overload error, that number is the limit of all its retries.
+// After an overload error, SetMaxAdaptiveRetries limits all retries of a command.
 //
 // RunCommand, which is not retried after other errors, is retried after overload errors if SetRetryWrites is true as well.
 //

@@ -37,8 +37,8 @@ func CriticalityFromContext(ctx context.Context) Criticality {
 	return backpressure.CriticalityOf(ctx)
 }
 
-// ThrottleProbabilities returns, by address, for each server that the client knows the share of reads or of writes, whichever is
-// higher, that the client now holds back from it, the least critical first, from 0 to below 1. It returns nil if the client does not have
+// ThrottleProbabilities returns, by address, for each known server the share of reads or of writes, whichever is higher, that the
+// client now withholds from it, the least critical first, from 0 to below 1. It returns nil if the client does not have
 // the option adaptiveThrottling. It is safe for concurrent use.
 func (c *Client) ThrottleProbabilities() map[string]float64 {
 	throttled, ok := c.deployment.(interface{ ThrottleProbabilities() map[string]float64 })

@@ -59,7 +59,7 @@ func TestClientThrottles(t *testing.T) {
 		}
 		refused++
 		assert.True(t, commandErr.HasErrorLabel("NoWritesPerformed"))
-		assert.True(t, strings.HasPrefix(err.Error(), "(Throttled) held back from 127.0.0.1:"), "got %q", err)
+		assert.True(t, strings.HasPrefix(err.Error(), "(Throttled) withheld from 127.0.0.1:"), "got %q", err)
 		assert.False(t, mongo.IsTimeout(err) || mongo.IsNetworkError(err))
 		var retries *mongo.RetryError
 		require.True(t, errors.As(err, &retries))

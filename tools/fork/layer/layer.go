@@ -124,7 +124,7 @@ func rename(m *upstream.Module, to filetree.Tree, folder, name string) (free str
 func edit(m *upstream.Module, edits []plan.Edit, tree filetree.Tree, whole *plan.Plan) (ps problem.List) {
 	for _, e := range edits {
 		if err := apply(e, tree); err != nil {
-			ps.Add(e.From, 0, "name a place that is there once", "%v", err)
+			ps.Add(e.From, 0, "name one place that exists", "%v", err)
 			continue
 		}
 		t := plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At, File: &syntax.File{Path: e.From}, All: m.Lookup(e.In)}

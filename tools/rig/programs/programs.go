@@ -168,7 +168,7 @@ func (c Comparison) RunOnce(ctx context.Context, seeds, seed uint64, stdout io.W
 	}
 	passed := fmt.Sprintf("%x\n", sum.Sum(nil))
 	if before, _ := os.ReadFile(filepath.Join(c.output(c.driver()), "compared")); string(before) == passed {
-		_, err := fmt.Fprintln(stdout, "these programs have been compared")
+		_, err := fmt.Fprintln(stdout, "these programs have passed before")
 		return err
 	}
 	if err := c.Run(ctx, seeds, seed, stdout); err != nil {

@@ -72,7 +72,7 @@ func TestRunOnce(t *testing.T) {
 		return out.String()
 	}
 	assert.Contains(t, once(), "--seeds 7 --seed 1")
-	assert.Equal(t, "these programs have been compared\n", once())
+	assert.Equal(t, "these programs have passed before\n", once())
 	says("others")
 	assert.Contains(t, once(), "others --upstream")
 }

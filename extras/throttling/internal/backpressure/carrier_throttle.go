@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// Carrier has what decides which attempts to hold back from a server.
+// Carrier has what decides which attempts to withhold from a server.
 //
 //fork:extend what one operation learns about an overload helps others
 type Carrier struct {
@@ -13,12 +13,12 @@ type Carrier struct {
 	throttle *throttle.Throttle
 }
 
-// CarryForServer returns a carrier of the client's policy, and of what decides which attempts to hold back from the server, or nil.
+// CarryForServer returns a carrier of the client's policy, and of what decides which attempts to withhold from the server, or nil.
 func CarryForServer(policy **Policy, server address.Address, throttle *throttle.Throttle) Carrier {
 	return Carrier{policy: policy, server: server, throttle: throttle}
 }
 
-// ThrottleOf returns the address of a server, and what decides which attempts to hold back from it. They are empty and nil if it has
+// ThrottleOf returns the address of a server, and what decides which attempts to withhold from it. They are empty and nil if it has
 // none.
 func ThrottleOf(server any) (address.Address, *throttle.Throttle) {
 	h := carrierOf(server)

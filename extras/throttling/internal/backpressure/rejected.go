@@ -9,7 +9,7 @@ import (
 //
 //fork:extend it belongs to the client
 type Policy struct {
-	// Throttling is whether attempts are held back from servers that would most likely reject them.
+	// Throttling is whether attempts are withheld from servers that would most likely reject them.
 	Throttling bool
 
 	rejected atomic.Bool
@@ -21,12 +21,12 @@ func (p *Policy) NoteRejection() {
 }
 
 // Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there
-// is nothing to hold back, and no server to prefer.
+// is nothing to withhold, and no server to prefer.
 func (p *Policy) Rejected() bool {
 	return p != nil && p.Throttling && p.rejected.Load()
 }
 
-// Now returns the time once there is something to hold back, and the zero time until then, to save a clock read.
+// Now returns the time once there is something to withhold, and the zero time until then, to save a clock read.
 func (p *Policy) Now() time.Time {
 	if !p.Rejected() {
 		return time.Time{}

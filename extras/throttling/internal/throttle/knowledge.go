@@ -15,8 +15,8 @@ type knowledge struct {
 	at     time.Time  // when the weights had these values
 	all    counts     // without those that continue something
 	firsts counts     // of these, the first of their commands
-	begun  float64    // the first ones, including those that were held back
-	wanted [3]float64 // all, including those that were held back, of each class from the least critical
+	begun  float64    // the first ones, including those that were withheld
+	wanted [3]float64 // all, including those that were withheld, of each class from the least critical
 
 	tokens, kept float64       // for retries of who knows little, and of what continues something
 	took         time.Duration // what was accepted, recently
@@ -24,7 +24,7 @@ type knowledge struct {
 	sent     time.Time // the last attempt
 	accepted time.Time // the last of these
 	rejected time.Time // the last of these
-	pressed  time.Time // the last that was rejected or held back
+	pressed  time.Time // the last that was rejected or withheld
 	began    time.Time // the overload
 }
 
@@ -80,7 +80,7 @@ func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	}
 }
 
-// probability returns the probability of holding back an attempt. Less critical ones are held back first, and the more of them there
+// probability returns the probability of withholding an attempt. Less critical ones are withheld first, and the more of them there
 // are, the less follows from a rejection. First attempts are judged by first attempts: of a few commands that are always rejected, only
 // the retries are too many.
 func (k *knowledge) probability(a Attempt, now time.Time) float64 {
@@ -139,7 +139,7 @@ func (k *knowledge) accept(a Attempt, now time.Time, took time.Duration) {
 	earn(&k.tokens, a.First)
 }
 
-// press records an attempt that was rejected or held back. After a second without any, another overload begins.
+// press records an attempt that was rejected or withheld. After a second without any, another overload begins.
 func (k *knowledge) press(now time.Time) {
 	if now.Sub(k.pressed) > second {
 		k.began = now

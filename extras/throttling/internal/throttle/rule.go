@@ -4,9 +4,9 @@ import "time"
 
 // The numbers of the rule. The page has a sentence for each.
 const (
-	// slack is K: up to a fifth of rejections holds nothing back, to probe for more.
+	// slack is K: up to a fifth of rejections withholds nothing, to probe for more.
 	slack = 1.25
-	// exponent says how much a client holds back: the more, the closer the load comes to what the server can serve.
+	// exponent says how much a client withholds: the more, the closer the load comes to what the server can serve.
 	exponent = 4.5
 	// memory is the time in which the weight of an attempt falls to 1/e. So long after the last rejection, all but tokens is forgotten.
 	memory = 10 * time.Second
@@ -14,12 +14,12 @@ const (
 	patience = 500 * time.Millisecond
 	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.
 	second = time.Second
-	// few is the number of first attempts from which on a client knows enough to hold some back.
+	// few is the number of first attempts from which on a client knows enough to withhold some.
 	few = 6
 	// tokenOfSuccess is the part of a retry that an accepted attempt pays for.
 	tokenOfSuccess = 0.1
 	// mostTokens is the number of retries that can be saved up.
 	mostTokens = 20
-	// brief is how long an overload is taken for a burst: a retry that is held back later fails its command.
+	// brief is how long an overload is taken for a burst: a retry that is withheld later fails its command.
 	brief = 3 * time.Second
 )

@@ -1,4 +1,4 @@
-// Package throttle decides which attempts of a client to hold back from a server that would most likely reject them. It is what
+// Package throttle decides which attempts of a client to withhold from a server that would most likely reject them. It is what
 // adaptiveThrottling adds to the specification's retries, and docs/throttling.md has the rule with a reason for each number.
 //
 // One Throttle belongs to one server of one client, which asks it before an attempt, and tells it after. It knows no type of the driver.
@@ -109,7 +109,7 @@ func (t *Throttle) Refused() {
 	t.Ended(Attempt{First: true, Write: true}, true, 0)
 }
 
-// State returns which share, below 1, of the reads or of the writes is held back at present, and which share of those that were sent the
+// State returns which share, below 1, of the reads or of the writes is withheld at present, and which share of those that were sent the
 // server recently accepted.
 func (t *Throttle) State(write bool) (heldBack, accepted float64) {
 	a := Attempt{Write: write}

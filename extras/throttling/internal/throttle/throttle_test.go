@@ -100,7 +100,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestHeldBackSaysNothing: what is held back tells nothing of the server.
+// TestHeldBackSaysNothing: what is withheld tells nothing of the server.
 func TestHeldBackSaysNothing(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 30, 70)
@@ -132,7 +132,7 @@ func TestReadsAndWrites(t *testing.T) {
 	write.Write = true
 	s.ended(write, 100, 0)
 	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != HoldBack {
-		t.Error("reads are held back, or writes are not")
+		t.Error("reads are withheld, or writes are not")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestContinued: what the server holds something for is never held back, does not count, and has tokens for its retries.
+// TestContinued: what the server holds something for is never withheld, does not count, and has tokens for its retries.
 func TestContinued(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 100, 0)
@@ -201,7 +201,7 @@ func TestContinued(t *testing.T) {
 	started.First = true
 	for i := 0; i < 20; i++ {
 		if s.Decide(started) != Send || s.Decide(continued) != Send {
-			t.Fatal("it is held back")
+			t.Fatal("it is withheld")
 		}
 		s.Ended(continued, true, 0)
 	}
@@ -218,7 +218,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestRouted: to a router first attempts are sent, and retries unless something would be held back.
+// TestRouted: to a router first attempts are sent, and retries unless something would be withheld.
 func TestRouted(t *testing.T) {
 	routed, retried := first, again
 	routed.Routed, retried.Routed = true, true
@@ -278,7 +278,7 @@ func TestLateRetries(t *testing.T) {
 	}
 }
 
-// TestBursts: after three seconds of pressure, what is held back again fails, with the probability of being held back. After a second
+// TestBursts: after three seconds of pressure, what is withheld again fails, with the probability of being withheld. After a second
 // without any another overload begins.
 func TestBursts(t *testing.T) {
 	s := newSubject()
@@ -314,7 +314,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestClasses: less critical ones are held back first, and so much the less follows from a rejection.
+// TestClasses: less critical ones are withheld first, and so much the less follows from a rejection.
 func TestClasses(t *testing.T) {
 	for _, tt := range []struct {
 		name                        string
@@ -354,7 +354,7 @@ func TestNewClass(t *testing.T) {
 	}
 }
 
-// TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is held back. A nil throttle knows nothing.
+// TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is withheld. A nil throttle knows nothing.
 func TestNothingRejected(t *testing.T) {
 	fail := func() float64 { t.Error("a number was drawn"); return 0 }
 	quiet := New(func() time.Time { t.Error("the clock was read"); return time.Time{} }, fail)
@@ -362,7 +362,7 @@ func TestNothingRejected(t *testing.T) {
 		for i := 0; i < 10; i++ {
 			throttle.Ended(first, false, time.Second)
 			if throttle.Decide(first) != Send {
-				t.Error("it is held back")
+				t.Error("it is withheld")
 			}
 		}
 		if heldBack, accepted := throttle.State(false); heldBack != 0 || accepted != 1 {

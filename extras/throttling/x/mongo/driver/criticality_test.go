@@ -29,14 +29,14 @@ func learning(t *testing.T) (s *scripted.Script, learn func(reply any, times int
 	}
 }
 
-// isRefused reports whether an attempt is held back. One that is sent is accepted.
+// isRefused reports whether an attempt is withheld. One that is sent is accepted.
 func isRefused(s *scripted.Script, run func() error) bool {
 	s.Replies = []any{scripted.OK()}
 	var refused driver.Error
 	return errors.As(run(), &refused) && refused.Name == "Throttled"
 }
 
-// TestThrottledClasses: operations are counted by their class, and the least critical are held back first.
+// TestThrottledClasses: operations are counted by their class, and the least critical are withheld first.
 func TestThrottledClasses(t *testing.T) {
 	s, learn := learning(t)
 	read := func(c event.Criticality) func() error {

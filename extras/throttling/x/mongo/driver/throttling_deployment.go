@@ -11,14 +11,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// throttlingDeployment is the deployment of one attempt, which it may hold back.
+// throttlingDeployment is the deployment of one attempt, which it may withhold.
 type throttlingDeployment struct {
 	Deployment
 	attempt throttle.Attempt
 }
 
-// SelectServer implements the Deployment interface. It returns the selected server, or another that the attempt is not held back from
-// if it is from that one. If there is none, it fails with a heldBackError.
+// SelectServer implements the Deployment interface. It returns the selected server or, if the attempt is withheld from that, another
+// from which it is not. If there is none, it fails with a heldBackError.
 func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
 	server, err := d.Deployment.SelectServer(ctx, selector)
 	if err != nil {
@@ -43,7 +43,7 @@ func routed(d Deployment) bool {
 	return kind == description.TopologyKindSharded || kind == description.TopologyKindLoadBalanced
 }
 
-// selectOther selects an equally suitable server that the attempt is not held back from; it returns nil if there is none. It does not
+// selectOther selects an equally suitable server from which the attempt is not withheld; it returns nil if there is none. It does not
 // relax the read preference and the latency window.
 func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServers) Server {
 	for {
@@ -62,7 +62,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServ
 	}
 }
 
-// otherServers selects those suitable servers that the attempt was not held back from. If there is none, it selects all, because the
+// otherServers selects those suitable servers from which the attempt was not withheld. If there is none, it selects all, because the
 // deployment would wait for others to appear.
 type otherServers struct {
 	suitable description.ServerSelector
@@ -87,7 +87,7 @@ func (o otherServers) SelectServer(topo description.Topology, candidates []descr
 	return others, nil
 }
 
-// heldBackError is the error of an attempt that was held back.
+// heldBackError is the error of an attempt that was withheld.
 type heldBackError struct {
 	server   address.Address
 	decision throttle.Decision
@@ -96,6 +96,6 @@ type heldBackError struct {
 
 // Error implements the error interface.
 func (e heldBackError) Error() string {
-	return fmt.Sprintf("held back from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
+	return fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
 		e.server, 100*e.accepted)
 }

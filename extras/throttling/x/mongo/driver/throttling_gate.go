@@ -12,9 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
-// operationRun has the class of its commands, and counts what was held back.
+// operationRun has the class of its commands, and counts what was withheld.
 //
-//fork:extend the least critical operations are held back first
+//fork:extend the least critical operations are withheld first
 type operationRun struct {
 	class     event.Criticality
 	throttled int
@@ -30,9 +30,9 @@ type attempt struct {
 // wasHeldBack reports whether the attempt was not sent.
 func (a *attempt) wasHeldBack() bool { return a.heldBack != throttle.Send }
 
-// An attempt that was held back looks to applications like a rejection by the server after which nothing was executed.
+// An attempt that was withheld looks to applications like a rejection by the server after which nothing was executed.
 //
-//fork:wrap it is known from which server it was held back
+//fork:wrap it is known from which server it was withheld
 func (a *attempt) recordCheckoutFailure() {
 	a.upstreamRecordCheckoutFailure()
 	var held heldBackError
@@ -55,7 +55,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 	return failure
 }
 
-// gated returns the deployment that selects the server for the next attempt and may hold it back: with adaptiveThrottling, once a server
+// gated returns the deployment that selects the server for the next attempt and may withhold it: with adaptiveThrottling, once a server
 // has rejected anything. Otherwise it returns nil.
 func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
 	if !ex.policy.Rejected() || ex.op.neverThrottled() {
@@ -97,7 +97,7 @@ func (a *attempt) telling() bool {
 	return replied && (!a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError))
 }
 
-// throttled is the reason for a retry of what was held back, and for none in an overload that lasts.
+// throttled is the reason to retry what was withheld, and not to in an overload that lasts.
 const throttled retry.Reason = "throttled"
 
 // afterHolding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.

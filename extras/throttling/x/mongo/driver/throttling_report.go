@@ -5,7 +5,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// The error has the class of the operation, and how many attempts were held back.
+// The error has the class of the operation, and how many attempts were withheld.
 //
 //fork:wrap what is withheld depends on the class
 func (ex *operationRun) retryError() *event.RetryError {
@@ -23,7 +23,7 @@ func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecided
 	return decided
 }
 
-// The event has the class of the operation, and how many attempts were held back.
+// The event has the class of the operation, and how many attempts were withheld.
 //
 //fork:wrap what is withheld depends on the class
 func (ex *operationRun) finished(err error) *event.RetryFinishedEvent {

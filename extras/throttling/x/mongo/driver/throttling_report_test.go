@@ -39,8 +39,8 @@ func TestThrottledOperations(t *testing.T) {
 			assert.Equal(t, backoffs, s.Slept, "it backs off as after rejections")
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
-			assert.Equal(t, "(Throttled) held back from a:27017, which is overloaded: it recently accepted 0 % of what "+
-				"this client sent (adaptiveThrottling) (no further retry after 6 attempts, 6 of them held back, and "+
+			assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what "+
+				"this client sent (adaptiveThrottling) (no further retry after 6 attempts, 6 of them withheld, and "+
 				"1.55s of backoff: limit)",
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},
@@ -102,7 +102,7 @@ func TestThrottledErrors(t *testing.T) {
 	})
 }
 
-// TestThrottledBehindRouters: routers and load balancers stand for many servers, so only retries are held back from them. A load
+// TestThrottledBehindRouters: routers and load balancers stand for many servers, so only retries are withheld from them. A load
 // balancer is the one server there is, whatever its throttle says, and no selector is asked for another.
 func TestThrottledBehindRouters(t *testing.T) {
 	for topology, server := range map[description.TopologyKind]description.ServerKind{
@@ -153,7 +153,7 @@ func TestThrottledRespectsLimits(t *testing.T) {
 		require.Error(t, s.Execute(context.Background(), s.Read()))
 		assert.Empty(t, s.Slept)
 	})
-	t.Run("rejections and what is held back count together", func(t *testing.T) {
+	t.Run("rejections and what is withheld count together", func(t *testing.T) {
 		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
 		s.Policy.MaxRetries = 3
 		require.Error(t, s.Execute(context.Background(), s.Read()))
@@ -259,7 +259,7 @@ func TestThrottledLog(t *testing.T) {
 				if tt.level == logger.LevelDebug {
 					assert.Equal(t, i+1, keys["attempt"])
 				}
-				assert.Contains(t, keys["failure"], "(Throttled) held back from a:27017")
+				assert.Contains(t, keys["failure"], "(Throttled) withheld from a:27017")
 				_, has := keys["driverConnectionId"]
 				assert.False(t, has, "there was no connection")
 			}

@@ -26,7 +26,7 @@ import (
 )
 
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
-// known to accept everything. The jitter of 0.5 is what is drawn, so that the first hold back each attempt.
+// known to accept everything. The jitter of 0.5 is what is drawn, so that the first withhold each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
 	s := scripted.New(t, replies...)
 	s.Policy.Throttling = true
@@ -165,7 +165,7 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
-// TestHeldBackSaysNothing: an attempt that is held back says nothing of the server, whether another one takes it or not.
+// TestHeldBackSaysNothing: an attempt that is withheld says nothing of the server, whether another one takes it or not.
 func TestHeldBackSaysNothing(t *testing.T) {
 	for others, replies := range map[string][]any{"": nil, "b": {scripted.OK()}} {
 		s := throttled(t, replies, nil, strings.Split("a"+others, "")...)
@@ -286,7 +286,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 	assert.Equal(t, 1, retries.Throttled)
 }
 
-// TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is held back again fails.
+// TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is withheld again fails.
 func TestThrottledRetriesOfALastingOverload(t *testing.T) {
 	s := throttled(t, nil, nil, "a")
 	now := time.Unix(1, 0)
@@ -333,7 +333,7 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 		err := s.Execute(context.Background(), op(s))
 		var retries *event.RetryError
 		require.True(t, errors.As(err, &retries), "%s: %v", name, err)
-		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was held back", name)
+		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was withheld", name)
 		assert.Len(t, s.Sent, 1+20, name)
 		assert.Len(t, s.Slept, 50, name)
 	}
@@ -347,7 +347,7 @@ func TestWithoutThrottling(t *testing.T) {
 	assert.Len(t, s.Sent, 1)
 }
 
-// TestThrottledTransactionStarts: a transaction whose first command was held back has not begun, and begins with the retry.
+// TestThrottledTransactionStarts: a transaction whose first command was withheld has not begun, and begins with the retry.
 func TestThrottledTransactionStarts(t *testing.T) {
 	s := throttled(t, []any{scripted.OK()}, []string{"a"})
 	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle(s) }

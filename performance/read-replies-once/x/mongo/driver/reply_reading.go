@@ -50,7 +50,7 @@ func isOne(val bsoncore.Value) bool {
 
 // updateClusterTimes tells the session and the clock the reply's cluster time, in a document of its own.
 //
-//fork:replace the document was built in five parts of the heap
+//fork:replace the document was built in five allocations
 func (op Operation) updateClusterTimes(response bsoncore.Document) {
 	value, err := response.LookupErr(clusterTimeKey)
 	if err != nil {

@@ -46,17 +46,17 @@ func (s *Server) rejected() {
 }
 
 // herd is how many recent rejections it takes until connections that are refused count at the throttle. A command alone, which opens one
-// after the other between its backoffs, meets fewer: held back, it would fail without having tried.
+// after the other between its backoffs, meets fewer: withheld, it would fail without having tried.
 const herd = 10
 
-// refused records that a connection was refused. Commands that need another one are then held back like any other.
+// refused records that a connection was refused. Commands that need another one are then withheld like any other.
 func (s *Server) refused() {
 	if s.throttle != nil && s.rejections.count() > herd {
 		s.throttle.Refused()
 	}
 }
 
-// ThrottleProbabilities returns for each known server the probability, in [0, 1), with which reads or writes are held back from it,
+// ThrottleProbabilities returns for each known server the probability, in [0, 1), with which reads or writes are withheld from it,
 // whichever is higher, or nil without adaptiveThrottling.
 func (t *Topology) ThrottleProbabilities() map[string]float64 {
 	if t.cfg.overload == nil || !t.cfg.overload.Throttling {
