@@ -219,8 +219,9 @@ func (cs *ChangeStream) closeLeft(ctx context.Context) {
 }
 
 // mayResumeAfter reports whether the stream can be resumed later though this attempt has failed: it had no time
-// (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream), met no server, or one that can do so at
-// another time. Any other error, such as that of a session that has ended, would come again.
+// (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream), met no server, or one that steps
+// down or shuts down: the reply to an aggregate need not have the label ResumableChangeStreamError. Any other error, such as that of a
+// session that has ended, would come again.
 func (cs *ChangeStream) mayResumeAfter(err error) bool {
 	err = wrapErrors(err)
 	var failed driver.Error

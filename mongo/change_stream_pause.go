@@ -19,10 +19,11 @@ func (cs *ChangeStream) pauseBeforeResume(ctx context.Context) error {
 	}
 	cs.interrupted++
 	pause, purpose := retry.Backoff(policy.FirstBackoff, cs.interrupted, policy.Jitter()), backpressure.PurposeOf(ctx)
-	if pause > policy.Left(ctx, purpose, 0) {
+	const spent = 0 // no backoff came before
+	if pause > policy.Left(ctx, purpose, spent) {
 		return cs.err
 	}
-	if err := policy.Sleep(ctx, purpose, pause, 0); err != nil {
+	if err := policy.Sleep(ctx, purpose, pause, spent); err != nil {
 		return backpressure.Interruption{Err: cs.err, When: "interrupted before the change stream was resumed", Cause: err}
 	}
 	return nil

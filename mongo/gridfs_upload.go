@@ -37,7 +37,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	if us.complete() {
 		return 0, errors.New("a failed Close has stored the last chunk of the file: call Close again, or Abort")
 	}
-	taken, chunks := 0, us.chunkIndex
+	taken, before := 0, us.chunkIndex
 	for taken < len(p) {
 		n := copy(us.buffer[us.bufferIndex:], p[taken:])
 		us.bufferIndex += n
@@ -50,7 +50,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 				us.bufferIndex -= n
 				taken -= n
 			}
-			return taken, us.ofLaterCommand(err, chunks)
+			return taken, us.ofLaterCommand(err, before)
 		}
 	}
 	return taken, nil
@@ -63,14 +63,14 @@ func (us *GridFSUploadStream) Close() error {
 	if us.closed {
 		return ErrStreamClosed
 	}
-	chunks := us.chunkIndex
+	before := us.chunkIndex // if this call has stored more, its error must not say that nothing was executed
 	if us.bufferIndex > 0 {
 		if err := us.uploadChunks(us.ctx, true); err != nil {
 			return err
 		}
 	}
 	if err := us.createFilesCollDoc(us.ctx); err != nil {
-		return us.ofLaterCommand(err, chunks)
+		return us.ofLaterCommand(err, before)
 	}
 	us.end()
 	return nil
@@ -81,9 +81,9 @@ func (us *GridFSUploadStream) complete() bool {
 	return us.uploadDate != 0 || us.chunkSize > 0 && us.fileLen%int64(us.chunkSize) != 0
 }
 
-// ofLaterCommand returns the error of a call that began with so many chunks.
-func (us *GridFSUploadStream) ofLaterCommand(err error, chunks int) error {
-	if us.chunkIndex == chunks {
+// ofLaterCommand returns the error of a call before which so many chunks were stored.
+func (us *GridFSUploadStream) ofLaterCommand(err error, before int) error {
+	if us.chunkIndex == before {
 		return err
 	}
 	return ofLaterCommand(err)
@@ -149,7 +149,7 @@ func (us *GridFSUploadStream) chunksOfBuffer(uploadPartial bool) (docs []any, id
 func (us *GridFSUploadStream) stored(chunks int) {
 	size := chunks * int(us.chunkSize)
 	if size > us.bufferIndex {
-		size = us.bufferIndex
+		size = us.bufferIndex // the last chunk may be shorter
 	}
 	us.chunkIndex += chunks
 	us.fileLen += int64(size)

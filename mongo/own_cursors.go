@@ -136,3 +136,17 @@ func (cir *collInfoRetriever) cryptCollInfo(
 	}
 	return append(bsoncore.Document(nil), cursor.Current...), nil
 }
+
+// A cursor that the server leaves open, though it has counted, is closed.
+//
+//fork:wrap behind a load balancer it kept its connection
+func (coll *Collection) CountDocuments(
+	ctx context.Context, filter any, opts ...options.Lister[options.CountOptions],
+) (int64, error) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	purpose := backpressure.PurposeOf(ctx)
+	purpose.FirstBatch = true
+	return coll.upstreamCountDocuments(backpressure.WithPurpose(ctx, purpose), filter, opts...)
+}

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
@@ -27,18 +26,4 @@ func (db *Database) ListCollectionSpecifications(
 	ctx, cancel := withTimeout(ctx, db.client.timeout)
 	defer cancel()
 	return db.upstreamListCollectionSpecifications(ctx, filter, opts...)
-}
-
-// A cursor that the server leaves open, though it has counted, is closed.
-//
-//fork:wrap behind a load balancer it kept its connection
-func (coll *Collection) CountDocuments(
-	ctx context.Context, filter any, opts ...options.Lister[options.CountOptions],
-) (int64, error) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	purpose := backpressure.PurposeOf(ctx)
-	purpose.FirstBatch = true
-	return coll.upstreamCountDocuments(backpressure.WithPurpose(ctx, purpose), filter, opts...)
 }

@@ -5,7 +5,6 @@ package mongo
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -13,24 +12,25 @@ import (
 )
 
 // The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
-// the log name a command before it has been sent.
+// the log name a command before it has been sent. The fields are added to the literals of these methods, whose other fields and statements
+// stay; of the bodies here nothing else is used.
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (c *createOp) execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CreateOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (csi *createSearchIndexesOp) execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (dsi *dropSearchIndexOp) execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (usi *updateSearchIndexOp) execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
@@ -70,26 +70,4 @@ func (db *Database) processRunCommand(
 	context.Context, any, ...options.Lister[options.RunCmdOptions],
 ) (*driver.Operation, *session.Client, error) {
 	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
-}
-
-// endSessionsOp knows that an overloaded server rejected a batch.
-//
-//fork:extend all batches of a client together have the retries of one command
-type endSessionsOp struct {
-	rejected error
-}
-
-// execute sends a batch, unless an earlier one was rejected in the end: then it returns that error. Sessions that nobody ends expire, so
-// an overloaded server need not keep the caller waiting for the backoffs of each batch.
-//
-//fork:wrap all batches of a client together have the retries of one command
-func (es *endSessionsOp) execute(ctx context.Context) error {
-	if es.rejected != nil {
-		return es.rejected
-	}
-	err := es.upstreamExecute(ctx)
-	if backpressure.IsRetryableOverload(err) {
-		es.rejected = err
-	}
-	return err
 }

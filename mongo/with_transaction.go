@@ -225,7 +225,8 @@ func (r *transactionRetries) wait(ctx context.Context, d time.Duration, last err
 	return nil
 }
 
-// expired reports whether time is up after a further wait.
+// expired reports whether time is up after a further wait: also if it ends at the deadline (transactions-convenient-api.md,
+// "Pseudo-code").
 func (r *transactionRetries) expired(wait time.Duration) bool {
 	return !r.clock.Now().Add(wait).Before(r.deadline)
 }

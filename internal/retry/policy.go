@@ -19,7 +19,7 @@ const (
 	// BaseBackoff (BASE_BACKOFF) is the unit of backoffs.
 	BaseBackoff = 100 * time.Millisecond
 
-	// MaxBackoff (MAX_BACKOFF) bounds every backoff.
+	// MaxBackoff (MAX_BACKOFF) bounds every backoff. With five retries none is as long, unless a server sets the base.
 	MaxBackoff = 10 * time.Second
 )
 

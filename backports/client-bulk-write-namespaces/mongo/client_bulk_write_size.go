@@ -13,7 +13,7 @@ const reservedSize = 1000
 func (mb *modelBatches) appendBatches(fn functionSet, dst []byte, maxCount, totalSize int) (int, []byte, error) {
 	count := newDocumentCount(totalSize - reservedSize)
 	n, message, err := mb.upstreamAppendBatches(count.documents(fn), dst, maxCount, totalSize)
-	if count.fitting < n {
+	if count.fitting < n { // build the batch anew, with fewer models
 		return mb.upstreamAppendBatches(fn, dst, count.fitting, totalSize)
 	}
 	return n, message, err

@@ -151,8 +151,11 @@ func (s Step) message(ticket, version string) string {
 	return b.String()
 }
 
-// fill breaks a paragraph into lines of at most 72 bytes, as commit messages have them, where words permit.
+// fill breaks a paragraph into lines of at most 72 bytes, as commit messages have them, where words permit. It leaves a table as it is.
 func fill(text string) string {
+	if strings.HasPrefix(text, "    ") {
+		return text
+	}
 	var lines []string
 	for _, word := range strings.Fields(text) {
 		last := len(lines) - 1

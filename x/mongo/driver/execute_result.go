@@ -112,7 +112,8 @@ const (
 )
 
 // interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
-// otherwise, and wraps the cause.
+// otherwise (retryable-reads.md and retryable-writes.md want that of the attempt), and wraps the cause
+// (client-side-operations-timeout.md, "Errors": a timeout exposes the underlying error).
 func (ex *operationRun) interrupted(a *attempt, cause error, when string) error {
 	err := ex.cmd.errs.toReturn(a)
 	if e, ok := err.(WriteCommandError); ok {

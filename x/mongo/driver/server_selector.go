@@ -9,7 +9,7 @@ import (
 
 // SelectServer selects from the candidates that are not deprioritized; if none of those is suitable, from all
 // (server-selection.md, "Server Selection Algorithm"). It identifies servers by address only, because a description can change
-// between attempts.
+// between attempts. Since v2.7.0 serverselector.Deprioritized does this.
 //
 //fork:replace deprioritized servers are filtered before the selection, not after it, so that a less preferred server can be found
 func (oss *opServerSelector) SelectServer(

@@ -23,7 +23,7 @@ func (a *scramSaslAdapter) Next(ctx context.Context, challenge []byte) ([]byte, 
 		err     error
 	}
 	answered := make(chan answer, 1)
-	go func() {
+	go func() { // which goes on after the context's end: only maxIterations ends it
 		payload, err := a.upstreamNext(ctx, challenge)
 		answered <- answer{payload, err}
 	}()

@@ -10,7 +10,7 @@ import (
 
 // ConnString holds the URI options adaptiveRetries and, as later versions do, maxAdaptiveRetries.
 //
-//fork:extend they are URI options
+//fork:extend this version lacks the URI options
 type ConnString struct {
 	AdaptiveRetries       bool
 	AdaptiveRetriesSet    bool

@@ -11,24 +11,25 @@ import (
 )
 
 // The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
-// the log name a command before it has been sent.
+// the log name a command before it has been sent. The fields are added to the literals of these methods, whose other fields and statements
+// stay; of the bodies here nothing else is used.
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (c *Create) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CreateOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (csi *CreateSearchIndexes) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CreateSearchIndexesOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (dsi *DropSearchIndex) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.DropSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend a write, and its name
+//fork:extend a write, whose name was not set
 func (usi *UpdateSearchIndex) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.UpdateSearchIndexOp, Kind: driver.RetryKindWrite}.Execute(ctx)
 }

@@ -37,7 +37,7 @@ func (c *connection) connect(ctx context.Context) error {
 	switch e := err.(type) {
 	case ConnectionError:
 		err = c.ofPool(e)
-	case driver.Error:
+	case driver.Error: // since v2.7.0, in which wrapConnectionError wraps the error to label it
 		if connErr, ok := e.Wrapped.(ConnectionError); ok && c.pool.handshakeErrFn != nil {
 			connErr.overloaded = e.HasErrorLabel(driver.ErrSystemOverloadedError)
 			e.Wrapped = c.ofPool(connErr)
