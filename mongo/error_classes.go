@@ -29,24 +29,3 @@ func IsTimeout(err error) bool {
 // its server were given up: another operation or the server's monitor has met a network error, or the server has not been checked yet. That
 // command was not executed. Operations can be tried again once the server is known, usually within a second.
 func IsPoolClearedError(err error) bool { return anyError(err, topology.IsPoolCleared) }
-
-// anyError reports whether something holds for the error or for one that it wraps.
-func anyError(err error, holds func(error) bool) bool {
-	if err == nil {
-		return false
-	}
-	if holds(err) {
-		return true
-	}
-	switch wrapping := err.(type) {
-	case interface{ Unwrap() error }:
-		return anyError(wrapping.Unwrap(), holds)
-	case interface{ Unwrap() []error }:
-		for _, wrapped := range wrapping.Unwrap() {
-			if anyError(wrapped, holds) {
-				return true
-			}
-		}
-	}
-	return false
-}
