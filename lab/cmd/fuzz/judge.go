@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -12,16 +14,23 @@ import (
 // runs is how often a plan runs if one run shows a finding: what a driver does may be by chance, as backoffs are.
 const runs = 15
 
-// pair runs plans with both drivers.
-type pair struct{ upstream, fork *driver }
-
-func (p *pair) close() {
-	p.upstream.close()
-	p.fork.close()
+// order asks a driver for a trial.
+type order struct {
+	Plan trial.Plan
+	Salt uint64 // makes drivers draw other numbers
+	// Keeps is whether it keeps lines, and Strict whether nothing but rejections goes wrong.
+	Keeps, Strict bool
 }
 
-// finding is what a plan shows, if that is wrong.
-type finding struct{ what, detail string }
+// driver runs trials with a driver.
+type driver struct{ child[order, trial.Trace] }
+
+func newDriver(ctx context.Context, program string) *driver {
+	return &driver{child[order, trial.Trace]{ctx: ctx, program: program, what: "trials"}}
+}
+
+// pair runs plans with both drivers.
+type pair struct{ upstream, fork *driver }
 
 const (
 	different = "nothing goes wrong, and the fork does not do what upstream does"
@@ -67,7 +76,9 @@ func (d *driver) times(plan trial.Plan, times int, keeps, strict bool) (t traces
 		if plan.Peaceful() {
 			n = 0
 		}
-		if t = append(t, d.run(order{Plan: plan, Salt: n, Keeps: keeps, Strict: strict})); t[len(t)-1].Crash != "" {
+		trace, died := d.run(order{Plan: plan, Salt: n, Keeps: keeps, Strict: strict})
+		trace.Crash = cmp.Or(died, trace.Crash)
+		if t = append(t, trace); trace.Crash != "" {
 			break
 		}
 	}
