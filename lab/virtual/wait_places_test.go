@@ -50,7 +50,7 @@ func (p place) topologies() []string {
 func (p place) client(cluster *Cluster, without ...string) *options.ClientOptions {
 	opts := cluster.Client(slices.DeleteFunc(slices.Clone(p.opts), func(o string) bool { return slices.Contains(without, o) })...)
 	if p.cluster.Auth != nil {
-		opts.SetAuth(options.Credential{AuthMechanism: "PLAIN", AuthSource: "$external", Username: User, Password: Password})
+		opts.SetAuth(Credential("PLAIN"))
 	}
 	return opts
 }

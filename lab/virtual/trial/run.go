@@ -30,7 +30,6 @@ type application struct {
 	plan    Plan
 	cluster *virtual.Cluster
 	client  *mongo.Client
-	coll    *mongo.Collection
 
 	arrived map[int]int // commands that a fault concerned, by its number
 }
@@ -54,13 +53,13 @@ func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
 	a.keeps, a.strict, a.proxied = keeps, strict, plan.Proxied()
-	rand.Reader = &Chance{seed: plan.Seed + salt<<32}
+	rand.Reader = &Chance{Seed: plan.Seed + salt<<32}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.options())
 	if err != nil {
 		return Trace{Crash: err.Error()}
 	}
-	a.client, a.coll = client, client.Database("db").Collection("c")
+	a.client = client
 	for i, f := range plan.Faults {
 		if f.On == "" {
 			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
@@ -93,15 +92,8 @@ func (a *application) options() *options.ClientOptions {
 			opts.SetServerMonitoringMode(mode)
 		}
 	}
-	switch mechanism := strings.TrimPrefix(a.plan.Auth.Mechanism, offered); {
-	case a.plan.Auth.Mechanism == "":
-	case mechanism == oidc:
-		token := func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
-			return &options.OIDCCredential{AccessToken: virtual.Token}, nil
-		}
-		opts.SetAuth(options.Credential{AuthMechanism: mechanism, OIDCMachineCallback: token})
-	default:
-		opts.SetAuth(options.Credential{AuthMechanism: mechanism, Username: virtual.User, Password: virtual.Password})
+	if a.plan.Auth.Mechanism != "" {
+		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth.Mechanism, offered)))
 	}
 	if a.plan.Has("adaptiveRetries") {
 		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
@@ -190,7 +182,10 @@ func (a *application) call(c Call) {
 	}
 	defer cancel()
 	o := Outcome{Call: c, Start: a.now()}
-	result, err := caught(calling{a, c, ctx})
+	wrote := func(id int) {
+		a.note(func() { a.of(c.ID).written = append(a.of(c.ID).written, id) })
+	}
+	result, err := caught(calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }})
 	if err != nil {
 		o.Error = masked(describe(err))
 	}
