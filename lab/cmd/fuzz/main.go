@@ -32,7 +32,7 @@ type cli struct {
 // children are what the program does as a child process, by its only argument.
 var children = map[string]func(){
 	"trials": func() {
-		serve(func(t *testing.T, o order) trial.Trace { return trial.Run(t, o.Plan, o.Salt, o.Keeps, o.Strict) })
+		serve(func(t *testing.T, o order) trial.Trace { return trial.Run(t, o.Plan, o.Salt) })
 	},
 	"attacks": func() { serve(func(t *testing.T, seed uint64) []string { return hostile.Run(t, hostile.New(seed)) }) },
 }

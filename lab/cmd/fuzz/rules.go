@@ -39,7 +39,7 @@ func often(is func(call) bool) flaw {
 }
 
 func ofRun(is func(trial.Trace) bool) flaw {
-	return func(_ trial.Plan, fork traces) bool { return fork.any(is) }
+	return func(_ trial.Plan, fork traces) bool { return slices.ContainsFunc(fork, is) }
 }
 
 // most returns in how many runs a call is so, of that which most often is.
@@ -85,7 +85,7 @@ var rules = []rule{
 	{text: "a storm of connections", of: func(p trial.Plan) bool {
 		return !p.Has("within") && !p.Has("minPoolSize") && (p.OnlyHandshakes() || !slices.ContainsFunc(p.Calls, p.Hurries))
 	}, broken: func(_ trial.Plan, fork traces) bool {
-		return !fork.any(func(t trial.Trace) bool { return t.Opened <= 100 })
+		return !slices.ContainsFunc(fork, func(t trial.Trace) bool { return t.Opened <= 100 })
 	}},
 	{text: "a command is of a transaction that has not been started there",
 		of:     func(p trial.Plan) bool { return p.Passes() && p.OnlyRejects() },
@@ -108,10 +108,8 @@ var rules = []rule{
 			return c.plan.Hurries(c.Call) || c.Refused || strings.Contains(c.Error, "UnknownTransactionCommitResult")
 		})(plan, fork)
 	}},
-	{text: "tokens are minted", broken: func(plan trial.Plan, fork traces) bool {
-		const underWay = 5 // at most, by that many workers
-		return fork.any(func(t trial.Trace) bool { return t.Minted > underWay })
-	}},
+	// Each of five workers may have a token under way.
+	{text: "tokens are minted", broken: ofRun(func(t trial.Trace) bool { return t.Minted > 5 })},
 	{text: "a pool is cleared for an overload", of: func(p trial.Plan) bool { return p.Rejects() || p.Refuses() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },

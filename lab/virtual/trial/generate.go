@@ -114,6 +114,9 @@ func (p *Plan) sane() {
 			p.Topology = "replicaset:1"
 		}
 	}
+	if !Newest() { // upstream ignores it, and the fork refuses it
+		p.without("enableOverloadRetargeting")
+	}
 	if p.Has("maxPoolSize") {
 		p.without("minPoolSize")
 	}
@@ -241,23 +244,7 @@ func (s source) fault(p *Plan, d disorder) Fault {
 	if f.What == Slow || !f.onCommands() {
 		f.For = s.between(d.lasts)
 	}
-	if p.Proxied() && f.is(Concern, Lack) && strings.HasPrefix(fields[f.On], "cursor") {
-		f.What, f.Code = Close, 0 // else upstream never returns the connection of the cursor
-	}
-	if f.What == Lack {
-		f.Field = cmp.Or(d.field, s.word(fields[f.On]+" ok $clusterTime operationTime"))
-	}
 	return f
-}
-
-// fields are those that replies must have, by the command.
-var fields = map[string]string{
-	"find":            "cursor cursor.firstBatch cursor.firstBatch cursor.id cursor.ns",
-	"aggregate":       "cursor cursor.firstBatch cursor.firstBatch cursor.id",
-	"listCollections": "cursor cursor.firstBatch cursor.id", "listIndexes": "cursor cursor.firstBatch cursor.id",
-	"getMore": "cursor cursor.nextBatch cursor.id", "insert": "n ok", "update": "n nModified", "delete": "n",
-	"findAndModify": "value lastErrorObject", "count": "n", "distinct": "values", "listDatabases": "databases",
-	"bulkWrite": "cursor cursor.firstBatch cursor.id nInserted",
 }
 
 // options draws options of the connection string; with steady ones, nothing ends a call or its retries early.

@@ -61,7 +61,6 @@ type Fault struct {
 	Every int           `json:",omitempty"` // if only every nth of them does
 	Code  int32         `json:",omitempty"`
 	Host  int           `json:",omitempty"` // from 1; 0 for all
-	Field string        `json:",omitempty"` // that a reply lacks
 	// Passing faults are those that retries get over: the calls have to be the same without them.
 	Passing bool `json:",omitempty"`
 }
@@ -78,7 +77,7 @@ const (
 	Slow    = "slow"    // takes a while
 	Abort   = "abort"   // the connection is reset instead
 	Tear    = "tear"    // the connection is closed after some bytes of a reply
-	Lack    = "lack"    // the reply lacks a field
+	Lack    = "lack"    // the reply has no postBatchResumeToken
 
 	// With servers and the network.
 	Silent   = "silent"

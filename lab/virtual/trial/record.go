@@ -20,8 +20,6 @@ import (
 // recorder records what happens, without what differs from run to run, and counts.
 type recorder struct {
 	start   time.Time
-	keeps   bool // whether it records lines, beside what it counts
-	strict  bool // whether nothing but rejections goes wrong
 	proxied bool // whether there is a load balancer, whose clients keep connections
 
 	mu         sync.Mutex
@@ -96,7 +94,9 @@ func (r *recorder) of(call int) *tally {
 }
 
 // masks hide what differs from run to run: numbers of connections, ports of clients, round trip times, what the servers' clock says;
-// and what the fork alone announces, and says of retries.
+// what the fork alone announces, and says of retries, and of a command that failed after others; whether a result is acknowledged; and the
+// maxTimeMS of an aggregate that writes, of a commit and of an abort, which the fork alone gives them (client-side-operations-timeout.md,
+// "Command Execution" and "Sessions").
 var masks = []struct {
 	what *regexp.Regexp
 	with string
@@ -107,6 +107,8 @@ var masks = []struct {
 	{regexp.MustCompile(`"t":\d+`), `"t":#`},
 	{regexp.MustCompile(` \(no further retry after [^)]*\)`), ""},
 	{regexp.MustCompile(`, backpressure: (true|"2")`), ""},
+	{regexp.MustCompile(`bulk write exception: |Acknowledged:(true|false)`), ""},
+	{regexp.MustCompile(`( sees (commitTransaction|abortTransaction|aggregate: .*"\$(out|merge)").*)` + maxTime.String()), "$1"},
 }
 
 // masked returns a text as it is recorded.
@@ -119,9 +121,6 @@ func masked(text string) string {
 
 // line records a line of a call, or of none.
 func (r *recorder) line(call int, passing bool, format string, args ...any) {
-	if !r.keeps {
-		return
-	}
 	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,9 +172,7 @@ func (r *recorder) command(c virtual.Command, f *Fault) {
 	text := r.text(c)
 	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
 		r.note(func() {
-			if r.keeps {
-				r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
-			}
+			r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
 			silent := bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure")
 			r.flaw(silent, "a handshake does not announce backpressure")
 		})
@@ -252,7 +249,7 @@ func (r *recorder) trace() Trace {
 	t := r.result
 	t.Cleared = r.pools[event.ConnectionPoolCleared]
 	for _, l := range r.lines {
-		if !l.passing && (r.strict || strings.HasPrefix(l.text, "returns ")) {
+		if !l.passing {
 			t.Calls = append(t.Calls, fmt.Sprintf("call %d: %s", l.call, inCalls.ReplaceAllString(l.text, "")))
 		}
 	}

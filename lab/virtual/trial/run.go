@@ -17,7 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/version"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
@@ -43,16 +42,15 @@ func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*ti
 // patience is the virtual time after which a call that still waits is taken to wait for ever.
 const patience = 12 * time.Hour
 
-// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. If it keeps lines, the trace has them. If it
-// is strict, the trace also has all that happened in the calls, except what faults added that retries get over; else only how the calls
-// ended. What the process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
-func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
+// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. What the process draws from crypto/rand, from
+// then on, is the plan's: one trial runs at a time.
+func Run(t *testing.T, plan Plan, salt uint64) Trace {
 	cluster := virtual.New(t, plan.servers())
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
-	a.keeps, a.strict, a.proxied = keeps, strict, plan.Proxied()
+	a.proxied = plan.Proxied()
 	rand.Reader = &Chance{Seed: plan.Seed + salt<<32}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.options())
@@ -86,7 +84,7 @@ func (p Plan) servers() virtual.Options {
 
 // options returns those of the client: what connection strings lack, and what reports to the recorder.
 func (a *application) options() *options.ClientOptions {
-	opts := a.cluster.Client(known(a.plan.Options)...)
+	opts := a.cluster.Client(a.plan.Options...)
 	for _, option := range a.plan.Options {
 		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
 			opts.SetServerMonitoringMode(mode)
@@ -302,19 +300,13 @@ func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bs
 	case Tear:
 		_, _ = c.Conn.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0}) // some bytes of a reply
 	case Lack:
-		return lacking(f.Field, run())
+		reply := run()
+		if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
+			reply = bsondoc.With(reply, bson.E{Key: "cursor", Value: bsondoc.Rebuild(cursor, []string{"postBatchResumeToken"}, nil)})
+		}
+		return reply
 	}
 	return nil
-}
-
-// lacking returns a reply without a field, which may be one of a document in it.
-func lacking(field string, reply bson.Raw) bson.Raw {
-	outer, inner, _ := strings.Cut(field, ".")
-	nested, isNested := reply.Lookup(outer).DocumentOK()
-	if inner == "" || !isNested {
-		return bsondoc.Rebuild(reply, []string{outer}, nil)
-	}
-	return bsondoc.With(reply, bson.E{Key: outer, Value: bsondoc.Rebuild(nested, []string{inner}, nil)})
 }
 
 // account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
@@ -336,12 +328,4 @@ func (a *application) done(c Call) int64 {
 	}
 	n, _ := doc.Lookup("n").AsInt64OK()
 	return n
-}
-
-// known returns the options without one that upstream's v2.5.0 ignores, and the fork of it refuses.
-func known(options []string) []string {
-	if !strings.HasPrefix(version.Driver, "2.5.0") {
-		return options
-	}
-	return slices.DeleteFunc(slices.Clone(options), func(o string) bool { return strings.HasPrefix(o, "enableOverloadRetargeting=") })
 }

@@ -17,7 +17,7 @@ import (
 
 func run(t *testing.T, plan Plan) (trace Trace) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0, true, true) })
+	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0) })
 	return trace
 }
 
