@@ -90,10 +90,6 @@ var rules = []rule{
 	{text: "a command is of a transaction that has not been started there",
 		of:     func(p trial.Plan) bool { return p.Passes() && p.OnlyRejects() },
 		broken: ofRun(func(t trial.Trace) bool { return t.Unstarted > 0 })},
-	{text: "an error lacks a label that the server gave it", broken: often(func(c call) bool {
-		lacks := func(label string) bool { return !strings.Contains(c.Error, label) }
-		return !c.OK() && c.Unhurried() && slices.ContainsFunc(c.Labels, lacks)
-	})},
 	{text: "a retry goes to the router again that failed", of: is(trial.OneRouter),
 		broken: once(func(c call) bool { return c.Attempts > 1+len(c.plan.Faults) || c.Single() && !c.OK() })},
 	{text: "a second retry without an overload", of: trial.Plan.NoOverloads, broken: often(func(c call) bool {
@@ -135,11 +131,6 @@ var rules = []rule{
 		broken: once(func(c call) bool { return c.Single() && c.Done && strings.Contains(c.Error, "NoWritesPerformed") })},
 	{text: "a call succeeds whose last attempt was rejected",
 		broken: once(func(c call) bool { return c.Single() && c.OK() && c.Refused })},
-	{text: "a call that was given up does not say so", of: trial.Plan.Rejects, broken: often(func(c call) bool {
-		ended := c.Start + c.Deadline + c.Cancel
-		return c.Single() && c.Overloaded && !c.OK() && c.Cancel > 0 && c.End >= ended && c.End < ended+roundTrip &&
-			!strings.Contains(c.Error, "context canceled")
-	})},
 }
 
 // outlives is whether a call of one command outlives its deadline by more than a few round trips; WithTransaction may take more, to end

@@ -72,7 +72,7 @@ func New(seed uint64) Plan {
 	switch {
 	case class < 5:
 		p.Batch = s.number("0 0 1 2")
-		p.Auth = Auth{s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC"), s.chance(2), s.chance(2)}
+		p.Auth = s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC")
 		if p.sane(); class >= 2 {
 			s.pass(&p)
 		}
@@ -101,7 +101,7 @@ func (p *Plan) sane() {
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		switch {
-		case p.Has("w=0") && c.Kind == "aggregateOut", p.Auth.Mechanism == oidc && c.Kind == "watch":
+		case p.Has("w=0") && c.Kind == "aggregateOut", p.Auth == "MONGODB-OIDC" && c.Kind == "watch":
 			c.Kind = "aggregate"
 		case c.Kind == "clientBulkWriteMany" && p.Proxied(), c.Way == "snapshot" && kinds[c.Kind].effect != isRead,
 			p.Has("w=0") && !c.Alone():
@@ -178,7 +178,7 @@ func (s source) pass(p *Plan) {
 // stage makes the plan one of a scenario.
 func (s source) stage(p *Plan, c scenario) {
 	if p.Only = c.only; c.bare || c.only != "" {
-		p.Options, p.Auth, p.Batch = nil, Auth{}, 0
+		p.Options, p.Auth, p.Batch = nil, "", 0
 	}
 	p.Topology = cmp.Or(s.word(c.topology), p.Topology)
 	for _, option := range strings.FieldsFunc(s.word(c.options), func(r rune) bool { return r == '&' }) {
@@ -207,9 +207,7 @@ func (s source) stage(p *Plan, c scenario) {
 	}
 	p.Calls[0].Pause = cmp.Or(s.between(c.pause), p.Calls[0].Pause)
 	p.Batch = cmp.Or(s.number(c.batch), p.Batch)
-	if c.auth != "" {
-		p.Auth = Auth{Mechanism: s.word(c.auth), Speculative: s.chance(2), Exchange: s.chance(4)}
-	}
+	p.Auth = cmp.Or(s.word(c.auth), p.Auth)
 	if c.faults != nil {
 		p.Faults = nil
 	}

@@ -35,7 +35,6 @@ type recorder struct {
 	leaving    bool                      // whether the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
-	rejected   map[string]time.Duration  // when the last command on a connection was rejected, by the connection
 }
 
 const unpaired = "a command's event has not exactly one counterpart"
@@ -57,8 +56,6 @@ type tally struct {
 	others      int            // failures, but for code 391
 	retries     int            // commands that were sent again before any of the call succeeded
 	refused     bool           // the last command was rejected
-	labels      []string       // of the last reply
-	common      []string       // labels that all replies have that failed
 	written     []int          // documents
 	ended       time.Duration  // when it returned, but for its session's end
 }
@@ -66,7 +63,7 @@ type tally struct {
 func newRecorder() *recorder {
 	return &recorder{start: time.Now(), calls: map[int]*tally{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}, rejected: map[string]time.Duration{}}
+		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -265,9 +262,6 @@ func (r *recorder) trace() Trace {
 		o := &t.Outcomes[i]
 		c := r.of(o.ID)
 		o.Refused, o.Overloaded, o.Failed, o.Retries = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries
-		if o.Single() || strings.HasPrefix(c.last, "commitTransaction") {
-			o.Labels = c.common
-		}
 		for _, n := range c.sent {
 			o.Attempts = max(o.Attempts, n)
 		}
@@ -301,19 +295,12 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	c := r.of(callOf(ctx))
 	r.pending[e.RequestID]--
 	c.refused = hasLabel(failure, "SystemOverloadedError")
-	delete(r.rejected, e.ConnectionID)
-	if failure != nil && c.overloads+c.others == 0 {
-		c.common = c.labels
-	} else if failure != nil && !slices.Equal(c.common, c.labels) {
-		c.common = nil
-	}
 	switch {
 	case failure == nil:
 		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
 	case c.refused:
 		c.again = c.last
 		c.overloads++
-		r.rejected[e.ConnectionID] = r.now()
 		if c.sent[e.CommandName] > 1 {
 			r.tokens-- // a retry that fails for another reason returns its token
 		}
@@ -327,13 +314,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 func (r *recorder) pool(e *event.PoolEvent) {
 	r.note(func() {
 		r.pools[e.Type]++
-		connection := fmt.Sprintf("%s[-%d]", e.Address, e.ConnectionID)
-		since, isRejected := r.rejected[connection]
 		r.flaw(e.Type == event.ConnectionPoolReady && r.now() == 0 && !r.proxied, "a pool is ready before its server is known")
-		if e.Type == event.ConnectionCheckedIn && isRejected {
-			r.flaw(r.now() > since && !r.proxied, "a connection is kept during a backoff")
-			delete(r.rejected, connection)
-		}
 	})
 }
 

@@ -76,8 +76,8 @@ func Run(t *testing.T, plan Plan, salt uint64) Trace {
 // servers returns the options of the plan's servers.
 func (p Plan) servers() virtual.Options {
 	opts := virtual.Options{Topology: p.Topology, Nearest: int(p.Seed % 6), Batch: p.Batch}
-	if p.Auth.Mechanism != "" {
-		opts.Auth = &virtual.Auth{Speculative: p.Auth.Speculative, Exchange: p.Auth.Exchange}
+	if p.Auth != "" {
+		opts.Auth = &virtual.Auth{Speculative: p.Seed%2 == 0, Exchange: p.Seed%3 == 0}
 	}
 	return opts
 }
@@ -90,8 +90,8 @@ func (a *application) options() *options.ClientOptions {
 			opts.SetServerMonitoringMode(mode)
 		}
 	}
-	if a.plan.Auth.Mechanism != "" {
-		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth.Mechanism, offered)))
+	if a.plan.Auth != "" {
+		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth, "offered")))
 	}
 	if a.plan.Has("adaptiveRetries") {
 		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
@@ -260,15 +260,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		}
 	}
 	a.command(c, failing)
-	reply := a.reply(failing, c, run)
-	a.note(func() {
-		call := a.of(a.requests[int64(c.Request)])
-		call.labels = nil
-		if reply != nil {
-			_ = reply.Lookup("errorLabels").Unmarshal(&call.labels)
-		}
-	})
-	return reply
+	return a.reply(failing, c, run)
 }
 
 func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bson.Raw {

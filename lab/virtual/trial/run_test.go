@@ -185,17 +185,9 @@ func TestEvents(t *testing.T) {
 		r := newRecorder()
 		r.pool(&event.PoolEvent{Type: event.ConnectionPoolReady})
 		assert.Equal(t, []string{"a pool is ready before its server is known"}, r.result.Flaws)
-		in := &event.PoolEvent{Type: event.ConnectionCheckedIn, Address: "a", ConnectionID: 1}
-		r.rejected["a[-1]"] = 0
-		r.pool(in)
-		assert.Len(t, r.result.Flaws, 1, "at once")
-		r.rejected["a[-1]"] = 0
-		time.Sleep(time.Millisecond)
-		r.pool(in)
-		assert.Contains(t, r.result.Flaws, "a connection is kept during a backoff")
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "a", maxTimeMS: {"$numberLong":"5"}`)
-		assert.Len(t, r.result.Flaws, 2)
+		assert.Len(t, r.result.Flaws, 1)
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "b"`)
 		assert.Contains(t, r.result.Flaws, "a retry is another command")

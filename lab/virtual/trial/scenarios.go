@@ -107,7 +107,7 @@ var scenarios = []scenario{
 	{topology: "loadbalanced:2 loadbalanced:3", kind: "find findClose watch aggregate writes/transaction writes/within"},
 	// Clients authenticate, which may fail, or be asked for again, and then meet an overload.
 	{auth: "offered SCRAM-SHA-256 PLAIN MONGODB-OIDC"},
-	{auth: oidc, faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
+	{auth: "MONGODB-OIDC", faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
 		{maybe: true, what: "reject:462", on: "first", times: "1000"}}},
 	{auth: "PLAIN MONGODB-OIDC offered offered SCRAM-SHA-256 SCRAM-SHA-256", faults: []disorder{
 		{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1 1 2", lasts: [2]int{1, 3000}}}},
