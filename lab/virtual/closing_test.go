@@ -247,31 +247,11 @@ func TestUnknownCursors(t *testing.T) {
 	concern := func(c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }
 	lacking := func(_ Command, reply bson.Raw) bson.Raw { return bsondoc.Rebuild(reply, []string{"ok"}, nil) }
 	same := func(_ Command, reply bson.Raw) bson.Raw { return reply }
-	calls := map[string]func(context.Context, *mongo.Collection) error{
-		"find": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-			return err
-		},
-		"aggregate": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Aggregate(ctx, mongo.Pipeline{}, options.Aggregate().SetBatchSize(2))
-			return err
-		},
-		"watch": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Watch(ctx, mongo.Pipeline{})
-			return err
-		},
-		"runCommand": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Database().RunCommandCursor(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 2}})
-			return err
-		},
-		"count": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.CountDocuments(ctx, bson.D{})
-			return err
-		},
-	}
-	for call, run := range calls {
+	for _, call := range []string{"Collection.Find", "Collection.Aggregate", "Collection.Watch", "Database.RunCommandCursor",
+		"Collection.CountDocuments"} {
+		counts := call == "Collection.CountDocuments"
 		for how, change := range map[string]func(Command, bson.Raw) bson.Raw{"concern": concern, "no ok": lacking, "count": same} {
-			if (call == "count") != (how == "count") {
+			if counts != (how == "count") {
 				continue
 			}
 			for _, topology := range []string{"loadbalanced:2", "replicaset:1"} {
@@ -285,7 +265,7 @@ func TestUnknownCursors(t *testing.T) {
 						cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 							switch {
 							case c.Name == "find" || c.Name == "aggregate":
-								if call == "count" {
+								if counts {
 									cluster.mu.Lock()
 									cluster.lastCursor++
 									left := &cursor{id: cluster.lastCursor, stays: true}
@@ -299,8 +279,8 @@ func TestUnknownCursors(t *testing.T) {
 								return run()
 							}
 						})
-						err := run(context.Background(), coll)
-						assert.Equal(t, call == "count", err == nil, err)
+						err := waitingCalls[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
+						assert.Equal(t, counts, err == nil, err)
 						assert.Zero(t, cluster.Cursors())
 						assert.Zero(t, n.Load())
 					})
