@@ -130,7 +130,9 @@ func (p *Plan) sane() {
 
 // comparable changes that in which the fork differs from upstream though nothing goes wrong: docs/differences.md has the reasons.
 func (p *Plan) comparable() {
-	if p.Has("clientBulkWrite") || p.Has("clientBulkWriteMany") {
+	tells := []string{"insertMany", "bulkWrite", "watch"} // what was accepted, if a later command of a transaction fails
+	if p.Has("clientBulkWrite") || p.Has("clientBulkWriteMany") ||
+		slices.ContainsFunc(p.Calls, func(c Call) bool { return slices.Contains(tells, c.Kind) && !c.Alone() }) {
 		p.Batch = 0
 	}
 	p.without("timeoutMS")
