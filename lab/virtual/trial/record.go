@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,14 +51,11 @@ type line struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
+	Outcome
 	sent        map[string]int // by name
 	last, again string         // the last command, and the rejected one that the next has to be if it has its name
 	overloads   int            // errors
-	others      int            // failures, but for code 391
-	retries     int            // commands that were sent again before any of the call succeeded
-	refused     bool           // the last command was rejected
 	written     []int          // documents
-	ended       time.Duration  // when it returned, but for its session's end
 }
 
 func newRecorder() *recorder {
@@ -201,8 +199,8 @@ var changing = regexp.MustCompile(maxTime.String() +
 func (r *recorder) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
 	r.flaw(strings.HasPrefix(c.again, name+":") && c.again != text, "a retry is another command")
-	if c.last == text && c.others+c.overloads > 0 && len(c.sent) == 1 {
-		c.retries++
+	if c.last == text && c.Failed+c.overloads > 0 && len(c.sent) == 1 {
+		c.Retries++
 	}
 	c.last, c.again = text, ""
 }
@@ -257,14 +255,16 @@ func (r *recorder) trace() Trace {
 	for _, l := range r.lines {
 		t.Lines = append(t.Lines, fmt.Sprintf("%v, call %d: %s", l.at, l.call, l.text))
 	}
-	slices.SortFunc(t.Outcomes, func(x, y Outcome) int { return x.ID - y.ID })
-	for i := range t.Outcomes {
-		o := &t.Outcomes[i]
-		c := r.of(o.ID)
-		o.Refused, o.Overloaded, o.Failed, o.Retries = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries
-		for _, n := range c.sent {
-			o.Attempts = max(o.Attempts, n)
+	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
+		c := r.calls[id]
+		if id == 0 {
+			continue
 		}
+		c.Overloaded = c.overloads > 0 && c.Failed == 0
+		for _, n := range c.sent {
+			c.Attempts = max(c.Attempts, n)
+		}
+		t.Outcomes = append(t.Outcomes, c.Outcome)
 	}
 	return t
 }
@@ -294,18 +294,18 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	defer r.mu.Unlock()
 	c := r.of(callOf(ctx))
 	r.pending[e.RequestID]--
-	c.refused = hasLabel(failure, "SystemOverloadedError")
+	c.Refused = hasLabel(failure, "SystemOverloadedError")
 	switch {
 	case failure == nil:
 		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
-	case c.refused:
+	case c.Refused:
 		c.again = c.last
 		c.overloads++
 		if c.sent[e.CommandName] > 1 {
 			r.tokens-- // a retry that fails for another reason returns its token
 		}
 	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
-		c.others++
+		c.Failed++
 	}
 	return r.passing[e.RequestID]
 }

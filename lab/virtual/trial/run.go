@@ -67,8 +67,9 @@ func Run(t *testing.T, plan Plan, salt uint64) Trace {
 	a.work()
 	endless.Stop()
 	a.leave()
-	for i, o := range a.result.Outcomes {
-		a.result.Outcomes[i].Done = a.account(o, a.done(o.Call), func(id int) bool { return cluster.Document("db.c", id) != nil })
+	for _, c := range plan.Calls {
+		o := a.of(c.ID)
+		o.Done = a.account(o, a.done(c), func(id int) bool { return cluster.Document("db.c", id) != nil })
 	}
 	return a.trace()
 }
@@ -179,26 +180,26 @@ func (a *application) call(c Call) {
 		time.AfterFunc(c.Cancel, cancel)
 	}
 	defer cancel()
-	o := Outcome{Call: c, Start: a.now()}
-	wrote := func(id int) {
-		a.note(func() { a.of(c.ID).written = append(a.of(c.ID).written, id) })
-	}
+	var o *tally
+	a.note(func() {
+		o = a.of(c.ID)
+		o.Call, o.Start = c, a.now()
+	})
+	wrote := func(id int) { a.note(func() { o.written = append(o.written, id) }) }
 	result, err := caught(calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }})
-	if err != nil {
-		o.Error = masked(describe(err))
-	}
 	a.finish(c.ID, result, err)
 	a.returned(c.ID)
 	a.note(func() {
 		a.flaw(errors.Is(err, errPanic), "a call panics")
-		o.End = a.of(c.ID).ended
-		a.result.Outcomes = append(a.result.Outcomes, o)
+		if err != nil {
+			o.Error = masked(describe(err))
+		}
 	})
 }
 
 // returned notes that the call is over, but for what ends its session.
 func (r *recorder) returned(call int) {
-	r.note(func() { r.of(call).ended = cmp.Or(r.of(call).ended, r.now()) })
+	r.note(func() { r.of(call).End = cmp.Or(r.of(call).End, r.now()) })
 }
 
 // caught makes a call. What it panics with is its error, so that the others go on.
@@ -302,11 +303,11 @@ func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bs
 }
 
 // account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
-func (r *recorder) account(o Outcome, n int64, isThere func(id int) bool) bool {
+func (r *recorder) account(o *tally, n int64, isThere func(id int) bool) bool {
 	if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
 		return false
 	}
-	lost := n == 0 || slices.ContainsFunc(r.of(o.ID).written, func(id int) bool { return !isThere(id) })
+	lost := n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })
 	r.flaw(n > 1, "a write took place twice")
 	r.flaw(o.OK() && lost, "an acknowledged write is lost")
 	return n > 0

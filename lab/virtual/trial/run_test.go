@@ -114,8 +114,7 @@ func TestLostAndTwice(t *testing.T) {
 		"one is not there":   {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 3}, []string{lost}},
 	} {
 		r := newRecorder()
-		r.of(0).written = tt.written
-		done := r.account(tt.o, tt.n, func(id int) bool { return id < 3 })
+		done := r.account(&tally{Outcome: tt.o, written: tt.written}, tt.n, func(id int) bool { return id < 3 })
 		assert.Equal(t, tt.want, r.result.Flaws, name)
 		assert.Equal(t, tt.n > 0, done, name)
 	}
