@@ -92,7 +92,7 @@ timed-%:
 
 .PHONY: test
 test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compared)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compare)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 	@cat build/incomplete # what did not run, once more
@@ -208,13 +208,8 @@ compare: trees rig ## Compare the fork, or the module in FORK=DIR, with upstream
 hostile: SEEDS = 1000
 hostile: SEED = 1
 hostile: fork rig ## Run the driver against hostile servers, in virtual time: make hostile SEEDS=10000 SEED=1
-	@$(RIG) with $(BASE) lab -- build -buildvcs=false -o $(CURDIR)/build/with/$(BASE)/hostile ./cmd/hostile
-	build/with/$(BASE)/hostile --seeds $(SEEDS) --seed $(SEED)
-
-# Run the comparison, unless the same programs have passed it already.
-.PHONY: compared
-compared: trees rig
-	$(HELD) $(RIG) compare --once
+	@$(RIG) with $(BASE) lab -- build -buildvcs=false -o $(CURDIR)/build/with/$(BASE)/hostile ./cmd/fuzz
+	build/with/$(BASE)/hostile hostile --seeds $(SEEDS) --seed $(SEED)
 
 # The defects of etc/planted.yaml to plant; all by default.
 DEFECTS ?=

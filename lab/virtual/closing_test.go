@@ -75,83 +75,35 @@ func TestQuietStreams(t *testing.T) {
 	}
 }
 
-// TestCloseWithoutTime is about cursors that are closed with a context that has ended.
+// TestCloseWithoutTime is about what is closed or ended with a context that has ended: it is done all the same, if that takes no more than
+// 2 seconds.
 func TestCloseWithoutTime(t *testing.T) {
 	needsFork(t)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, open := range map[string]func(*mongo.Collection) (func(context.Context) error, error){
-		"Cursor": func(c *mongo.Collection) (func(context.Context) error, error) {
-			cursor, err := c.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
-			return cursor.Close, err
-		},
-		"ChangeStream": func(c *mongo.Collection) (func(context.Context) error, error) {
-			stream, err := c.Watch(context.Background(), mongo.Pipeline{})
-			return stream.Close, err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{})
-				for i := range 10 {
-					cluster.Put("db.c", id(i))
-				}
-				client := connect(t, cluster.Client())
-				shut, err := open(client.Database("db").Collection("c"))
-				require.NoError(t, err)
-				assert.NoError(t, shut(ended))
-				assert.Zero(t, cluster.Cursors())
-
-				shut, err = open(client.Database("db").Collection("c"))
-				require.NoError(t, err)
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					if c.Name == "killCursors" {
-						time.Sleep(5 * time.Minute)
-					}
-					return run()
-				})
-				start := time.Now()
-				assert.Error(t, shut(ended))
-				assert.Equal(t, 2*time.Second, time.Since(start).Round(time.Millisecond))
-				shut, err = open(client.Database("db").Collection("c"))
-				require.NoError(t, err)
-				start = time.Now()
-				assert.Error(t, shut(context.Background()))
-				assert.Equal(t, 10*time.Second, time.Since(start).Round(time.Millisecond))
-				cluster.Intercept(nil)
-				time.Sleep(10 * time.Minute)
-			})
-		})
-	}
-}
-
-// TestAbortWithoutTime is about a session with a transaction that is ended with a context that has ended: it is aborted, in 2 seconds at
-// most.
-func TestAbortWithoutTime(t *testing.T) {
-	needsFork(t)
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{Topology: "replicaset:1"})
-		client := connect(t, cluster.Client())
+	for _, name := range []string{"Cursor.Close", "ChangeStream.Close", "Session.EndSession", "Session.AbortTransaction"} {
 		for _, answered := range []bool{true, false} {
-			session, err := client.StartSession()
-			require.NoError(t, err)
-			require.NoError(t, session.StartTransaction())
-			_, err = client.Database("db").Collection("c").InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
-			require.NoError(t, err)
-			release := func() {}
-			if !answered {
-				release = held(cluster, func(c Command) bool { return c.Name == "abortTransaction" })
-			}
-			start := time.Now()
-			session.EndSession(ended)
-			running, _ := cluster.Transactions()
-			assert.Equal(t, !answered, running > 0)
-			assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
-			release()
+			t.Run(fmt.Sprint(name, answered), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster := New(t, Options{})
+					fill(cluster, name)
+					client := connect(t, cluster.Client())
+					w := waitingCalls[name](t, context.Background(), client, client.Database("db").Collection("c"))
+					release := held(cluster, func(c Command) bool {
+						return !answered && (c.Name == "killCursors" || c.Name == "abortTransaction")
+					})
+					defer release()
+					start := time.Now()
+					err := w.call(ended)
+					assert.Equal(t, answered, time.Since(start) < cleanUp-time.Millisecond)
+					assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
+					assert.Equal(t, answered || w.mute, err == nil, "%v", err)
+					transactions, _ := cluster.Transactions()
+					assert.Equal(t, answered, cluster.Cursors()+transactions == 0)
+				})
+			})
 		}
-	})
+	}
 }
 
 // TestAllWithoutAnswers is about the commands of All and of the list helpers that get no answer: the call ends with its deadline, and the
@@ -159,22 +111,14 @@ func TestAbortWithoutTime(t *testing.T) {
 func TestAllWithoutAnswers(t *testing.T) {
 	needsFork(t)
 	const deadline = 10 * time.Second
-	for name, timeout := range map[string]bool{"context": false, "Timeout": true} {
+	for _, end := range []string{byDeadline, byTimeout} {
 		for _, unanswered := range [][]string{{"killCursors", "getMore"}, {"getMore"}} {
-			t.Run(fmt.Sprint(name, unanswered), func(t *testing.T) {
+			t.Run(fmt.Sprint(end, unanswered), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					cluster := New(t, Options{})
-					for i := range 10 {
-						cluster.Put("db.c", id(i))
-					}
-					opts, ctx := cluster.Client(), context.Background()
-					if timeout {
-						opts.SetTimeout(deadline)
-					} else {
-						var cancel context.CancelFunc
-						ctx, cancel = context.WithTimeout(ctx, deadline)
-						defer cancel()
-					}
+					fill(cluster, "Cursor.All")
+					opts := cluster.Client()
+					ctx := limited(t, opts, end, deadline)
 					n := 0
 					cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 						if c.Name == "getMore" {
@@ -303,47 +247,25 @@ func TestUnknownCursors(t *testing.T) {
 	concern := func(c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }
 	lacking := func(_ Command, reply bson.Raw) bson.Raw { return bsondoc.Rebuild(reply, []string{"ok"}, nil) }
 	same := func(_ Command, reply bson.Raw) bson.Raw { return reply }
-	calls := map[string]func(context.Context, *mongo.Collection) error{
-		"find": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-			return err
-		},
-		"aggregate": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Aggregate(ctx, mongo.Pipeline{}, options.Aggregate().SetBatchSize(2))
-			return err
-		},
-		"watch": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Watch(ctx, mongo.Pipeline{})
-			return err
-		},
-		"runCommand": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.Database().RunCommandCursor(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 2}})
-			return err
-		},
-		"count": func(ctx context.Context, c *mongo.Collection) error {
-			_, err := c.CountDocuments(ctx, bson.D{})
-			return err
-		},
-	}
-	for call, run := range calls {
+	for _, call := range []string{"Collection.Find", "Collection.Aggregate", "Collection.Watch", "Database.RunCommandCursor",
+		"Collection.CountDocuments"} {
+		counts := call == "Collection.CountDocuments"
 		for how, change := range map[string]func(Command, bson.Raw) bson.Raw{"concern": concern, "no ok": lacking, "count": same} {
-			if (call == "count") != (how == "count") {
+			if counts != (how == "count") {
 				continue
 			}
 			for _, topology := range []string{"loadbalanced:2", "replicaset:1"} {
 				t.Run(fmt.Sprint(call, how, topology), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						cluster := New(t, Options{Topology: topology})
-						for i := range 10 {
-							cluster.Put("db.c", id(i))
-						}
+						fill(cluster, "")
 						opts := cluster.Client("maxPoolSize=1")
 						n := out(opts)
 						coll := connect(t, opts).Database("db").Collection("c")
 						cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 							switch {
 							case c.Name == "find" || c.Name == "aggregate":
-								if call == "count" {
+								if counts {
 									cluster.mu.Lock()
 									cluster.lastCursor++
 									left := &cursor{id: cluster.lastCursor, stays: true}
@@ -357,8 +279,8 @@ func TestUnknownCursors(t *testing.T) {
 								return run()
 							}
 						})
-						err := run(context.Background(), coll)
-						assert.Equal(t, call == "count", err == nil, err)
+						err := waitingCalls[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
+						assert.Equal(t, counts, err == nil, err)
 						assert.Zero(t, cluster.Cursors())
 						assert.Zero(t, n.Load())
 					})
@@ -375,9 +297,7 @@ func TestMalformedHello(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := New(t, Options{Topology: "replicaset:1"})
-				for i := range 10 {
-					cluster.Put("db.c", id(i))
-				}
+				fill(cluster, "")
 				client := connect(t, cluster.Client("serverSelectionTimeoutMS=3000"))
 				time.Sleep(time.Second)
 				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
@@ -442,9 +362,7 @@ func TestClosingWhileDisconnecting(t *testing.T) {
 	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
-		for i := range 10 {
-			cluster.Put("db.c", id(i))
-		}
+		fill(cluster, "")
 		client, err := mongo.Connect(cluster.Client("maxPoolSize=1"))
 		require.NoError(t, err)
 		coll := client.Database("db").Collection("c")

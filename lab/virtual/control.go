@@ -78,9 +78,6 @@ func (c *Cluster) selected(hosts []int) (selected []*host) {
 // RequestRate is the rejection with code 462, both labels, and NoWritesPerformed.
 var RequestRate = servererror.RequestRate
 
-// Interrupted is the end of a running operation, with code 473 and SystemOverloadedError alone.
-var Interrupted = servererror.Interrupted
-
 // Fail returns the reply of a server for a command that failed, with the labels that a real one gives it.
 func Fail(command Command, code int32) bson.Raw {
 	failure := servererror.Errorf(code, "the command fails by plan")

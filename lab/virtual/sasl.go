@@ -1,11 +1,13 @@
 package virtual
 
 import (
+	"context"
 	"strings"
 	"sync"
 
 	"github.com/xdg-go/scram"
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
@@ -18,6 +20,17 @@ const (
 	Password = "secret"
 	Token    = "token"
 )
+
+// Credential returns what clients authenticate with, by a mechanism; if it is empty, that is the one that the server offers.
+func Credential(mechanism string) options.Credential {
+	if mechanism == "MONGODB-OIDC" {
+		return options.Credential{AuthMechanism: mechanism,
+			OIDCMachineCallback: func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
+				return &options.OIDCCredential{AccessToken: Token}, nil
+			}}
+	}
+	return options.Credential{AuthMechanism: mechanism, Username: User, Password: Password}
+}
 
 // Auth is how servers let clients authenticate, by SCRAM-SHA-256, PLAIN or MONGODB-OIDC.
 type Auth struct {

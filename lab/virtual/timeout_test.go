@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,11 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
-
-// cursorKinds are the kinds of cursors that find opens.
-var cursorKinds = map[string]options.CursorType{
-	"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
-}
 
 // openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is called with each
 // command, and may wait.
@@ -44,75 +38,55 @@ func openCursors(see func(Command)) Hook {
 	}
 }
 
-// TestGetMoreHasNoMaxTime is about the getMores of cursors without MaxAwaitTime: whatever limits the client, none has a maxTimeMS, which
-// would be how long the server waits for documents (client-side-operations-timeout.md, "Cursors").
-func TestGetMoreHasNoMaxTime(t *testing.T) {
-	for kind, cursorType := range cursorKinds {
-		for _, byClient := range []bool{false, true} {
-			t.Run(fmt.Sprint(kind, byClient), func(t *testing.T) {
+// TestEachNextHasTheTimeout is about cursors of each kind, without MaxAwaitTime, and the client's Timeout or a deadline. No getMore has a
+// maxTimeMS, which would be how long the server waits for documents. Find has the Timeout, and each Next has it anew
+// (client-side-operations-timeout.md, "Cursors").
+func TestEachNextHasTheTimeout(t *testing.T) {
+	for kind, cursorType := range map[string]options.CursorType{
+		"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
+	} {
+		for _, end := range []string{byDeadline, byTimeout} {
+			t.Run(kind+"/"+end, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					const timeout = 3 * time.Second
 					cluster := New(t, Options{Topology: "replicaset:1"})
-					getMores := 0
+					silent, getMores := false, 0
 					cluster.Intercept(openCursors(func(c Command) {
 						if c.Name == "getMore" {
 							getMores++
 							assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
 						}
+						if silent {
+							time.Sleep(time.Hour)
+						}
+						time.Sleep(2 * time.Second)
 					}))
-					opts, ctx := cluster.Client(), context.Background()
-					if byClient {
-						opts.SetTimeout(time.Minute)
-					} else {
-						var cancel context.CancelFunc
-						ctx, cancel = context.WithTimeout(ctx, time.Minute)
-						defer cancel()
-					}
-					cursor, err := connect(t, opts).Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
+					opts := cluster.Client()
+					ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
+					coll := connect(t, opts).Database("db").Collection("c")
+					cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
 					require.NoError(t, err)
-					for range 3 {
+					for range 4 { // which take twice as long as Timeout in all
 						require.True(t, cursor.Next(ctx), cursor.Err())
 					}
-					assert.Equal(t, 2, getMores)
+					assert.Equal(t, 3, getMores)
+					if end == byDeadline {
+						return
+					}
+					silent = true
+					for _, call := range []func() error{
+						func() error { cursor.Next(ctx); return cursor.Err() },
+						func() error { return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))) },
+					} {
+						start := time.Now()
+						err := call()
+						assert.True(t, mongo.IsTimeout(err), "%v", err)
+						assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
+					}
+					time.Sleep(2 * time.Hour)
 				})
 			})
 		}
-	}
-}
-
-// TestEachNextHasTheTimeout is about the client's Timeout and cursors of each kind: find has it, and each Next has it anew
-// (client-side-operations-timeout.md, "Cursors").
-func TestEachNextHasTheTimeout(t *testing.T) {
-	for kind, cursorType := range cursorKinds {
-		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const timeout = 3 * time.Second
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				silent, slow := false, 2*time.Second
-				cluster.Intercept(openCursors(func(Command) {
-					if silent {
-						time.Sleep(time.Hour)
-					}
-					time.Sleep(slow)
-				}))
-				coll := connect(t, cluster.Client().SetTimeout(timeout)).Database("db").Collection("c")
-				cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetCursorType(cursorType))
-				require.NoError(t, err)
-				for range 4 { // which take twice as long as Timeout in all
-					require.True(t, cursor.Next(context.Background()), cursor.Err())
-				}
-				silent = true
-				start := time.Now()
-				assert.False(t, cursor.Next(context.Background()))
-				assert.True(t, mongo.IsTimeout(cursor.Err()), "%v", cursor.Err())
-				assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
-
-				start = time.Now()
-				_, err = coll.Find(context.Background(), bson.D{}, options.Find().SetCursorType(cursorType))
-				assert.True(t, mongo.IsTimeout(err), "%v", err)
-				assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
-				time.Sleep(2 * time.Hour)
-			})
-		})
 	}
 }
 
@@ -120,19 +94,14 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 // (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
 func TestAwaitsTooLong(t *testing.T) {
 	needsFork(t)
-	for _, byClient := range []bool{false, true} {
-		t.Run(fmt.Sprint(byClient), func(t *testing.T) {
+	for _, end := range []string{byDeadline, byTimeout} {
+		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const await = time.Second
 				cluster := New(t, Options{Topology: "replicaset:1"})
 				cluster.Intercept(openCursors(func(Command) {}))
 				opts := cluster.Client()
-				short, cancel := context.WithTimeout(context.Background(), await)
-				defer cancel()
-				if byClient {
-					opts.SetTimeout(await)
-					short = context.Background()
-				}
+				short := limited(t, opts, end, await)
 				coll := connect(t, opts).Database("db").Collection("c")
 				cursor, err := coll.Find(context.Background(), bson.D{},
 					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
@@ -243,161 +212,6 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 	})
 }
 
-// TestTimeoutTellsWhere is about the texts of timeouts: each says what the call was waiting for (client-side-operations-timeout.md,
-// "Errors").
-func TestTimeoutTellsWhere(t *testing.T) {
-	needsFork(t)
-	waited := map[string]string{
-		"selection": "server selection", "queue": "checking out a connection", "dial": "connection", "hello": "connection", "reply": "read",
-	}
-	for _, at := range places {
-		want, known := waited[at.name]
-		if !known {
-			continue
-		}
-		for _, end := range []string{byDeadline, byTimeout} {
-			t.Run(at.name+"/"+end, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{Topology: "replicaset:1"})
-					opts, ctx := cluster.Client(at.opts...), context.Background()
-					if end == byTimeout {
-						opts.SetTimeout(until)
-					}
-					client := connect(t, opts)
-					require.NoError(t, client.Ping(ctx, nil))
-					proceed := at.make(cluster, client, []string{"find"})
-					defer proceed()
-					time.Sleep(prepared)
-					if end == byDeadline {
-						var cancel context.CancelFunc
-						ctx, cancel = context.WithTimeout(ctx, until)
-						defer cancel()
-					}
-					err := client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err()
-					require.True(t, mongo.IsTimeout(err), "%v", err)
-					assert.ErrorIs(t, err, context.DeadlineExceeded)
-					assert.ErrorContains(t, err, want)
-				})
-			})
-		}
-	}
-}
-
-// closing is what closes something, and how long it may take without a deadline and Timeout: whoever has a context of its own has another.
-type closing func(t *testing.T, ctx context.Context, client *mongo.Client) (shut func(context.Context) error)
-
-func opened[T any](t *testing.T) func(T, error) T {
-	return func(it T, err error) T {
-		require.NoError(t, err)
-		return it
-	}
-}
-
-// closings are the methods that close or end something. What GridFS streams do has the context with which they were opened.
-var closings = map[string]closing{
-	"Client.Disconnect": func(_ *testing.T, _ context.Context, client *mongo.Client) func(context.Context) error {
-		return client.Disconnect
-	},
-	"Cursor.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		return opened[*mongo.Cursor](t)(client.Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))).Close
-	},
-	"ChangeStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		return opened[*mongo.ChangeStream](t)(client.Watch(ctx, mongo.Pipeline{})).Close
-	},
-	"GridFSDownloadStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		bucket := client.Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(1))
-		name := opened[bson.ObjectID](t)(bucket.UploadFromStream(ctx, "file", strings.NewReader(strings.Repeat("x", 300))))
-		stream := opened[*mongo.GridFSDownloadStream](t)(bucket.OpenDownloadStream(ctx, name))
-		return func(context.Context) error { return stream.Close() }
-	},
-	"GridFSUploadStream.Close": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		stream := opened[*mongo.GridFSUploadStream](t)(client.Database("db").GridFSBucket().OpenUploadStream(ctx, "file"))
-		_, err := stream.Write([]byte("x"))
-		require.NoError(t, err)
-		return func(context.Context) error { return stream.Close() }
-	},
-	"GridFSUploadStream.Abort": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		stream := opened[*mongo.GridFSUploadStream](t)(client.Database("db").GridFSBucket().OpenUploadStream(ctx, "file"))
-		return func(context.Context) error { return stream.Abort() }
-	},
-	"Session.AbortTransaction": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		return inNewTransaction(t, ctx, client).AbortTransaction
-	},
-	"Session.EndSession": func(t *testing.T, ctx context.Context, client *mongo.Client) func(context.Context) error {
-		session := inNewTransaction(t, ctx, client)
-		return func(ctx context.Context) error { session.EndSession(ctx); return nil }
-	},
-}
-
-// closingCommands are what these methods send.
-var closingCommands = []string{"killCursors", "abortTransaction", "endSessions", "insert", "delete"}
-
-func inNewTransaction(t *testing.T, ctx context.Context, client *mongo.Client) *mongo.Session {
-	session := opened[*mongo.Session](t)(client.StartSession())
-	require.NoError(t, session.StartTransaction())
-	_, err := client.Database("db").Collection("c").InsertOne(mongo.NewSessionContext(ctx, session), bson.D{})
-	require.NoError(t, err)
-	return session
-}
-
-// TestClosesInTime is about every method that closes something, wherever it waits, and every way to say how long it may take: the
-// context's deadline, the client's Timeout, or neither, which is 10 seconds. It may take 2 seconds more to clean up.
-func TestClosesInTime(t *testing.T) {
-	needsFork(t)
-	for name, open := range closings {
-		for _, at := range places {
-			if at.name == "queue" {
-				continue // what is closed has no connection by then
-			}
-			for _, topology := range at.topologies() {
-				for _, end := range []string{byDeadline, byTimeout, "neither"} {
-					if end == "neither" && (strings.HasPrefix(name, "GridFSUpload") || strings.HasPrefix(name, "Session")) {
-						continue // it lasts as long as any other write
-					}
-					t.Run(strings.Join([]string{name, at.name, end, topology}, "/"), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { expectClosed(t, open, at, end, topology) })
-					})
-				}
-			}
-		}
-	}
-}
-
-func expectClosed(t *testing.T, open closing, at place, end, topology string) {
-	settings := at.cluster
-	settings.Topology = topology
-	cluster := New(t, settings)
-	for i := range documents {
-		cluster.Put("db.c", id(i))
-	}
-	opts, ctx, limit := at.client(cluster), context.Background(), 10*time.Second
-	if end == byTimeout {
-		opts.SetTimeout(until)
-		limit = until
-	}
-	client, err := mongo.Connect(opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
-	require.NoError(t, client.Ping(ctx, nil))
-	if end == byDeadline {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, prepared+until)
-		defer cancel()
-		limit = prepared + until
-	}
-	shut := open(t, ctx, client)
-	proceed := sync.OnceFunc(at.make(cluster, client, closingCommands))
-	t.Cleanup(proceed)
-	time.Sleep(prepared)
-	start := time.Now()
-	err = shut(ctx)
-	took := time.Since(start)
-	assert.LessOrEqual(t, took, limit+cleanUp+50*time.Millisecond, "%v", err)
-	assert.False(t, errors.Is(err, context.Canceled), "%v", err)
-	proceed()
-	time.Sleep(time.Minute)
-}
-
 // TestSlowServers is about every method that sends several commands, each of which takes less time than the client's Timeout or the context's
 // deadline, in every topology and without retries: all of them together end in time. What iterates has the Timeout anew for each Next.
 func TestSlowServers(t *testing.T) {
@@ -426,19 +240,10 @@ func expectInTime(t *testing.T, name string, open opener, topology, end string) 
 	const each = until * 3 / 5 // two of them take too long
 	cluster := New(t, Options{Topology: topology, Batch: 1})
 	fill(cluster, name)
-	opts, ctx := cluster.Client("retryReads=false&retryWrites=false"), context.Background()
-	if end == byTimeout {
-		opts.SetTimeout(until)
-	}
-	client, err := mongo.Connect(opts)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
-	require.NoError(t, client.Ping(ctx, nil))
-	if end == byDeadline {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, until)
-		defer cancel()
-	}
+	opts := cluster.Client("retryReads=false&retryWrites=false")
+	ctx := limited(t, opts, end, until)
+	client := connect(t, opts)
+	require.NoError(t, client.Ping(context.Background(), nil))
 	w := open(t, ctx, client, client.Database("db").Collection("c"))
 	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 		if !handshake(c) {
@@ -447,7 +252,7 @@ func expectInTime(t *testing.T, name string, open opener, topology, end string) 
 		return run()
 	})
 	start := time.Now()
-	err = w.call(ctx)
+	err := w.call(ctx)
 	took := time.Since(start)
 	assert.LessOrEqual(t, took, until+cleanUp+50*time.Millisecond, "%v", err)
 	assert.True(t, err == nil || mongo.IsTimeout(err), "%v", err)

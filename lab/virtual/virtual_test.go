@@ -2,8 +2,6 @@ package virtual
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +27,17 @@ func connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
 	}
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	return client
+}
+
+// limited returns a context with a deadline, or sets the client's Timeout.
+func limited(t *testing.T, opts *options.ClientOptions, end string, after time.Duration) context.Context {
+	if end == byTimeout {
+		opts.SetTimeout(after)
+		return context.Background()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), after)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func TestRejectedInsert(t *testing.T) {
@@ -108,31 +117,6 @@ func insertAgain(t *testing.T, coll *mongo.Collection, doc any) {
 		require.ErrorContains(t, err, "was cleared because another operation failed")
 	}
 	require.NoError(t, err)
-}
-
-func TestCapacity(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{Topology: "standalone"})
-		const capacity, queue = 100, 10
-		cluster.SetCapacity(&Capacity{PerSecond: capacity, Queue: queue, RejectionCost: 0.1})
-		client := connect(t, cluster.Client())
-		coll := client.Database("db").Collection("c")
-		var served atomic.Int32
-		var running sync.WaitGroup
-		start := time.Now()
-		for range 2000 { // 200 a second for 10 s
-			running.Go(func() {
-				if _, err := coll.InsertOne(context.Background(), bson.D{}); err == nil {
-					served.Add(1)
-				}
-			})
-			time.Sleep(5 * time.Millisecond)
-		}
-		running.Wait()
-		assert.Greater(t, served.Load(), int32(400))
-		assert.Less(t, float64(served.Load()), capacity*time.Since(start).Seconds()+queue, "no more than the capacity")
-		assert.GreaterOrEqual(t, cluster.Count("insert"), 2000)
-	})
 }
 
 // TestWrongType is about a field of another type than the servers read it by, which is not a field that is missing.

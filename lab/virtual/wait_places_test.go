@@ -24,6 +24,8 @@ type place struct {
 	opts []string // of the client
 	// make lets calls wait there that send these commands. It returns what lets them go on.
 	make func(c *Cluster, client *mongo.Client, commands []string) (release func())
+	// says is in the texts of timeouts there.
+	says string
 	// sent is whether a command may have been sent whose reply does not come.
 	sent bool
 	// rejected is whether the servers reject what is sent.
@@ -48,7 +50,7 @@ func (p place) topologies() []string {
 func (p place) client(cluster *Cluster, without ...string) *options.ClientOptions {
 	opts := cluster.Client(slices.DeleteFunc(slices.Clone(p.opts), func(o string) bool { return slices.Contains(without, o) })...)
 	if p.cluster.Auth != nil {
-		opts.SetAuth(options.Credential{AuthMechanism: "PLAIN", AuthSource: "$external", Username: User, Password: Password})
+		opts.SetAuth(Credential("PLAIN"))
 	}
 	return opts
 }
@@ -135,12 +137,12 @@ func linked(link Link) func(*Cluster, *mongo.Client, []string) func() {
 }
 
 var places = []place{
-	{name: "selection", make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
+	{name: "selection", says: "server selection", make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
 		c.SetLink(Refusing)
 		c.Reset()
 		return func() { c.SetLink(Up) }
 	}},
-	{name: "queue", opts: []string{oneConnection}, make: func(c *Cluster, client *mongo.Client, _ []string) func() {
+	{name: "queue", says: "checking out a connection", opts: []string{oneConnection}, make: func(c *Cluster, client *mongo.Client, _ []string) func() {
 		release := held(c, func(command Command) bool {
 			return command.Name == "distinct" && command.Body.Lookup("key").StringValue() == "held"
 		})
@@ -151,10 +153,10 @@ var places = []place{
 		}()
 		return release
 	}},
-	{name: "dial", opts: []string{newConnection}, establishes: true, make: linked(Silent)},
+	{name: "dial", says: "connection", opts: []string{newConnection}, establishes: true, make: linked(Silent)},
 	{name: "TLS", opts: []string{newConnection, "tls=true&tlsInsecure=true"}, establishes: true, make: linked(Mute),
 		cluster: Options{TLS: encryption()}},
-	{name: "hello", opts: []string{newConnection}, establishes: true, make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
+	{name: "hello", says: "connection", opts: []string{newConnection}, establishes: true, make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
 		tooOld()
 		return held(c, establishing)
 	}},
@@ -165,7 +167,7 @@ var places = []place{
 			return held(c, func(command Command) bool { return strings.HasPrefix(command.Name, "sasl") })
 		}},
 	{name: "send", sent: true, make: linked(Choked)},
-	{name: "reply", sent: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
+	{name: "reply", says: "read", sent: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
 		return heldAfter(c, commands, 0)
 	}},
 	{name: "reply between batches", sent: true, later: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {

@@ -36,15 +36,17 @@ const (
 	byGraceful   = "Disconnect with a deadline"
 	byRejection  = "rejected beyond the retries"
 	byClearing   = "pool cleared"
+	byItself     = "no limit"
 )
 
-var ends = []string{byDeadline, byTimeout, byCancel, byDisconnect, byGraceful, byRejection, byClearing}
+var ends = []string{byDeadline, byTimeout, byCancel, byDisconnect, byGraceful, byRejection, byClearing, byItself}
 
 const (
-	prepared = time.Second     // when the call is made
-	until    = 3 * time.Second // when its wait ends, from then on
-	cleanUp  = 2 * time.Second // which the driver may take for what it cleans up
-	graceful = 5 * time.Second // the deadline of a Disconnect
+	prepared = time.Second      // when the call is made
+	until    = 3 * time.Second  // when its wait ends, from then on
+	cleanUp  = 2 * time.Second  // which the driver may take for what it cleans up
+	graceful = 5 * time.Second  // the deadline of a Disconnect
+	closing  = 10 * time.Second // which what closes something takes at most if nobody limits it
 )
 
 // cell is one call, where it waits, and how that ends.
@@ -56,6 +58,9 @@ type cell struct {
 	end      string
 	topology string
 }
+
+// closings are what closes something. What GridFS uploads write, and the end of a transaction, last as long as any other write.
+var closings = []string{"Client.Disconnect", "Cursor.Close", "ChangeStream.Close", "GridFSDownloadStream.Close"}
 
 // missing returns why there is no such cell, or nothing.
 func (c cell) missing(w waiting) string {
@@ -71,6 +76,8 @@ func (c cell) missing(w waiting) string {
 		return "a Disconnect is not ended by another"
 	case w.disconnects && (c.at.name == "selection" || c.at.name == "queue" && c.end != byDeadline):
 		return "a Disconnect waits for no server and, without a deadline, for no other call"
+	case c.end == byItself && !slices.Contains(closings, c.name):
+		return "only what closes something has a limit of its own"
 	case c.end == byClearing && c.at.rejected:
 		return "who is in a backoff needs no pool"
 	case c.end == byClearing && balanced:
@@ -81,7 +88,8 @@ func (c cell) missing(w waiting) string {
 }
 
 // TestWaits is about every method that waits, wherever it waits, and however that ends: it ends in time, its error tells the cause, and
-// nothing stays behind; an iterator goes on behind what it had read.
+// nothing stays behind; an iterator goes on behind what it had read. A timeout's text says what the call was waiting for
+// (client-side-operations-timeout.md, "Errors").
 func TestWaits(t *testing.T) {
 	needsFork(t)
 	tried, missing, quiet := 0, map[string]int{}, []string{}
@@ -248,6 +256,8 @@ func (e *attempt) survives() bool {
 func (e *attempt) expectEnd(t *testing.T) {
 	limit := until + cleanUp
 	switch {
+	case e.end == byItself:
+		limit = closing + cleanUp
 	case e.commits && e.end == byTimeout:
 		limit += until // which the commit has anew
 	case e.commits && e.end == byDeadline && e.at.sent:
@@ -283,6 +293,7 @@ func (e *attempt) expectEnd(t *testing.T) {
 	switch {
 	case e.end == byDeadline, e.end == byTimeout:
 		assert.True(t, timeout || givenUp || unready, "a timeout, %s", e.what)
+		assert.True(t, !timeout || strings.Contains(e.err.Error(), e.at.says), "%q, %s", e.at.says, e.what)
 		assert.True(t, errors.Is(e.err, context.DeadlineExceeded) || givenUp || unready, "context.DeadlineExceeded, %s", e.what)
 	case e.end == byRejection:
 		assert.True(t, overloaded || unready, "overloaded, %s", e.what)
@@ -291,7 +302,7 @@ func (e *attempt) expectEnd(t *testing.T) {
 	case gone:
 		assert.Error(t, e.err)
 	}
-	assert.True(t, !timeout || e.end == byDeadline || e.end == byTimeout, "a timeout, %s", e.what)
+	assert.True(t, !timeout || e.end == byDeadline || e.end == byTimeout || e.end == byItself, "a timeout, %s", e.what)
 	assert.True(t, !gone && !errors.Is(e.err, mongo.ErrClientDisconnected) || gone && (e.at.sent || e.early || waitedFor || errors.Is(e.err, mongo.ErrClientDisconnected)),
 		"ErrClientDisconnected, %s", e.what)
 }

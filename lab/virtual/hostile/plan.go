@@ -9,11 +9,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/virtual/trial"
 )
 
 // Plan is what happens in one run. All of it follows from the seed.
@@ -74,129 +77,38 @@ func New(seed uint64) Plan {
 // maxOffset is beyond the length of the messages of most phases.
 const maxOffset = 400
 
-// doc is a document of the collection, which has seven.
-func doc(id int) bson.D { return bson.D{{Key: "_id", Value: id}, {Key: "n", Value: 1}} }
-
-var increase = bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}
-
 // kinds are the kinds of calls, and calls what they do.
 var kinds = slices.Sorted(maps.Keys(calls))
 
-var calls = map[string]func(ctx context.Context, client *mongo.Client) error{
-	"insertOne": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).InsertOne(ctx, bson.D{})
-		return err
-	},
-	"insertMany": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).InsertMany(ctx, bson.A{bson.D{}, bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false))
-		return err
-	},
-	"updateOne": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, increase, options.UpdateOne().SetUpsert(true))
-		return err
-	},
-	"deleteMany": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).DeleteMany(ctx, bson.D{{Key: "_id", Value: 2}})
-		return err
-	},
-	"bulkWrite": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).BulkWrite(ctx, []mongo.WriteModel{
-			mongo.NewInsertOneModel().SetDocument(bson.D{}), mongo.NewDeleteOneModel().SetFilter(doc(1)),
-			mongo.NewUpdateOneModel().SetFilter(bson.D{{Key: "_id", Value: 9}}).SetUpdate(increase).SetUpsert(true),
-		})
-		return err
-	},
-	"clientBulkWrite": func(ctx context.Context, client *mongo.Client) error {
-		_, err := client.BulkWrite(ctx, []mongo.ClientBulkWrite{
-			{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(bson.D{})},
-			{Database: "db", Collection: "c", Model: mongo.NewClientUpdateOneModel().SetFilter(doc(9)).SetUpdate(increase).SetUpsert(true)},
-			{Database: "db", Collection: "c", Model: mongo.NewClientDeleteOneModel().SetFilter(doc(1))},
-		}, options.ClientBulkWrite().SetVerboseResults(true))
-		return err
-	},
-	"findOne": func(ctx context.Context, client *mongo.Client) error {
-		var found bson.D
-		err := coll(client).FindOne(ctx, bson.D{{Key: "_id", Value: 3}}).Decode(&found)
-		return known(err)
-	},
-	"find": func(ctx context.Context, client *mongo.Client) error {
-		cursor, err := coll(client).Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-		if err != nil {
-			return err
+var calls = func() map[string]func(context.Context, *mongo.Client) error {
+	all := map[string]func(context.Context, *mongo.Client) error{"findAll": findAll, "download": download}
+	for _, name := range strings.Fields("insertOne insertMany updateOne deleteMany bulkWrite clientBulkWriteMany findOne find findOneAndUpdate " +
+		"distinct countDocuments estimatedDocumentCount watch insertOne/within runCommand listDatabases listCollections listIndexes") {
+		kind, way, _ := strings.Cut(name, "/")
+		all[name] = func(ctx context.Context, client *mongo.Client) error {
+			return trial.Do(ctx, client, trial.Call{ID: 1, Kind: kind, Way: way, N: 3})
 		}
-		return cursor.All(ctx, &[]bson.D{})
-	},
-	"findOneAndUpdate": func(ctx context.Context, client *mongo.Client) error {
-		return known(coll(client).FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: 3}}, increase).Err())
-	},
-	"distinct": func(ctx context.Context, client *mongo.Client) error {
-		var found []any
-		return coll(client).Distinct(ctx, "_id", bson.D{}).Decode(&found)
-	},
-	"count": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).CountDocuments(ctx, bson.D{})
+	}
+	return all
+}()
+
+// findAll decodes what servers return.
+func findAll(ctx context.Context, client *mongo.Client) error {
+	cursor, err := client.Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+	if err != nil {
 		return err
-	},
-	"estimate": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).EstimatedDocumentCount(ctx)
+	}
+	return cursor.All(ctx, &[]bson.D{})
+}
+
+func download(ctx context.Context, client *mongo.Client) error {
+	stream, err := client.Database("db").GridFSBucket().OpenDownloadStream(ctx, "file")
+	if err != nil {
 		return err
-	},
-	"watch": func(ctx context.Context, client *mongo.Client) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		stream, err := coll(client).Watch(ctx, mongo.Pipeline{})
-		if err != nil {
-			return err
-		}
-		for stream.Next(ctx) {
-		}
-		return errors.Join(errUnjudged, stream.Close(ctx))
-	},
-	"transaction": func(ctx context.Context, client *mongo.Client) error {
-		session, err := client.StartSession()
-		if err != nil {
-			return err
-		}
-		defer session.EndSession(ctx)
-		_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-			return coll(client).InsertOne(ctx, bson.D{})
-		})
-		return err
-	},
-	"runCommand": func(ctx context.Context, client *mongo.Client) error {
-		return client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
-	},
-	"listDatabases": func(ctx context.Context, client *mongo.Client) error {
-		_, err := client.ListDatabaseNames(ctx, bson.D{})
-		return err
-	},
-	"listCollections": func(ctx context.Context, client *mongo.Client) error {
-		_, err := client.Database("db").ListCollectionSpecifications(ctx, bson.D{})
-		return err
-	},
-	"listIndexes": func(ctx context.Context, client *mongo.Client) error {
-		_, err := coll(client).Indexes().ListSpecifications(ctx)
-		return err
-	},
-	"download": func(ctx context.Context, client *mongo.Client) error {
-		stream, err := client.Database("db").GridFSBucket().OpenDownloadStream(ctx, "file")
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, stream)
-		return errors.Join(errUnjudged, err, stream.Close())
-	},
+	}
+	_, err = io.Copy(io.Discard, stream)
+	return errors.Join(errUnjudged, err, stream.Close())
 }
 
 // errUnjudged makes a call that has no single command no success.
 var errUnjudged = errors.New("it is not judged whether this is a success")
-
-func coll(client *mongo.Client) *mongo.Collection { return client.Database("db").Collection("c") }
-
-// known takes a result without a document for the success that it is.
-func known(err error) error {
-	if errors.Is(err, mongo.ErrNoDocuments) {
-		return nil
-	}
-	return err
-}

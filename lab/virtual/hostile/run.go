@@ -24,6 +24,7 @@ import (
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 	"mongofork/lab/virtual"
+	"mongofork/lab/virtual/trial"
 )
 
 // What a driver may use up, whatever a server does.
@@ -70,7 +71,7 @@ type asked struct {
 // Run runs a plan in the bubble of the test, and returns which rules were broken.
 func Run(t *testing.T, plan Plan) []string {
 	r := &run{plan: plan, chance: chance{mathrand.New(mathrand.NewPCG(plan.Seed, 1))}, names: map[asked]string{}}
-	rand.Reader = reader{mathrand.NewChaCha8([32]byte{byte(plan.Seed), byte(plan.Seed >> 8), byte(plan.Seed >> 16)})}
+	rand.Reader = &trial.Chance{Seed: plan.Seed}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	work := worked()
@@ -81,7 +82,7 @@ func Run(t *testing.T, plan Plan) []string {
 	}
 	r.cluster = virtual.New(t, opts)
 	for id := range 7 {
-		r.cluster.Put("db.c", doc(id))
+		r.cluster.Put("db.c", bsondoc.D("_id", id, "call", 0, "n", 1))
 	}
 	r.cluster.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
 	for n, data := range []string{"ab", "c"} {
@@ -154,16 +155,10 @@ func (r *run) client() *options.ClientOptions {
 			r.held.Add(-1)
 		}
 	}})
-	switch r.plan.Mechanism {
-	case "":
-		return opts
-	case "MONGODB-OIDC":
-		return opts.SetAuth(options.Credential{AuthMechanism: r.plan.Mechanism,
-			OIDCMachineCallback: func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
-				return &options.OIDCCredential{AccessToken: virtual.Token}, nil
-			}})
+	if r.plan.Mechanism != "" {
+		opts.SetAuth(virtual.Credential(r.plan.Mechanism))
 	}
-	return opts.SetAuth(options.Credential{AuthMechanism: r.plan.Mechanism, Username: virtual.User, Password: virtual.Password})
+	return opts
 }
 
 // call makes a call, and judges when and how it ends.
@@ -177,9 +172,9 @@ func (r *run) call(client *mongo.Client, call Call) {
 		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
 		most = call.Deadline + maxLate
 		switch call.Kind {
-		case "find", "watch", "download":
+		case "find", "findAll", "watch", "download", "clientBulkWriteMany", "listCollections", "listIndexes":
 			most += maxGrace
-		case "transaction": // whose abort has the time of the call anew
+		case "insertOne/within": // whose abort has the time of the call anew
 			most += call.Deadline + maxGrace
 		}
 	}
@@ -285,17 +280,6 @@ func succeeded(name string, reply bson.Raw) bool {
 	_, concern := reply.Lookup("writeConcernError").DocumentOK()
 	writes := slices.Contains([]string{"insert", "update", "delete"}, name)
 	return ok && !(writes && (errs || concern))
-}
-
-// reader makes what a driver draws a matter of the seed.
-type reader struct{ source *mathrand.ChaCha8 }
-
-var reading sync.Mutex
-
-func (r reader) Read(p []byte) (int, error) {
-	reading.Lock()
-	defer reading.Unlock()
-	return r.source.Read(p)
 }
 
 // worked returns how long the process has used the processor.

@@ -24,9 +24,22 @@ type runner = func(calling) (any, error)
 
 // calling is a call of an application.
 type calling struct {
-	*application
 	Call
-	ctx context.Context
+	ctx    context.Context
+	client *mongo.Client
+	coll   *mongo.Collection
+	// wrote is told of documents before they are sent, and returned that the call is over, but for what ends its session.
+	wrote    func(id int)
+	returned func()
+}
+
+// collection is what calls are about.
+func collection(client *mongo.Client) *mongo.Collection { return client.Database("db").Collection("c") }
+
+// Do makes a call with a client.
+func Do(ctx context.Context, client *mongo.Client, c Call) error {
+	_, err := ways[c.Way].run(calling{c, ctx, client, collection(client), func(int) {}, func() {}}, kinds[c.Kind].run)
+	return err
 }
 
 // effect is what a call does, and how a trial can tell what an acknowledged one has done.
@@ -50,10 +63,7 @@ func (c Call) id(i int) int { return c.ID*10 + i }
 
 // document is one that is there if the call succeeds, unless a transaction aborts.
 func (c calling) document(i int) bson.D {
-	c.note(func() {
-		call := c.of(c.ID)
-		call.written = append(call.written, c.id(i))
-	})
+	c.wrote(c.id(i))
 	return bson.D{{Key: "_id", Value: c.id(i)}, {Key: "call", Value: c.ID}}
 }
 
@@ -260,7 +270,7 @@ func inSession(opts options.Lister[options.SessionOptions], run func(calling, ru
 			return nil, err
 		}
 		defer func() { // it takes the time that it takes, and the call has none of it: applications give EndSession no deadline
-			c.returned(c.ID)
+			c.returned()
 			session.EndSession(context.WithValue(context.Background(), callKey{}, c.ID))
 		}()
 		c.ctx = mongo.NewSessionContext(c.ctx, session)

@@ -11,7 +11,7 @@ import (
 // Chance is where drivers draw random numbers: a number depends on the plan's seed, the time, what draws, and how often at this instant.
 // So it is the same in all runs, and in both drivers, however often either has drawn before.
 type Chance struct {
-	seed uint64
+	Seed uint64
 
 	mu    sync.Mutex
 	at    time.Time
@@ -26,7 +26,7 @@ func (c *Chance) Draw(what string) uint64 {
 		c.at, c.drawn = now, map[string]uint64{}
 	}
 	c.drawn[what]++
-	hash := sha256.Sum256(fmt.Append(nil, c.seed, c.at.UnixNano(), c.drawn[what], what))
+	hash := sha256.Sum256(fmt.Append(nil, c.Seed, c.at.UnixNano(), c.drawn[what], what))
 	return binary.BigEndian.Uint64(hash[:])
 }
 

@@ -13,7 +13,7 @@ func TestChance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		draw := func(before int) uint64 {
-			c := &Chance{seed: 1}
+			c := &Chance{Seed: 1}
 			for range before {
 				c.Draw("b.go")
 			}
@@ -21,10 +21,10 @@ func TestChance(t *testing.T) {
 		}
 		first := draw(0)
 		assert.Equal(t, first, draw(3))
-		c := &Chance{seed: 1}
+		c := &Chance{Seed: 1}
 		assert.NotEqual(t, c.Draw("a.go"), c.Draw("a.go"))
 		time.Sleep(time.Nanosecond)
 		assert.NotEqual(t, first, draw(0))
-		assert.NotEqual(t, (&Chance{seed: 1}).Draw("a.go"), (&Chance{seed: 2}).Draw("a.go"), "another seed")
+		assert.NotEqual(t, (&Chance{Seed: 1}).Draw("a.go"), (&Chance{Seed: 2}).Draw("a.go"), "another seed")
 	})
 }

@@ -17,8 +17,8 @@ type Plan struct {
 	Only     string `json:",omitempty"` // the name of a scenario of which nothing else is part
 	Topology string
 	Options  []string // of the connection string
-	Auth     Auth
-	Batch    int `json:",omitempty"` // how many statements servers take in a write; 0 for very many
+	Auth     string   `json:",omitempty"` // the mechanism by which clients authenticate, "offered" for the one that the server offers
+	Batch    int      `json:",omitempty"` // how many statements servers take in a write; 0 for very many
 	Calls    []Call
 	Faults   []Fault
 }
@@ -40,15 +40,6 @@ func (c Call) commands() []string {
 	return strings.Fields(kinds[c.Kind].commands + " " + ways[c.Way].command)
 }
 
-// Auth is how clients authenticate.
-type Auth struct {
-	Mechanism             string `json:",omitempty"` // none if they do not
-	Speculative, Exchange bool   // what the server does: see virtual.Auth
-}
-
-// Mechanisms that are more than names: the client takes what the server offers, or has a callback.
-const offered, oidc = "offered", "MONGODB-OIDC"
-
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
 type Fault struct {
 	What  string
@@ -61,7 +52,6 @@ type Fault struct {
 	Every int           `json:",omitempty"` // if only every nth of them does
 	Code  int32         `json:",omitempty"`
 	Host  int           `json:",omitempty"` // from 1; 0 for all
-	Field string        `json:",omitempty"` // that a reply lacks
 	// Passing faults are those that retries get over: the calls have to be the same without them.
 	Passing bool `json:",omitempty"`
 }
@@ -78,7 +68,7 @@ const (
 	Slow    = "slow"    // takes a while
 	Abort   = "abort"   // the connection is reset instead
 	Tear    = "tear"    // the connection is closed after some bytes of a reply
-	Lack    = "lack"    // the reply lacks a field
+	Lack    = "lack"    // the reply has no postBatchResumeToken
 
 	// With servers and the network.
 	Silent   = "silent"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,8 +21,6 @@ import (
 // recorder records what happens, without what differs from run to run, and counts.
 type recorder struct {
 	start   time.Time
-	keeps   bool // whether it records lines, beside what it counts
-	strict  bool // whether nothing but rejections goes wrong
 	proxied bool // whether there is a load balancer, whose clients keep connections
 
 	mu         sync.Mutex
@@ -37,7 +36,6 @@ type recorder struct {
 	leaving    bool                      // whether the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
-	rejected   map[string]time.Duration  // when the last command on a connection was rejected, by the connection
 }
 
 const unpaired = "a command's event has not exactly one counterpart"
@@ -53,22 +51,17 @@ type line struct {
 
 // tally is what a call comes to, by its commands.
 type tally struct {
+	Outcome
 	sent        map[string]int // by name
 	last, again string         // the last command, and the rejected one that the next has to be if it has its name
 	overloads   int            // errors
-	others      int            // failures, but for code 391
-	retries     int            // commands that were sent again before any of the call succeeded
-	refused     bool           // the last command was rejected
-	labels      []string       // of the last reply
-	common      []string       // labels that all replies have that failed
 	written     []int          // documents
-	ended       time.Duration  // when it returned, but for its session's end
 }
 
 func newRecorder() *recorder {
 	return &recorder{start: time.Now(), calls: map[int]*tally{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}, rejected: map[string]time.Duration{}}
+		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}}
 }
 
 func (r *recorder) now() time.Duration { return time.Since(r.start) }
@@ -96,7 +89,9 @@ func (r *recorder) of(call int) *tally {
 }
 
 // masks hide what differs from run to run: numbers of connections, ports of clients, round trip times, what the servers' clock says;
-// and what the fork alone announces, and says of retries.
+// what the fork alone announces, and says of retries, and of a command that failed after others; whether a result is acknowledged; and the
+// maxTimeMS of an aggregate that writes, of a commit and of an abort, which the fork alone gives them (client-side-operations-timeout.md,
+// "Command Execution" and "Sessions").
 var masks = []struct {
 	what *regexp.Regexp
 	with string
@@ -107,6 +102,8 @@ var masks = []struct {
 	{regexp.MustCompile(`"t":\d+`), `"t":#`},
 	{regexp.MustCompile(` \(no further retry after [^)]*\)`), ""},
 	{regexp.MustCompile(`, backpressure: (true|"2")`), ""},
+	{regexp.MustCompile(`bulk write exception: |Acknowledged:(true|false)`), ""},
+	{regexp.MustCompile(`( sees (commitTransaction|abortTransaction|aggregate: .*"\$(out|merge)").*)` + maxTime.String()), "$1"},
 }
 
 // masked returns a text as it is recorded.
@@ -119,9 +116,6 @@ func masked(text string) string {
 
 // line records a line of a call, or of none.
 func (r *recorder) line(call int, passing bool, format string, args ...any) {
-	if !r.keeps {
-		return
-	}
 	text := masked(fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,9 +167,7 @@ func (r *recorder) command(c virtual.Command, f *Fault) {
 	text := r.text(c)
 	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
 		r.note(func() {
-			if r.keeps {
-				r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
-			}
+			r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
 			silent := bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure")
 			r.flaw(silent, "a handshake does not announce backpressure")
 		})
@@ -207,8 +199,8 @@ var changing = regexp.MustCompile(maxTime.String() +
 func (r *recorder) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
 	r.flaw(strings.HasPrefix(c.again, name+":") && c.again != text, "a retry is another command")
-	if c.last == text && c.others+c.overloads > 0 && len(c.sent) == 1 {
-		c.retries++
+	if c.last == text && c.Failed+c.overloads > 0 && len(c.sent) == 1 {
+		c.Retries++
 	}
 	c.last, c.again = text, ""
 }
@@ -252,7 +244,7 @@ func (r *recorder) trace() Trace {
 	t := r.result
 	t.Cleared = r.pools[event.ConnectionPoolCleared]
 	for _, l := range r.lines {
-		if !l.passing && (r.strict || strings.HasPrefix(l.text, "returns ")) {
+		if !l.passing {
 			t.Calls = append(t.Calls, fmt.Sprintf("call %d: %s", l.call, inCalls.ReplaceAllString(l.text, "")))
 		}
 	}
@@ -263,17 +255,16 @@ func (r *recorder) trace() Trace {
 	for _, l := range r.lines {
 		t.Lines = append(t.Lines, fmt.Sprintf("%v, call %d: %s", l.at, l.call, l.text))
 	}
-	slices.SortFunc(t.Outcomes, func(x, y Outcome) int { return x.ID - y.ID })
-	for i := range t.Outcomes {
-		o := &t.Outcomes[i]
-		c := r.of(o.ID)
-		o.Refused, o.Overloaded, o.Failed, o.Retries = c.refused, c.overloads > 0 && c.others == 0, c.others, c.retries
-		if o.Single() || strings.HasPrefix(c.last, "commitTransaction") {
-			o.Labels = c.common
+	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
+		c := r.calls[id]
+		if id == 0 {
+			continue
 		}
+		c.Overloaded = c.overloads > 0 && c.Failed == 0
 		for _, n := range c.sent {
-			o.Attempts = max(o.Attempts, n)
+			c.Attempts = max(c.Attempts, n)
 		}
+		t.Outcomes = append(t.Outcomes, c.Outcome)
 	}
 	return t
 }
@@ -303,25 +294,18 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 	defer r.mu.Unlock()
 	c := r.of(callOf(ctx))
 	r.pending[e.RequestID]--
-	c.refused = hasLabel(failure, "SystemOverloadedError")
-	delete(r.rejected, e.ConnectionID)
-	if failure != nil && c.overloads+c.others == 0 {
-		c.common = c.labels
-	} else if failure != nil && !slices.Equal(c.common, c.labels) {
-		c.common = nil
-	}
+	c.Refused = hasLabel(failure, "SystemOverloadedError")
 	switch {
 	case failure == nil:
 		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
-	case c.refused:
+	case c.Refused:
 		c.again = c.last
 		c.overloads++
-		r.rejected[e.ConnectionID] = r.now()
 		if c.sent[e.CommandName] > 1 {
 			r.tokens-- // a retry that fails for another reason returns its token
 		}
 	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
-		c.others++
+		c.Failed++
 	}
 	return r.passing[e.RequestID]
 }
@@ -330,13 +314,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 func (r *recorder) pool(e *event.PoolEvent) {
 	r.note(func() {
 		r.pools[e.Type]++
-		connection := fmt.Sprintf("%s[-%d]", e.Address, e.ConnectionID)
-		since, isRejected := r.rejected[connection]
 		r.flaw(e.Type == event.ConnectionPoolReady && r.now() == 0 && !r.proxied, "a pool is ready before its server is known")
-		if e.Type == event.ConnectionCheckedIn && isRejected {
-			r.flaw(r.now() > since && !r.proxied, "a connection is kept during a backoff")
-			delete(r.rejected, connection)
-		}
 	})
 }
 

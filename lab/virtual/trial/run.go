@@ -17,7 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/version"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/servererror"
@@ -30,7 +29,6 @@ type application struct {
 	plan    Plan
 	cluster *virtual.Cluster
 	client  *mongo.Client
-	coll    *mongo.Collection
 
 	arrived map[int]int // commands that a fault concerned, by its number
 }
@@ -44,23 +42,22 @@ func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*ti
 // patience is the virtual time after which a call that still waits is taken to wait for ever.
 const patience = 12 * time.Hour
 
-// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. If it keeps lines, the trace has them. If it
-// is strict, the trace also has all that happened in the calls, except what faults added that retries get over; else only how the calls
-// ended. What the process draws from crypto/rand, from then on, is the plan's: one trial runs at a time.
-func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
+// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. What the process draws from crypto/rand, from
+// then on, is the plan's: one trial runs at a time.
+func Run(t *testing.T, plan Plan, salt uint64) Trace {
 	cluster := virtual.New(t, plan.servers())
 	for i := range 7 {
 		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
 	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
-	a.keeps, a.strict, a.proxied = keeps, strict, plan.Proxied()
-	rand.Reader = &Chance{seed: plan.Seed + salt<<32}
+	a.proxied = plan.Proxied()
+	rand.Reader = &Chance{Seed: plan.Seed + salt<<32}
 	cluster.Intercept(a.intercept)
 	client, err := mongo.Connect(a.options())
 	if err != nil {
 		return Trace{Crash: err.Error()}
 	}
-	a.client, a.coll = client, client.Database("db").Collection("c")
+	a.client = client
 	for i, f := range plan.Faults {
 		if f.On == "" {
 			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
@@ -70,8 +67,9 @@ func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 	a.work()
 	endless.Stop()
 	a.leave()
-	for i, o := range a.result.Outcomes {
-		a.result.Outcomes[i].Done = a.account(o, a.done(o.Call), func(id int) bool { return cluster.Document("db.c", id) != nil })
+	for _, c := range plan.Calls {
+		o := a.of(c.ID)
+		o.Done = a.account(o, a.done(c), func(id int) bool { return cluster.Document("db.c", id) != nil })
 	}
 	return a.trace()
 }
@@ -79,29 +77,22 @@ func Run(t *testing.T, plan Plan, salt uint64, keeps, strict bool) Trace {
 // servers returns the options of the plan's servers.
 func (p Plan) servers() virtual.Options {
 	opts := virtual.Options{Topology: p.Topology, Nearest: int(p.Seed % 6), Batch: p.Batch}
-	if p.Auth.Mechanism != "" {
-		opts.Auth = &virtual.Auth{Speculative: p.Auth.Speculative, Exchange: p.Auth.Exchange}
+	if p.Auth != "" {
+		opts.Auth = &virtual.Auth{Speculative: p.Seed%2 == 0, Exchange: p.Seed%3 == 0}
 	}
 	return opts
 }
 
 // options returns those of the client: what connection strings lack, and what reports to the recorder.
 func (a *application) options() *options.ClientOptions {
-	opts := a.cluster.Client(known(a.plan.Options)...)
+	opts := a.cluster.Client(a.plan.Options...)
 	for _, option := range a.plan.Options {
 		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
 			opts.SetServerMonitoringMode(mode)
 		}
 	}
-	switch mechanism := strings.TrimPrefix(a.plan.Auth.Mechanism, offered); {
-	case a.plan.Auth.Mechanism == "":
-	case mechanism == oidc:
-		token := func(context.Context, *options.OIDCArgs) (*options.OIDCCredential, error) {
-			return &options.OIDCCredential{AccessToken: virtual.Token}, nil
-		}
-		opts.SetAuth(options.Credential{AuthMechanism: mechanism, OIDCMachineCallback: token})
-	default:
-		opts.SetAuth(options.Credential{AuthMechanism: mechanism, Username: virtual.User, Password: virtual.Password})
+	if a.plan.Auth != "" {
+		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth, "offered")))
 	}
 	if a.plan.Has("adaptiveRetries") {
 		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
@@ -189,23 +180,26 @@ func (a *application) call(c Call) {
 		time.AfterFunc(c.Cancel, cancel)
 	}
 	defer cancel()
-	o := Outcome{Call: c, Start: a.now()}
-	result, err := caught(calling{a, c, ctx})
-	if err != nil {
-		o.Error = masked(describe(err))
-	}
+	var o *tally
+	a.note(func() {
+		o = a.of(c.ID)
+		o.Call, o.Start = c, a.now()
+	})
+	wrote := func(id int) { a.note(func() { o.written = append(o.written, id) }) }
+	result, err := caught(calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }})
 	a.finish(c.ID, result, err)
 	a.returned(c.ID)
 	a.note(func() {
 		a.flaw(errors.Is(err, errPanic), "a call panics")
-		o.End = a.of(c.ID).ended
-		a.result.Outcomes = append(a.result.Outcomes, o)
+		if err != nil {
+			o.Error = masked(describe(err))
+		}
 	})
 }
 
 // returned notes that the call is over, but for what ends its session.
 func (r *recorder) returned(call int) {
-	r.note(func() { r.of(call).ended = cmp.Or(r.of(call).ended, r.now()) })
+	r.note(func() { r.of(call).End = cmp.Or(r.of(call).End, r.now()) })
 }
 
 // caught makes a call. What it panics with is its error, so that the others go on.
@@ -267,15 +261,7 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		}
 	}
 	a.command(c, failing)
-	reply := a.reply(failing, c, run)
-	a.note(func() {
-		call := a.of(a.requests[int64(c.Request)])
-		call.labels = nil
-		if reply != nil {
-			_ = reply.Lookup("errorLabels").Unmarshal(&call.labels)
-		}
-	})
-	return reply
+	return a.reply(failing, c, run)
 }
 
 func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
@@ -307,27 +293,21 @@ func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bs
 	case Tear:
 		_, _ = c.Conn.Write([]byte{100, 0, 0, 0, 1, 0, 0, 0}) // some bytes of a reply
 	case Lack:
-		return lacking(f.Field, run())
+		reply := run()
+		if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
+			reply = bsondoc.With(reply, bson.E{Key: "cursor", Value: bsondoc.Rebuild(cursor, []string{"postBatchResumeToken"}, nil)})
+		}
+		return reply
 	}
 	return nil
 }
 
-// lacking returns a reply without a field, which may be one of a document in it.
-func lacking(field string, reply bson.Raw) bson.Raw {
-	outer, inner, _ := strings.Cut(field, ".")
-	nested, isNested := reply.Lookup(outer).DocumentOK()
-	if inner == "" || !isNested {
-		return bsondoc.Rebuild(reply, []string{outer}, nil)
-	}
-	return bsondoc.With(reply, bson.E{Key: outer, Value: bsondoc.Rebuild(nested, []string{inner}, nil)})
-}
-
 // account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
-func (r *recorder) account(o Outcome, n int64, isThere func(id int) bool) bool {
+func (r *recorder) account(o *tally, n int64, isThere func(id int) bool) bool {
 	if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
 		return false
 	}
-	lost := n == 0 || slices.ContainsFunc(r.of(o.ID).written, func(id int) bool { return !isThere(id) })
+	lost := n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })
 	r.flaw(n > 1, "a write took place twice")
 	r.flaw(o.OK() && lost, "an acknowledged write is lost")
 	return n > 0
@@ -341,12 +321,4 @@ func (a *application) done(c Call) int64 {
 	}
 	n, _ := doc.Lookup("n").AsInt64OK()
 	return n
-}
-
-// known returns the options without one that upstream's v2.5.0 ignores, and the fork of it refuses.
-func known(options []string) []string {
-	if !strings.HasPrefix(version.Driver, "2.5.0") {
-		return options
-	}
-	return slices.DeleteFunc(slices.Clone(options), func(o string) bool { return strings.HasPrefix(o, "enableOverloadRetargeting=") })
 }

@@ -17,7 +17,7 @@ import (
 
 func run(t *testing.T, plan Plan) (trace Trace) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0, true, true) })
+	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0) })
 	return trace
 }
 
@@ -114,8 +114,7 @@ func TestLostAndTwice(t *testing.T) {
 		"one is not there":   {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 3}, []string{lost}},
 	} {
 		r := newRecorder()
-		r.of(0).written = tt.written
-		done := r.account(tt.o, tt.n, func(id int) bool { return id < 3 })
+		done := r.account(&tally{Outcome: tt.o, written: tt.written}, tt.n, func(id int) bool { return id < 3 })
 		assert.Equal(t, tt.want, r.result.Flaws, name)
 		assert.Equal(t, tt.n > 0, done, name)
 	}
@@ -185,17 +184,9 @@ func TestEvents(t *testing.T) {
 		r := newRecorder()
 		r.pool(&event.PoolEvent{Type: event.ConnectionPoolReady})
 		assert.Equal(t, []string{"a pool is ready before its server is known"}, r.result.Flaws)
-		in := &event.PoolEvent{Type: event.ConnectionCheckedIn, Address: "a", ConnectionID: 1}
-		r.rejected["a[-1]"] = 0
-		r.pool(in)
-		assert.Len(t, r.result.Flaws, 1, "at once")
-		r.rejected["a[-1]"] = 0
-		time.Sleep(time.Millisecond)
-		r.pool(in)
-		assert.Contains(t, r.result.Flaws, "a connection is kept during a backoff")
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "a", maxTimeMS: {"$numberLong":"5"}`)
-		assert.Len(t, r.result.Flaws, 2)
+		assert.Len(t, r.result.Flaws, 1)
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "b"`)
 		assert.Contains(t, r.result.Flaws, "a retry is another command")

@@ -28,13 +28,12 @@ var inCalls = regexp.MustCompile(`127\.0\.0\.1:\d+|` + maxTime.String() + `|, \$
 type Outcome struct {
 	Call
 	Start, End time.Duration
-	Error      string   `json:",omitempty"`
-	Labels     []string `json:",omitempty"` // that all replies have that failed
-	Attempts   int      // the most of one command
-	Retries    int      // of the first command, before any succeeded
-	Failed     int      // commands that failed without an overload
-	Refused    bool     // its last command was rejected
-	Done       bool     // the servers did what it asked for
+	Error      string `json:",omitempty"`
+	Attempts   int    // the most of one command
+	Retries    int    // of the first command, before any succeeded
+	Failed     int    // commands that failed without an overload
+	Refused    bool   // its last command was rejected
+	Done       bool   // the servers did what it asked for
 	// Overloaded is whether nothing but overload errors, and requests to authenticate again, ended its commands.
 	Overloaded bool
 }

@@ -259,7 +259,6 @@ type compareCmd struct {
 	Seeds uint64 `default:"2000" help:"The number of plans."`
 	Seed  uint64 `default:"1" help:"The seed of the first plan."`
 	Fork  string `help:"The folder of a module of the driver to judge instead of the fork of the base."`
-	Once  bool   `help:"Do nothing if the same programs have passed before."`
 }
 
 // Run builds the comparison and runs it.
@@ -272,9 +271,6 @@ func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: c.Fork}
 	if err := comparison.Build(ctx); err != nil {
 		return err
-	}
-	if c.Once {
-		return comparison.RunOnce(ctx, c.Seeds, c.Seed, stdout)
 	}
 	return comparison.Run(ctx, c.Seeds, c.Seed, stdout)
 }

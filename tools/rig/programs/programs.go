@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -117,7 +116,7 @@ func (c Comparison) Build(ctx context.Context) error {
 		}
 		drawn := filepath.Join(folder, "internal", "randutil", "randutil.go")
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			drawn: filepath.Join(c.Root, "lab", "cmd", "compare", "overlay", "randutil.go.txt"),
+			drawn: filepath.Join(c.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
 		}})
 		if err != nil {
 			return err
@@ -126,8 +125,8 @@ func (c Comparison) Build(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		args := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/compare"}
-		if _, err := c.Program(ctx, driver, "lab", "compare", args...); err != nil {
+		args := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
+		if _, err := c.Program(ctx, driver, "lab", "fuzz", args...); err != nil {
 			return err
 		}
 	}
@@ -136,46 +135,18 @@ func (c Comparison) Build(ctx context.Context) error {
 
 func (c Comparison) driver() string { return cmp.Or(c.Fork, c.Base) }
 
-// programs returns those of the fork and of upstream.
-func (c Comparison) programs() (fork, upstream string) {
-	return filepath.Join(c.output(c.driver()), "compare"), filepath.Join(c.output(filepath.Join("pristine", c.Base)), "compare")
-}
-
 // Run runs so many plans from a seed on. Build has to be called before.
 func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Writer, env ...string) error {
-	fork, upstream := c.programs()
-	args := []string{"--upstream", upstream, "--seeds", fmt.Sprint(seeds), "--seed", fmt.Sprint(seed)}
+	program := func(driver string) string { return filepath.Join(c.output(driver), "fuzz") }
+	args := []string{"compare", "--upstream", program(filepath.Join("pristine", c.Base)), "--seeds", fmt.Sprint(seeds),
+		"--seed", fmt.Sprint(seed)}
 	if c.First {
 		args = append(args, "--first")
 	}
-	cmd := process.Command(ctx, c.Root, append(append([]string{}, c.Environ...), env...), fork, args...)
+	cmd := process.Command(ctx, c.Root, append(append([]string{}, c.Environ...), env...), program(c.driver()), args...)
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = stdout, c.Stderr
 	return cmd.Run()
-}
-
-// RunOnce does the same, unless these programs have passed it.
-func (c Comparison) RunOnce(ctx context.Context, seeds, seed uint64, stdout io.Writer) error {
-	fork, upstream := c.programs()
-	sum := sha256.New()
-	fmt.Fprintln(sum, seeds, seed)
-	for _, program := range []string{fork, upstream} {
-		text, err := os.ReadFile(program)
-		if err != nil {
-			return err
-		}
-		sum.Write(text)
-	}
-	passed := fmt.Sprintf("%x\n", sum.Sum(nil))
-	if before, _ := os.ReadFile(filepath.Join(c.output(c.driver()), "compared")); string(before) == passed {
-		_, err := fmt.Fprintln(stdout, "these programs have passed before")
-		return err
-	}
-	if err := c.Run(ctx, seeds, seed, stdout); err != nil {
-		return err
-	}
-	_, err := c.write(c.driver(), "compared", []byte(passed))
-	return err
 }
 
 // Soak runs the soak with the forks of some bases, and with untouched modules.

@@ -50,29 +50,3 @@ func TestNoDriver(t *testing.T) {
 		assert.ErrorContains(t, b.Go(t.Context(), driver, "lab", "run", "."), "has no module of the driver; make trees builds")
 	}
 }
-
-// TestRunOnce is about programs that have passed before, and others.
-func TestRunOnce(t *testing.T) {
-	t.Parallel()
-	b := newBuilder(t)
-	c := Comparison{Builder: b, Base: "v1"}
-	fork, untouched := c.programs()
-	for _, program := range []string{fork, untouched} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(program), 0o700))
-	}
-	says := func(text string) {
-		require.NoError(t, os.WriteFile(fork, []byte("#!/bin/sh\necho "+text+" $*\n"), 0o700))
-	}
-	says("compared")
-	require.NoError(t, os.WriteFile(untouched, nil, 0o600))
-	var out strings.Builder
-	once := func() string {
-		out.Reset()
-		require.NoError(t, c.RunOnce(t.Context(), 7, 1, &out))
-		return out.String()
-	}
-	assert.Contains(t, once(), "--seeds 7 --seed 1")
-	assert.Equal(t, "these programs have passed before\n", once())
-	says("others")
-	assert.Contains(t, once(), "others --upstream")
-}

@@ -21,16 +21,20 @@ import (
 	"mongofork/tools/process"
 )
 
-// ErrUnavailable means that there is no Python here, or that pip does not get the package. The text of an error that wraps it is one line.
-var ErrUnavailable = errors.New("the package index is not available")
+// ErrUnavailable means that something is not available here, where it may be elsewhere: that there is no Python, or that pip does not get
+// the package. The text of an error that is one is one line.
+var ErrUnavailable = errors.New("not available here")
 
-// absence says why a package is not available here.
+// absence says why something is not available here.
 type absence string
 
 func (a absence) Error() string { return string(a) }
 
 // Is makes it an ErrUnavailable.
 func (a absence) Is(target error) bool { return target == ErrUnavailable }
+
+// Absent returns an ErrUnavailable of this text alone.
+func Absent(format string, args ...any) error { return absence(fmt.Sprintf(format, args...)) }
 
 // Range and pythonVersion are the versions for which SecantusDB 0.7.0b3 has wheels.
 const Range = "3.11 to 3.13"
@@ -52,7 +56,7 @@ func find(ctx context.Context) (string, error) {
 			return path, nil
 		}
 	}
-	return "", absence("no Python " + Range + " on the PATH")
+	return "", Absent("no Python %s on the PATH", Range)
 }
 
 // Executable returns the path of a program in a virtual environment.
@@ -151,8 +155,7 @@ func pip(ctx context.Context, venv, pins string, env []string, verb string, args
 				"change the hash in %s", pins)
 		default:
 			// Usually there is no network.
-			return absence(fmt.Sprintf("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
-				LastLine(output)))
+			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, LastLine(output))
 		}
 	}
 	return nil

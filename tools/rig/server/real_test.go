@@ -15,6 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/tools/rig/pypi"
 )
 
 // pinned returns the path of the pinned mongod.
@@ -27,7 +29,7 @@ func pinned(t *testing.T) string {
 
 func skipIfAbsent(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, ErrUnavailable) && os.Getenv("CI") != "true" {
+	if errors.Is(err, pypi.ErrUnavailable) && os.Getenv("CI") != "true" {
 		t.Skip(err)
 	}
 	require.NoError(t, err)

@@ -116,16 +116,6 @@ func (s *Server) Wait(ctx context.Context) error {
 // Close stops the server and removes its files if it was started here, and leaves it alone otherwise.
 func (s *Server) Close() error { return s.deployment.Stop() }
 
-// absence says why a server is not available here, where others may be.
-type absence string
-
-func (a absence) Error() string { return string(a) }
-
-// Is makes it an ErrUnavailable, for those who want just this one.
-func (a absence) Is(target error) bool { return target == ErrUnavailable }
-
-func absent(format string, args ...any) error { return absence(fmt.Sprintf(format, args...)) }
-
 // Open finds or starts a server and returns when it answers as a writable primary. The caller must Close it. The error wraps
 // ErrUnavailable if there is no server, and nothing to start one with.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
@@ -156,7 +146,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			return s, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case !errors.Is(err, ErrUnavailable):
+		case !errors.Is(err, pypi.ErrUnavailable):
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		if f.name != Given || cfg.Name == Given { // an unset MONGODB_URI is not worth a message
@@ -179,7 +169,7 @@ func (c Config) folder() string { return filepath.Join(c.Root, "build", "server"
 func given(ctx context.Context, _ Config) (*Deployment, error) {
 	uri := os.Getenv("MONGODB_URI")
 	if uri == "" {
-		return nil, absent("MONGODB_URI is not set")
+		return nil, pypi.Absent("MONGODB_URI is not set")
 	}
 	opts := optionsFor(uri)
 	if err := opts.Validate(); err != nil {

@@ -51,8 +51,6 @@ func TestRules(t *testing.T) {
 		"a storm of connections": {rejects, trace(func(t *trial.Trace) { t.Opened = 101 }),
 			trace(func(t *trial.Trace) { t.Opened = 100 })},
 		"a command is of a transaction that has not been started there": {passes, trace(func(t *trial.Trace) { t.Unstarted = 1 }), trace()},
-		"an error lacks a label that the server gave it": {rejects, ofCall(func(o *o) { o.Labels, o.Error = []string{"a"}, "x" }),
-			ofCall(func(o *o) { o.Labels, o.Error = []string{"a"}, "x a" })},
 		"a retry goes to the router again that failed": {trial.Plan{Only: trial.OneRouter, Faults: rejects.Faults},
 			ofCall(func(o *o) { o.Attempts = 3 }), ofCall(func(o *o) { o.Attempts = 2 })},
 		"a second retry without an overload": {trial.Plan{}, ofCall(func(o *o) { o.Failed = 3 }), ofCall(func(o *o) { o.Failed = 2 })},
@@ -74,8 +72,6 @@ func TestRules(t *testing.T) {
 		"a write took place of which the error says that it did not": {rejects, ofCall(func(o *o) { o.Done, o.Error = true, "NoWritesPerformed" }),
 			ofCall(func(o *o) { o.Error = "NoWritesPerformed" })},
 		"a call succeeds whose last attempt was rejected": {rejects, ofCall(func(o *o) { o.Refused = true }), trace()},
-		"a call that was given up does not say so": {rejects, overloaded(func(o *o) { o.Cancel, o.End = time.Second, time.Second }),
-			overloaded(func(o *o) { o.Cancel, o.End, o.Error = time.Second, time.Second, "x: context canceled" })},
 	}
 	assert.Len(t, tests, len(rules))
 	for name, tt := range tests {

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,16 +13,21 @@ import (
 // runs is how often a plan runs if one run shows a finding: what a driver does may be by chance, as backoffs are.
 const runs = 15
 
-// pair runs plans with both drivers.
-type pair struct{ upstream, fork *driver }
-
-func (p *pair) close() {
-	p.upstream.close()
-	p.fork.close()
+// order asks a driver for a trial.
+type order struct {
+	Plan trial.Plan
+	Salt uint64 // makes drivers draw other numbers
 }
 
-// finding is what a plan shows, if that is wrong.
-type finding struct{ what, detail string }
+// driver runs trials with a driver.
+type driver struct{ child[order, trial.Trace] }
+
+func newDriver(ctx context.Context, program string) *driver {
+	return &driver{child[order, trial.Trace]{ctx: ctx, program: program, what: "trials"}}
+}
+
+// pair runs plans with both drivers.
+type pair struct{ upstream, fork *driver }
 
 const (
 	different = "nothing goes wrong, and the fork does not do what upstream does"
@@ -39,8 +45,7 @@ func (p *pair) judge(plan trial.Plan) finding {
 // compared runs a plan so often, and judges what it shows: by the trace of upstream if nothing goes wrong, by the calls without the
 // errors that retries get over if there are such errors, and always by the rules.
 func (p *pair) compared(plan trial.Plan, times int) finding {
-	keeps, strict := plan.Peaceful() || plan.Passes(), plan.OnlyRejects()
-	fork := p.fork.times(plan, times, keeps, strict)
+	fork := p.fork.times(plan, times)
 	for _, t := range fork {
 		if t.Crash != "" {
 			return finding{"the fork crashes, or does not end", t.Crash}
@@ -54,20 +59,22 @@ func (p *pair) compared(plan trial.Plan, times int) finding {
 	}
 	switch {
 	case plan.Peaceful():
-		return equal(p.upstream.times(plan, times, keeps, strict), fork)
+		return equal(p.upstream.times(plan, times), fork)
 	case plan.Passes():
-		return same(plan, p.fork.times(plan.Without(), 1, true, strict)[0], fork)
+		return same(plan, p.fork.times(plan.Without(), 1)[0], fork)
 	}
 	return finding{}
 }
 
 // times runs a plan so often. Drivers draw other numbers in each run if something goes wrong.
-func (d *driver) times(plan trial.Plan, times int, keeps, strict bool) (t traces) {
+func (d *driver) times(plan trial.Plan, times int) (t traces) {
 	for n := range uint64(times) {
 		if plan.Peaceful() {
 			n = 0
 		}
-		if t = append(t, d.run(order{Plan: plan, Salt: n, Keeps: keeps, Strict: strict})); t[len(t)-1].Crash != "" {
+		trace, died := d.run(order{Plan: plan, Salt: n})
+		trace.Crash = cmp.Or(died, trace.Crash)
+		if t = append(t, trace); trace.Crash != "" {
 			break
 		}
 	}
@@ -84,7 +91,7 @@ func brief(t trial.Trace) trial.Trace {
 // them, as the order in which goroutines run within an instant is by chance.
 func equal(up, fork traces) finding {
 	alone := slices.DeleteFunc(slices.Clone(fork), func(f trial.Trace) bool {
-		return slices.ContainsFunc(up, func(u trial.Trace) bool { return slices.EqualFunc(u.Lines, f.Lines, alike) || u.Crash != "" })
+		return slices.ContainsFunc(up, func(u trial.Trace) bool { return slices.Equal(u.Lines, f.Lines) || u.Crash != "" })
 	})
 	if len(alone) <= len(fork)/3 {
 		return finding{}
@@ -92,26 +99,12 @@ func equal(up, fork traces) finding {
 	return finding{different, firstDifference("upstream", up[0].Lines, "the fork", alone[0].Lines)}
 }
 
-// demanded finds in a line what the fork does otherwise though nothing goes wrong: the maxTimeMS of an aggregate that writes, and of a commit
-// or an abort by a client with a Timeout (client-side-operations-timeout.md, "Command Execution" and "Sessions"), and what the exception of a
-// bulk write says of a command that failed after others.
-var demanded = regexp.MustCompile(`Acknowledged:(true|false)|bulk write exception: |maxTimeMS: \{"\$numberLong":"\d+"\}, `)
-
-// alike compares two lines, apart from what is demanded, where that may stand.
-func alike(up, fork string) bool {
-	if up == fork {
-		return true
-	}
-	may := slices.ContainsFunc([]string{`"$out"`, `"$merge"`, `"commitTransaction"`, `"abortTransaction"`, "returns "}, func(what string) bool {
-		return strings.Contains(up, what)
-	})
-	return may && demanded.ReplaceAllString(up, "") == demanded.ReplaceAllString(fork, "")
-}
-
 // same compares calls that get over errors with those of a trial without the errors.
 func same(plan trial.Plan, without trial.Trace, fork traces) finding {
 	var differing traces
+	without.Calls = compared(plan, without.Calls)
 	for _, f := range fork {
+		f.Calls = compared(plan, f.Calls)
 		if !slices.Equal(without.Calls, f.Calls) || plan.OnlyRejects() && plan.Steady() && f.Opened > without.Opened {
 			differing = append(differing, f)
 		}
@@ -121,6 +114,14 @@ func same(plan trial.Plan, without trial.Trace, fork traces) finding {
 	}
 	return finding{impasse, fmt.Sprintf("%d and %d connections\n%s", without.Opened, differing[0].Opened,
 		firstDifference("without", without.Calls, "with the errors", differing[0].Calls))}
+}
+
+// compared returns of the lines of calls all, if nothing but rejections goes wrong, and otherwise only how the calls ended.
+func compared(plan trial.Plan, lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		_, what, _ := strings.Cut(line, ": ")
+		return !plan.OnlyRejects() && !strings.HasPrefix(what, "returns ")
+	})
 }
 
 // firstDifference shows two lists of lines from where they differ.
@@ -137,8 +138,6 @@ func firstDifference(a string, as []string, b string, bs []string) string {
 
 // traces are those of a plan's runs with one driver.
 type traces []trial.Trace
-
-func (t traces) any(is func(trial.Trace) bool) bool { return slices.ContainsFunc(t, is) }
 
 // often reports whether more than a third of the runs are so.
 func (t traces) often(is func(trial.Trace) bool) bool {
