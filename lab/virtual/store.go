@@ -118,7 +118,11 @@ func (s *store) hello(q *query) (result, *failure) {
 		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "logicalSessionTimeoutMinutes", int32(30),
 		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27),
 		"lastWrite", bsondoc.D("lastWriteDate", time.Now()))
-	if supported := wire.Compressors(q.Client.Compressors); len(supported) > 0 {
+	supported := wire.Compressors(q.Client.Compressors)
+	if s.opts.Zstd && slices.Contains(q.Client.Compressors, "zstd") {
+		supported = []string{"zstd"}
+	}
+	if len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}
 	return append(reply, s.greet(q)...), nil
