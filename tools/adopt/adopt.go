@@ -64,7 +64,7 @@ type Change struct {
 	at       string // the folder of the copies
 	file     *modfile.File
 	forked   bool          // whether the application has the fork
-	record   *Files        // what the last Use changed, if that is known
+	record   *record       // what the last Use changed, if that is known
 	origin   filetree.Tree // the files as they were without the fork; nil if that is not known
 	vendored bool
 	work     workspace
@@ -131,7 +131,7 @@ func (c *Change) Undo(ctx context.Context) (err error) {
 	}
 	if c.origin != nil {
 		c.After = c.origin
-		return with(nil, c.After, []string{"go.mod", "go.sum"}).Write(c.at)
+		return with(nil, c.After, texts).Write(c.at)
 	}
 	if err := removeFork(c.file, c.Dir); err != nil {
 		return err
@@ -177,32 +177,53 @@ func (c *Change) Explain(ctx context.Context) error {
 }
 
 // Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, with the present environment,
-// and returns what Check says. If the fork is not in effect, nothing changes.
+// and returns what Check says. If the fork is not in effect, nothing changes. If the process is killed, Repair takes back what it has done.
 func (c *Change) Commit(ctx context.Context) (effect string, err error) {
-	if c.Base == "" {
-		if err := c.apply(c.Dir); err != nil {
-			return "", err
-		}
-		return "", c.app.keep(nil)
-	}
-	var record *Files
-	if c.origin != nil {
-		record = &Files{c.origin, c.After}
-	}
-	if err := c.app.keep(record); err != nil {
+	unlock, err := c.app.lock()
+	if err != nil {
 		return "", err
 	}
-	if err := c.apply(c.Dir); err != nil {
-		return "", errors.Join(err, c.app.keep(c.record))
+	defer unlock()
+	now, err := tree(c.Dir, c.vendored)
+	if err != nil {
+		return "", err
 	}
-	if effect, _, err = c.app.check(ctx); err != nil {
-		if c.work.file != "" {
+	if changed := filetree.Changed(c.Before, now); len(changed) > 0 {
+		return "", fmt.Errorf("%s was changed by somebody else meanwhile: run this again", filepath.Join(c.Dir, changed[0]))
+	}
+	if err := c.remember(); err != nil {
+		return "", err
+	}
+	if effect, err = c.apply(ctx); err != nil {
+		_, backErr := c.app.takeBack()
+		return "", errors.Join(err, backErr)
+	}
+	if c.Base == "" {
+		err = os.RemoveAll(c.app.recordFile())
+	}
+	if err := os.RemoveAll(place(c.Dir).file(staging)); err != nil {
+		c.Notes = append(c.Notes, fmt.Sprintf("remove what is left of the old files: %v", err))
+	}
+	return effect, err
+}
+
+// apply makes the change, up to the removal of its journal.
+func (c *Change) apply(ctx context.Context) (effect string, err error) {
+	if len(c.Paths()) > 0 {
+		err = run(c.steps(place(c.Dir)))
+	}
+	if err == nil && c.Base != "" {
+		if effect, _, err = c.app.check(ctx); err != nil && c.work.file != "" {
 			err = fmt.Errorf("%w: the workspace %s decides", err, c.work.file)
 		}
-		err = fmt.Errorf("the fork would not be in effect: %w", err)
-		return "", errors.Join(err, Files{c.After, c.Before}.apply(c.Dir), c.app.keep(c.record))
+		if err != nil {
+			err = fmt.Errorf("the fork would not be in effect: %w", err)
+		}
 	}
-	return effect, nil
+	if err != nil {
+		return "", err
+	}
+	return effect, os.RemoveAll(place(c.Dir).file(journal))
 }
 
 // relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link

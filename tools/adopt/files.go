@@ -32,79 +32,20 @@ func (f Files) Diff(path string) string {
 
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// staging is a folder in the application's that holds what is to be moved to its place. The go command ignores it.
-const staging = ".mongofork-use"
-
-// move is a step of a change: one file of the application becomes what it is in another tree.
-type move struct {
-	path          string
-	before, after filetree.Tree
-}
-
-// moves are the steps of a change. If they are interrupted anywhere, go.sum has what go.mod needs: until the last step it has the lines of
-// before and after.
-func (f Files) moves() (all []move) {
-	both := with(f.Before, filetree.Tree{"go.sum": union(f.Before["go.sum"], f.After["go.sum"])}, []string{"go.sum"})
-	for _, path := range f.Paths() {
-		if path == "go.sum" {
-			all = append([]move{{path, f.Before, both}}, all...)
-		} else {
-			all = append(all, move{path, f.Before, f.After})
-		}
-	}
-	if len(all) > 0 && all[0].path == "go.sum" {
-		all = append(all, move{"go.sum", both, f.After})
-	}
-	return all
-}
-
-// apply makes the whole change below a folder, or nothing of it. Until a file is moved to its place, it is in a staging folder, which the
-// next change removes if this one is killed.
-func (f Files) apply(dir string) error {
-	staged := filepath.Join(dir, staging)
-	if err := os.RemoveAll(staged); err != nil {
-		return err
-	}
-	defer os.RemoveAll(staged)
-	moves := f.moves()
-	for i, m := range moves {
-		if err := m.after.Put(dir, m.path, staged); err != nil {
-			for _, done := range slices.Backward(moves[:i]) {
-				err = errors.Join(err, done.before.Put(dir, done.path, staged))
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// union returns the lines of two files, each once.
-func union(a, b []byte) []byte {
-	lines := slices.Collect(strings.Lines(string(a)))
-	for line := range strings.Lines(string(b)) {
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	return []byte(strings.Join(lines, ""))
-}
-
-// hold reports whether a tree has the files as they are after the change, or as an interrupted change has left them.
-func (f Files) hold(now filetree.Tree) bool {
-	good := map[string]bool{}
-	for _, m := range f.moves() {
-		good[m.path] = good[m.path] || bytes.Equal(now[m.path], m.before[m.path]) || bytes.Equal(now[m.path], m.after[m.path])
-	}
-	return !slices.Contains(slices.Collect(maps.Values(good)), false)
-}
-
 // recordFile is the place where Use leaves for Undo what it changed in the application.
 func (a Application) recordFile() string {
 	return filepath.Join(a.Root, "build", "use", filetree.Digest([]byte(a.Dir))[:16]+".json")
 }
 
+// record is what a Use has changed, for Undo. Former is what the one before has changed: if this one was killed, the files are as that one
+// left them.
+type record struct {
+	Files
+	Former *record
+}
+
 // record reads the record; nil if there is none.
-func (a Application) record() (r *Files, err error) {
+func (a Application) record() (r *record, err error) {
 	data, err := os.ReadFile(a.recordFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -112,14 +53,24 @@ func (a Application) record() (r *Files, err error) {
 	return r, errors.Join(err, json.Unmarshal(data, &r))
 }
 
-// keep replaces the record; none removes it.
-func (a Application) keep(r *Files) error {
-	if r == nil {
-		return os.RemoveAll(a.recordFile())
+// remember makes the record what Undo needs after the change, and until it is complete.
+func (c *Change) remember() error {
+	if c.origin == nil || c.Base == "" {
+		return nil
 	}
+	r := record{Files: Files{c.origin, c.After}}
 	paths := r.Paths()
-	data, err := json.Marshal(Files{with(nil, r.Before, paths), with(nil, r.After, paths)})
-	return errors.Join(err, filetree.Replace(a.recordFile(), data))
+	r.Files = Files{with(nil, c.origin, paths), with(nil, c.After, paths)}
+	if c.record != nil {
+		r.Former = &record{Files: c.record.Files}
+	}
+	data, err := json.Marshal(r)
+	return errors.Join(err, filetree.Replace(c.app.recordFile(), data))
+}
+
+// hold reports whether a tree has what the change has made of the files.
+func (f Files) hold(now filetree.Tree) bool {
+	return maps.EqualFunc(with(nil, now, f.Paths()), with(nil, f.After, f.Paths()), bytes.Equal)
 }
 
 // with returns a tree with some files as another one has them.
@@ -144,7 +95,7 @@ func vendored(dir string) bool {
 // tree reads go.mod, go.sum and, if it is wanted, the vendor folder below dir.
 func tree(dir string, vendor bool) (filetree.Tree, error) {
 	t := filetree.Tree{}
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range texts {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {
 			t[name] = data

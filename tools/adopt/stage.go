@@ -20,13 +20,7 @@ import (
 
 // Open reads an application and prepares to change it. The caller has to close it.
 func (a Application) Open(ctx context.Context) (*Change, error) {
-	dir, err := filepath.Abs(a.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
+	dir := realFolder(a.Dir)
 	file, err := parse(dir)
 	if err != nil {
 		return nil, err
@@ -34,6 +28,9 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 	c := &Change{Module: file.Module.Mod.Path, Dir: dir, given: a.Dir, file: file, forked: hasOurs(file, dir), vendored: vendored(dir)}
 	a.Dir = dir
 	c.app = a
+	if err := a.changeable(); err != nil {
+		return nil, err
+	}
 	if c.work, err = a.workspace(ctx); err != nil {
 		return nil, err
 	}
@@ -47,6 +44,9 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 	}
 	if c.record, err = a.record(); err != nil {
 		return nil, err
+	}
+	if r := c.record; r != nil && r.Former != nil && !r.hold(c.Before) && r.Former.hold(c.Before) {
+		c.record = r.Former
 	}
 	switch {
 	case !c.forked:
@@ -64,6 +64,17 @@ func (a Application) Open(ctx context.Context) (*Change, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// realFolder returns the absolute path of a folder without links, as far as that is possible.
+func realFolder(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir
 }
 
 // Close removes the copies, and what the go command has added to go.work.sum meanwhile.

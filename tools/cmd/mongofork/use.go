@@ -55,7 +55,15 @@ func (c *useCmd) Run(a *app) error {
 		return errors.New("--at-least needs --check")
 	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
 		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
-	case c.Check:
+	}
+	repaired, err := application.Repair()
+	if err != nil {
+		return findings(err.Error())
+	}
+	if repaired {
+		a.printf("note: a use was killed in this application, and its files are again what they were before that\n")
+	}
+	if c.Check {
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err != nil {
 			return findings(err.Error())

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // Auth authenticates a connection with the cached token. If there is none, or the server refuses it, it does so with a new token of the
@@ -19,11 +21,14 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 		return newAuthError(fmt.Sprintf("config must be set for %q authentication", MongoDBOIDC), nil)
 	}
 	oa.mu.Lock()
-	token, refreshToken, idpInfo := oa.accessToken, oa.refreshToken, oa.idpInfo
+	token, generation, refreshToken, idpInfo := oa.accessToken, oa.tokenGenID, oa.refreshToken, oa.idpInfo
 	oa.mu.Unlock()
 
 	if token != "" {
 		err := ConductSaslConversation(ctx, cfg, sourceExternal, &oidcOneStep{userName: oa.userName, accessToken: token})
+		if err == nil {
+			cfg.Connection.SetOIDCTokenGenID(generation)
+		}
 		if !refusesToken(err) {
 			return err
 		}
@@ -46,6 +51,68 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 		return newAuthError("no OIDC callback provided", nil)
 	}
 	return oa.doAuthMachine(ctx, cfg, callback)
+}
+
+// getAccessToken returns a token from the cache or the callback, which the connection has from then on.
+//
+//fork:wrap a connection that does not know which token it has makes the next one invalid, too
+func (oa *OIDCAuthenticator) getAccessToken(
+	ctx context.Context, conn *mnet.Connection, args *OIDCArgs, callback OIDCCallback,
+) (string, error) {
+	token, err := oa.upstreamGetAccessToken(ctx, conn, args, callback)
+	oa.mu.Lock()
+	defer oa.mu.Unlock()
+	if err == nil && oa.accessToken == token {
+		conn.SetOIDCTokenGenID(oa.tokenGenID)
+	}
+	return token, err
+}
+
+// CreateSpeculativeConversation returns a conversation with the cached token, which the connection has from then on.
+//
+//fork:wrap as that of getAccessToken
+func (oa *OIDCAuthenticator) CreateSpeculativeConversation() (SpeculativeConversation, error) {
+	oa.mu.Lock()
+	generation := oa.tokenGenID
+	oa.mu.Unlock()
+	conversation, err := oa.upstreamCreateSpeculativeConversation()
+	if err != nil || conversation == nil {
+		return nil, err
+	}
+	return withGeneration{conversation, generation}, nil
+}
+
+type withGeneration struct {
+	SpeculativeConversation
+	generation uint64
+}
+
+func (c withGeneration) Finish(ctx context.Context, cfg *driver.AuthConfig, first bsoncore.Document) error {
+	err := c.SpeculativeConversation.Finish(ctx, cfg, first)
+	if err == nil {
+		cfg.Connection.SetOIDCTokenGenID(c.generation)
+	}
+	return err
+}
+
+// Reauth authenticates a connection whose token has expired, with a new token. If that fails, the connection still has the expired one: it is
+// not counted among those with the new token, so that the next Reauth uses the new token, which an overloaded server has not looked at
+// (auth.md, "MONGODB-OIDC", "Reauthentication").
+//
+//fork:replace a rejected reauthentication, repeated with the command, asked the identity provider for another token each time
+func (oa *OIDCAuthenticator) Reauth(ctx context.Context, cfg *driver.AuthConfig) error {
+	expired := cfg.Connection.OIDCTokenGenID()
+	if expired == 0 { // nobody knows which one it has, but it is none that comes later
+		oa.mu.Lock()
+		expired = oa.tokenGenID
+		oa.mu.Unlock()
+	}
+	oa.invalidateAccessToken(cfg.Connection)
+	err := oa.Auth(ctx, cfg)
+	if err != nil {
+		cfg.Connection.SetOIDCTokenGenID(expired)
+	}
+	return err
 }
 
 // refusesToken reports whether a server refused to authenticate the client.

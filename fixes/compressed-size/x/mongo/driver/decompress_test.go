@@ -1,6 +1,7 @@
 package driver_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -94,4 +95,19 @@ func TestDecompressNothing(t *testing.T) {
 	out, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: wiremessage.CompressorNoOp, UncompressedSize: -1})
 	require.NoError(t, err)
 	assert.Equal(t, in, out)
+}
+
+// TestDecompressTwoBlocks is about a frame that makes the package zstd before v1.20.2 panic (GO-2026-6865). Its first block leaves a table of
+// 2^15 states, which the second block takes for its own: the count of its only symbol, 2^15, becomes negative, so no state is written.
+func TestDecompressTwoBlocks(t *testing.T) {
+	block := func(last byte, table ...byte) []byte {
+		content := append([]byte{2 | 1<<4, byte(len(table)+2) << 6, byte((len(table) + 2) >> 2), byte(len(table))}, table...)
+		content = append(content, 1, 0) // one literal of no bits, and no sequences
+		return append([]byte{last | 2<<1 | byte(len(content)<<3), byte(len(content) >> 5), 0}, content...)
+	}
+	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0}
+	frame = append(frame, block(0, 0x1a, 0, 0, 0, 0, 0, 0xfc, 0xff, 3, 0xff, 0xff, 0xff, 0x7f)...)
+	frame = append(frame, block(1, append([]byte{0x1a, 0, 0xe0, 0xff, 0x1f}, bytes.Repeat([]byte{0xff}, 21)...)...)...)
+	_, err := driver.DecompressPayload(frame, driver.CompressionOpts{Compressor: wiremessage.CompressorZstd, UncompressedSize: 100})
+	assert.Error(t, err)
 }
