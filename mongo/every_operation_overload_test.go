@@ -141,6 +141,10 @@ func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, end
 	assert.True(t, ending.cause == nil || errors.Is(err, ending.cause), "%v does not wrap %v", err, ending.cause)
 	assert.False(t, ending.cause == nil && errors.Is(err, context.Canceled))
 
+	switch method.name {
+	case "SearchIndexView.DropOne", "SearchIndexView.UpdateOne": // the type of their errors is not this test's
+		return
+	}
 	var command CommandError
 	require.True(t, errors.As(err, &command), "got %T (%v)", err, err)
 	assert.Equal(t, int32(462), command.Code)

@@ -6,6 +6,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// storedFile is a file of a bucket, of two chunks.
+var (
+	storedFile = bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: int64(6)}, {Key: "chunkSize", Value: int32(4)},
+		{Key: "uploadDate", Value: bson.DateTime(1)}, {Key: "filename", Value: "a"}, {Key: "metadata", Value: bson.D{}}}
+	firstChunk = bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(0)},
+		{Key: "data", Value: []byte("abcd")}}
+	secondChunk = bson.D{{Key: "_id", Value: 2}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(1)},
+		{Key: "data", Value: []byte("ef")}}
+)
+
 // otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
 var otherTypes = []any{
 	nil, "text", 1.5, true, bson.D{}, bson.D{{Key: "a", Value: 1}}, bson.A{}, bson.NewObjectID(), bson.Regex{Pattern: "a"},

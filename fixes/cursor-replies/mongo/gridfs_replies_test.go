@@ -13,15 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 )
 
-var (
-	storedFile = bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: int64(6)}, {Key: "chunkSize", Value: int32(4)},
-		{Key: "uploadDate", Value: bson.DateTime(1)}, {Key: "filename", Value: "a"}, {Key: "metadata", Value: bson.D{}}}
-	firstChunk = bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(0)},
-		{Key: "data", Value: []byte("abcd")}}
-	secondChunk = bson.D{{Key: "_id", Value: 2}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(1)},
-		{Key: "data", Value: []byte("ef")}}
-)
-
 // download reads the file that the server has, by Read or by Skip.
 func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
 	t.Helper()
