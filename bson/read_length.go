@@ -1,5 +1,7 @@
 package bson
 
+import "io"
+
 // readBytes reads bytes whose number a document states. Of a stream, memory is allocated as bytes arrive, beyond the first mebibyte.
 //
 //fork:wrap the length of a string or of binary data in a stream, such as a file's document in GridFS, allocated up to two gigabytes
@@ -18,7 +20,10 @@ func readBytes(src byteSrc, n int) ([]byte, error) {
 			size = n
 		}
 		grown := make([]byte, size)
-		if _, err := src.readExact(grown[copy(grown, data):]); err != nil {
+		switch _, err := src.readExact(grown[copy(grown, data):]); {
+		case err == io.EOF && len(data) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
 			return nil, err
 		}
 		data = grown

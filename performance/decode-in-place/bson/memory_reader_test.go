@@ -3,6 +3,7 @@ package bson
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -177,4 +178,22 @@ func TestMemoryReaderHasNoLimit(t *testing.T) {
 	var got D
 	require.NoError(t, NewDecoder(NewDocumentReader(&inmemory.Document{Bytes: doc})).Decode(&got))
 	assert.Equal(t, want, got)
+}
+
+// TestTruncatedInMemory: a document that ends early, also beyond the first mebibyte, has the error of a stream.
+func TestTruncatedInMemory(t *testing.T) {
+	t.Parallel()
+	const mebibyte = 1 << 20
+	for _, size := range []int{5, mebibyte - 1, mebibyte, mebibyte + 3, 2 * mebibyte, 2*mebibyte + 1} {
+		for _, more := range []int{0, 1, 200, 2 * mebibyte} {
+			doc := make([]byte, size)
+			binary.LittleEndian.PutUint32(doc, uint32(size+more))
+			var got, want Raw
+			wantErr := NewDecoder(NewDocumentReader(bytes.NewReader(doc))).Decode(&want)
+			gotErr := NewDecoder(NewDocumentReader(&inmemory.Document{Bytes: doc})).Decode(&got)
+			assert.Equal(t, wantErr, gotErr, "%d of %d bytes", size, size+more)
+			assert.Equal(t, more > 0, gotErr != nil, "%d of %d bytes", size, size+more)
+			assert.True(t, bytes.Equal(want, got), "%d of %d bytes", size, size+more)
+		}
+	}
 }

@@ -52,10 +52,13 @@ func (c *lateTimeout) start() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer == nil {
-		c.timer, c.stop = context.WithDeadline(c.Context, c.deadline)
-		if c.canceled {
-			c.stop()
+		parent := c.Context
+		if c.canceled { // even if the deadline has passed since
+			ended, end := context.WithCancel(parent)
+			end()
+			parent = ended
 		}
+		c.timer, c.stop = context.WithDeadline(parent, c.deadline)
 	}
 	return c.timer
 }
@@ -63,7 +66,7 @@ func (c *lateTimeout) start() context.Context {
 func (c *lateTimeout) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.canceled = true
+	c.canceled = c.canceled || c.stop != nil || time.Now().Before(c.deadline)
 	if c.stop != nil {
 		c.stop()
 	}

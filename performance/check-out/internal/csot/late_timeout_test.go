@@ -84,3 +84,15 @@ func TestLateTimeoutEnds(t *testing.T) {
 	<-waits
 	assert.Equal(t, context.Canceled, child.Err())
 }
+
+// TestLateTimeoutThatWasCanceled: the deadline passes between the cancellation and the first question.
+func TestLateTimeoutThatWasCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := WithServerSelectionTimeout(context.Background(), time.Millisecond)
+	cancel()
+	deadline, _ := ctx.Deadline()
+	over, cancelOver := context.WithDeadline(context.Background(), deadline)
+	defer cancelOver()
+	<-over.Done()
+	assert.Equal(t, context.Canceled, ctx.Err())
+}

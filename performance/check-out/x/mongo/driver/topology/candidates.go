@@ -40,3 +40,12 @@ func candidates(servers []description.Server) []description.Server {
 	}
 	return list
 }
+
+// removeServer removes a server from a copy of the list.
+//
+//fork:replace it moved the servers of a published description, which selections may be reading in place
+func (f *fsm) removeServer(i int) {
+	rest := make([]description.Server, 0, len(f.Servers))
+	rest = append(rest, f.Servers[:i]...)
+	f.Servers = append(rest, f.Servers[i+1:]...)
+}

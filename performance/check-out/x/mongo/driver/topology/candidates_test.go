@@ -26,3 +26,13 @@ func TestCandidates(t *testing.T) {
 	}
 	assert.Equal(t, float64(0), testing.AllocsPerRun(10, func() { candidates(all[:2]) }))
 }
+
+// TestRemovedServerStaysInFormerDescriptions: a selection may still read it, when SRV records no longer have it.
+func TestRemovedServerStaysInFormerDescriptions(t *testing.T) {
+	former := []description.Server{{Addr: "a"}, {Addr: "b"}, {Addr: "c"}}
+	f := newFSM()
+	f.Servers = former
+	f.removeServer(1)
+	assert.Equal(t, []description.Server{{Addr: "a"}, {Addr: "c"}}, f.Servers)
+	assert.Equal(t, []description.Server{{Addr: "a"}, {Addr: "b"}, {Addr: "c"}}, former)
+}
