@@ -7,7 +7,7 @@ import "io"
 //fork:wrap the length of a string or of binary data in a stream, such as a file's document in GridFS, allocated up to two gigabytes
 func readBytes(src byteSrc, n int) ([]byte, error) {
 	const trusted = 1 << 20
-	if n <= trusted || !src.streamable() {
+	if _, stream := src.(*streamingByteSrc); n <= trusted || !stream {
 		return upstreamReadBytes(src, n)
 	}
 	data := make([]byte, 0, trusted)

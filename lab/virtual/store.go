@@ -77,8 +77,9 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).writes, "update": (*store).writes,
 	"delete": (*store).writes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).writes,
 	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list,
-	"authenticate": (*store).authenticate, "saslStart": (*store).authenticate, "saslContinue": (*store).authenticate, "listDatabases": (*store).listDatabases,
-	"ping": (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
+	"authenticate": (*store).authenticate, "saslStart": (*store).authenticate, "saslContinue": (*store).authenticate,
+	"listDatabases": (*store).listDatabases,
+	"ping":          (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
 	"endSessions": (*store).endSessions, "getMore": (*store).getMore, "drop": (*store).drop, "dropDatabase": (*store).drop,
 	"createSearchIndexes": (*store).createSearchIndexes, "updateSearchIndex": (*store).succeed, "dropSearchIndex": (*store).succeed,
 }

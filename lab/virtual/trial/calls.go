@@ -28,7 +28,7 @@ type calling struct {
 	ctx    context.Context
 	client *mongo.Client
 	coll   *mongo.Collection
-	// wrote is told of documents before they are sent, and returned that the call is over, but for what ends its session.
+	// wrote is called with the ID of each document before it is sent, and returned when the call is over, except for the end of its session.
 	wrote    func(id int)
 	returned func()
 }

@@ -62,18 +62,6 @@ func readBytes(src byteSrc, n int) ([]byte, error) {
 	return nil, err
 }
 
-// readExact implements the byteSrc interface, with the errors of a stream.
-func (m *memorySource) readExact(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	n, err := m.bufferedByteSrc.readExact(p)
-	if err == nil && n < len(p) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
 // discard implements the byteSrc interface. A malformed length can be negative.
 func (m *memorySource) discard(n int) (int, error) {
 	if n < 0 {

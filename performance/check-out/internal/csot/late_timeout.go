@@ -66,8 +66,9 @@ func (c *lateTimeout) start() context.Context {
 func (c *lateTimeout) cancel() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.canceled = c.canceled || c.stop != nil || time.Now().Before(c.deadline)
 	if c.stop != nil {
 		c.stop()
+		return
 	}
+	c.canceled = c.canceled || time.Now().Before(c.deadline)
 }

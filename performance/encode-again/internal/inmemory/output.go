@@ -13,8 +13,8 @@ const maxKept = 64 << 10
 // RoomForID is the size of an element "_id" with an ObjectID.
 const RoomForID = 1 + 4 + 12
 
-// Write implements the io.Writer interface. It leaves room for an _id, unless the document begins with one, or with an operator. An encoder
-// of the application's that flushes once more writes nothing, which changes nothing.
+// Write implements the io.Writer interface. It leaves room for an _id, unless the document begins with one, or with an operator. What
+// is written after the document, such as nothing by an encoder of the application's that flushes again, is appended to it.
 func (o *Output) Write(document []byte) (int, error) {
 	if len(o.Bytes) > 0 {
 		o.Bytes = append(o.Bytes, document...)
