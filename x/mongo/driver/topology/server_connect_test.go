@@ -9,24 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
-
-// poolEvents are the types of the events of pools.
-func poolEvents(monitor *eventtest.TestPoolMonitor) []string {
-	var types []string
-	for _, e := range monitor.Events() {
-		types = append(types, e.Type)
-	}
-	return types
-}
 
 func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
 	t.Helper()
@@ -46,39 +35,6 @@ func ping(ctx context.Context, d driver.Deployment) error {
 		Database:   "admin",
 		Deployment: d,
 	}.Execute(ctx)
-}
-
-// TestPoolIsPausedUntilItsServerIsKnown is about servers whose first heartbeats fail: there is no pool to clear, and none to fill.
-func TestPoolIsPausedUntilItsServerIsKnown(t *testing.T) {
-	const turnedAway = 3
-	uris := map[string]string{"": "discovered", "&directConnection=true": "direct", "&minPoolSize=1": "minPoolSize"}
-	for option, name := range uris {
-		option := option
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l := scripted.Listen(t, scripted.OK(), nil)
-			l.Refuse.Store(turnedAway)
-			pools, heartbeats := eventtest.NewTestPoolMonitor(), make(chan []string, 2*turnedAway)
-			opts := options.Client().ApplyURI(l.URI() + option).SetPoolMonitor(pools.PoolMonitor)
-			opts.SetServerMonitor(&event.ServerMonitor{ServerHeartbeatFailed: func(*event.ServerHeartbeatFailedEvent) {
-				heartbeats <- poolEvents(pools)
-			}})
-			cfg, err := NewConfig(opts, nil)
-			require.NoError(t, err)
-			topology, err := New(cfg)
-			require.NoError(t, err)
-			require.NoError(t, topology.Connect())
-			defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
-			require.NoError(t, ping(context.Background(), topology))
-			require.Len(t, heartbeats, turnedAway)
-			for i := 0; i < turnedAway; i++ {
-				assert.Equal(t, []string{event.ConnectionPoolCreated}, <-heartbeats, "when heartbeat %d has failed", i)
-			}
-			assert.Equal(t, []string{event.ConnectionPoolCreated, event.ConnectionPoolReady}, poolEvents(pools)[:2])
-			assert.False(t, pools.IsPoolCleared())
-		})
-	}
 }
 
 // TestPoolThatNothingMonitorsIsReady is about servers that no check tells of.

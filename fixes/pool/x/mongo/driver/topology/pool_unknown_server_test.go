@@ -13,30 +13,35 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 )
 
-// The pool of a server that is not there is neither ready nor cleared.
+// The pool of a server that is not there is neither ready nor cleared, and opens no connection.
 func TestPoolOfUnknownServerStaysPaused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 
-	events := make(chan string, 10)
-	server := NewServer(address.Address(listener.Addr().String()), bson.NewObjectID(), time.Minute,
-		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor {
-			return &event.PoolMonitor{Event: func(e *event.PoolEvent) { events <- e.Type }}
-		}),
-	)
-	require.NoError(t, server.Connect(nil))
-	failed := func() bool {
-		server.processErrorLock.Lock() // it is held while the description changes and the pool is cleared
-		defer server.processErrorLock.Unlock()
-		return server.Description().LastError != nil
+	for _, minPoolSize := range []uint64{0, 1} {
+		minPoolSize := minPoolSize
+		events := make(chan string, 10)
+		server := NewServer(address.Address(listener.Addr().String()), bson.NewObjectID(), time.Minute,
+			WithMinConnections(func(uint64) uint64 { return minPoolSize }),
+			WithConnectionPoolMaintainInterval(func(time.Duration) time.Duration { return time.Millisecond }),
+			WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor {
+				return &event.PoolMonitor{Event: func(e *event.PoolEvent) { events <- e.Type }}
+			}),
+		)
+		require.NoError(t, server.Connect(nil))
+		failed := func() bool {
+			server.processErrorLock.Lock() // it is held while the description changes and the pool is cleared
+			defer server.processErrorLock.Unlock()
+			return server.Description().LastError != nil
+		}
+		require.Eventually(t, failed, time.Minute, time.Millisecond)
+		require.NoError(t, server.Disconnect(context.Background()))
+		close(events)
+		var got []string
+		for e := range events {
+			got = append(got, e)
+		}
+		assert.Equal(t, []string{event.ConnectionPoolCreated, event.ConnectionPoolClosed}, got, "minPoolSize %d", minPoolSize)
 	}
-	require.Eventually(t, failed, time.Minute, time.Millisecond)
-	require.NoError(t, server.Disconnect(context.Background()))
-	close(events)
-	var got []string
-	for e := range events {
-		got = append(got, e)
-	}
-	assert.Equal(t, []string{event.ConnectionPoolCreated, event.ConnectionPoolClosed}, got)
 }
