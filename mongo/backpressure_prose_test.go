@@ -64,7 +64,7 @@ func TestBackpressureProse3(t *testing.T) {
 // retryable-reads/tests, "3. Retrying Reads in a Replica Set".
 func TestRetryableReadsProse3(t *testing.T) {
 	sameServer := func(first any) bool {
-		s := scripted.New(t, first, scripted.OK(batch("firstBatch", 0, bson.D{})))
+		s := scripted.New(t, first, scripted.OK(firstBatch(0, bson.D{})))
 		s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
 		client := connectScript(t, s, options.Client().ApplyURI("mongodb://a/?readPreference=primaryPreferred"))
 		require.NoError(t, findOne(s, client))

@@ -59,7 +59,8 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	cs.cursor, cs.id = unseen{cursor}, cursor.ID() // unless the application closes it
 	cs.upstreamUpdatePbrtFromCommand()
 
-	// Servers before 4.0 know no startAtOperationTime.
+	// Unless the application or a token says where the stream starts, it resumes at the time of the aggregate (change-streams.md,
+	// "Resume Process"). Servers before 4.0 do not know that option.
 	const startAtOperationTimeWireVersion = 7
 	startUnknown := cs.options.StartAtOperationTime == nil && cs.options.ResumeAfter == nil &&
 		cs.options.StartAfter == nil && cs.resumeToken == nil

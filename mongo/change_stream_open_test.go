@@ -15,8 +15,8 @@ import (
 )
 
 func TestChangeStreamRetries(t *testing.T) {
-	opened := scripted.OK(batch("firstBatch", 7))
-	event := scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+	opened := scripted.OK(firstBatch(7))
+	event := scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
 	reading := options.Client()
 	withoutReads := options.Client().SetRetryReads(false)
 
@@ -77,8 +77,8 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 	opened := bson.Timestamp{T: 5, I: 1}
 	token := bson.D{{Key: "token", Value: int32(1)}}
 	at := func(first bson.E) bson.D { return scripted.OK(first, bson.E{Key: "operationTime", Value: opened}) }
-	empty := at(batch("firstBatch", 7))
-	withToken := batch("firstBatch", 7)
+	empty := at(firstBatch(7))
+	withToken := firstBatch(7)
 	withToken.Value = append(withToken.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token})
 	raw := func(v any) string {
 		_, data, err := bson.MarshalValue(v)
@@ -104,7 +104,7 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 	for _, tt := range tests {
 		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			event := scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: token}}))
+			event := scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: token}}))
 			const hostUnreachable = 6 // servers before 4.4 send no label
 			interrupted := append(scripted.Failure(hostUnreachable, resumableErrorLabel),
 				bson.E{Key: "operationTime", Value: bson.Timestamp{T: 9, I: 1}}) // to which the session has advanced since
@@ -153,8 +153,8 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 		{name: "longer than the deadline", client: options.Client(), next: time.Hour, max: 2 * time.Hour, fails: true},
 		{name: "no limit", client: options.Client(), max: 2 * time.Hour},
 	} {
-		s := scripted.New(t, scripted.OK(batch("firstBatch", 7)))
-		s.Rest = scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+		s := scripted.New(t, scripted.OK(firstBatch(7)))
+		s.Rest = scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
 		db := connectScript(t, s, tt.client).Database("db")
 		stream, err := db.Watch(context.Background(), Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max))
 		require.NoError(t, err, tt.name)

@@ -17,10 +17,17 @@ var (
 	// interruptedByOverload is the reply to a getMore that an overloaded server ends: the stream can be resumed, the command must not
 	// be sent again.
 	interruptedByOverload = scripted.Failure(473, driver.ErrSystemOverloadedError, resumableErrorLabel)
-	oneEvent              = scripted.OK(batch("nextBatch", 7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
-	withoutAnEvent        = scripted.OK(batch("nextBatch", 7))
+	oneEvent              = scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+	withoutAnEvent        = scripted.OK(nextBatch(7))
 	reopened              = []any{interruptedByOverload, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
 )
+
+// nextBatch is what the reply to a getMore says of its cursor.
+func nextBatch(id int64, docs ...any) bson.E {
+	return bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: "nextBatch", Value: append(bson.A{}, docs...)},
+	}}
+}
 
 func inARow(replies ...any) []any { return replies }
 

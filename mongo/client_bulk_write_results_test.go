@@ -25,9 +25,9 @@ var bulkWriteModels = map[string]ClientWriteModel{
 // bulkWriteOfTwo writes two models of a kind. The server's results come with its reply, or by a getMore.
 func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ...any) (*ClientBulkWriteResult, error) {
 	t.Helper()
-	replies := []any{scripted.OK(batch("firstBatch", 0, results...))}
+	replies := []any{scripted.OK(firstBatch(0, results...))}
 	if getMore {
-		replies = []any{scripted.OK(batch("firstBatch", 7)), scripted.OK(batch("nextBatch", 0, results...))}
+		replies = []any{scripted.OK(firstBatch(7)), scripted.OK(nextBatch(0, results...))}
 	}
 	s := scripted.New(t, replies...)
 	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels[kind]}
@@ -138,7 +138,7 @@ func inserts(n int) []ClientBulkWrite {
 // TestClientBulkWriteCounts is about the sums of two batches.
 func TestClientBulkWriteCounts(t *testing.T) {
 	counts := func(n int32) bson.D {
-		return scripted.OK(batch("firstBatch", 0),
+		return scripted.OK(firstBatch(0),
 			bson.E{Key: "nInserted", Value: n}, bson.E{Key: "nMatched", Value: 2 * n}, bson.E{Key: "nModified", Value: 3 * n},
 			bson.E{Key: "nUpserted", Value: 4 * n}, bson.E{Key: "nDeleted", Value: 5 * n})
 	}
@@ -155,7 +155,7 @@ func TestClientBulkWriteCounts(t *testing.T) {
 
 // TestClientBulkWriteOfAnotherCommandsErrors is about a reply with the errors of the commands for single collections.
 func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), writeErrorsAt(0)))
+	s := scripted.New(t, scripted.OK(firstBatch(0), writeErrorsAt(0)))
 	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "scripted")
@@ -163,10 +163,10 @@ func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 
 // TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
 func TestClientBulkWriteCountsErrors(t *testing.T) {
-	counted := scripted.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: int32(1)})
+	counted := scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: int32(1)})
 	writes := inserts(scripted.MaxBatchCount + 1)
 	for _, ordered := range []bool{true, false} {
-		replies := []any{counted, scripted.OK(batch("firstBatch", 0))}
+		replies := []any{counted, scripted.OK(firstBatch(0))}
 		if ordered {
 			replies = replies[:1]
 		}
@@ -180,7 +180,7 @@ func TestClientBulkWriteCountsErrors(t *testing.T) {
 
 // TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
 func TestClientBulkWriteConcernError(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0), concernError(64)))
+	s := scripted.New(t, scripted.OK(firstBatch(0), concernError(64)))
 	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
 	var exception ClientBulkWriteException
 	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)

@@ -186,6 +186,7 @@ func restOfCleanUp(ctx context.Context, start time.Time) (context.Context, conte
 //
 //fork:replace the cursor was closed with a context unrelated to the stream's
 func (ds *GridFSDownloadStream) Close() error {
+	// OpenDownloadStream made the stream's context, for the client's Timeout.
 	if ds.cancel != nil {
 		defer ds.cancel()
 	}

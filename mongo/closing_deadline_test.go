@@ -40,26 +40,23 @@ type cleanUp struct {
 }
 
 var cleanUps = []cleanUp{
-	{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}}))},
+	{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
 		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]struct{ X int }{}) }),
 		commands: []string{"find", "killCursors"}},
-	{name: "Cursor.All, getMore fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{}))},
+	{name: "Cursor.All, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
 		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
 		commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "Cursor.Close", replies: []any{scripted.OK(batch("firstBatch", 7))},
+	{name: "Cursor.Close", replies: []any{scripted.OK(firstBatch(7))},
 		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) }),
 		commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "ListCollectionNames", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: 1}}))},
+	{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
 		run: listCollectionNames, commands: []string{"listCollections", "killCursors"}},
-	{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(batch("firstBatch", 7, bson.D{{Key: "name", Value: "a"}}))},
+	{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
 		run: listCollectionNames, commands: []string{"listCollections", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "ChangeStream.Close", replies: []any{scripted.OK(batch("firstBatch", 7))},
+	{name: "ChangeStream.Close", replies: []any{scripted.OK(firstBatch(7))},
 		run:      withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
 		commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, scripted.OK(batch("firstBatch", 7))},
-		run:      withDownload(func(ds *GridFSDownloadStream) error { _, err := ds.Read(make([]byte, 9)); return err }),
-		commands: []string{"find", "find", "getMore", "getMore", "getMore", "getMore"}}, // which can go on
-	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(batch("firstBatch", 7))},
+	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(firstBatch(7))},
 		run:      withDownload((*GridFSDownloadStream).Close),
 		commands: []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}},
 	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction), succeeds: true,
@@ -72,8 +69,8 @@ var cleanUps = []cleanUp{
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := scripted.New(t, foundFile, scripted.OK(batch("firstBatch", 0)),
-		scripted.OK(batch("firstBatch", 0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
+	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)),
+		scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
 	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
 	require.NoError(t, err)
@@ -95,8 +92,8 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 		"All":         func(c *Cursor) error { return c.All(context.Background(), &[]bson.D{}) },
 		"All, failed": func(c *Cursor) error { _ = c.All(context.Background(), &[]struct{ X int }{}); return nil },
 	} {
-		s := scripted.New(t, scripted.OK(batch("firstBatch", 7, bson.D{{Key: "x", Value: "text"}})))
-		s.Rest = scripted.OK(batch("nextBatch", 0))
+		s := scripted.New(t, scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}})))
+		s.Rest = scripted.OK(nextBatch(0))
 		client := connectScript(t, s)
 		cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
 		require.NoError(t, err)
@@ -109,7 +106,7 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 // TestNoContext is about methods that accept nil for a context, as applications give it.
 func TestNoContext(t *testing.T) {
 	var none context.Context
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 7)), scripted.OK(), scripted.OK(batch("firstBatch", 0)), scripted.OK())
+	s := scripted.New(t, scripted.OK(firstBatch(7)), scripted.OK(), scripted.OK(firstBatch(0)), scripted.OK())
 	db := connectScript(t, s).Database("db")
 	cursor, err := db.Collection("coll").Find(none, bson.D{})
 	require.NoError(t, err)

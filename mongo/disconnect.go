@@ -24,7 +24,7 @@ var ErrClientDisconnected = backpressure.ErrDisconnected
 //
 //fork:wrap operations that hold no connection went on, or waited in vain
 func (c *Client) Disconnect(ctx context.Context) error {
-	if ctx == nil {
+	if ctx == nil { // which all methods of package mongo permit
 		ctx = context.Background()
 	}
 	_, graceful := ctx.Deadline()

@@ -34,7 +34,7 @@ func (d *deadlines) SelectServer(ctx context.Context, selector description.Serve
 func newDeadlines(t *testing.T) (*deadlines, *Collection) {
 	t.Helper()
 	d := &deadlines{Script: scripted.New(t)}
-	d.Rest = scripted.OK(batch("firstBatch", 0), bson.E{Key: "value", Value: bson.D{}})
+	d.Rest = scripted.OK(firstBatch(0, bson.D{}), bson.E{Key: "value", Value: bson.D{}})
 	opts := options.Client().SetTimeout(time.Hour)
 	opts.Deployment = d
 	client, err := Connect(opts)

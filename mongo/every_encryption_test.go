@@ -76,7 +76,7 @@ var (
 	keyID         = bson.Binary{Subtype: 4, Data: make([]byte, 16)}
 	dataKey       = bsoncore.NewDocumentBuilder().AppendBinary("_id", keyID.Subtype, keyID.Data).
 			AppendBinary("keyMaterial", 0, []byte("key")).AppendDocument("masterKey", emptyDocument).Build()
-	noKeys    = scripted.OK(batch("firstBatch", 0))
+	noKeys    = scripted.OK(firstBatch(0))
 	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{
 		{
 			Key:   "fields",

@@ -32,9 +32,9 @@ func sendingMethods() []sendingMethod {
 var (
 	replaced  = bson.D{{Key: "x", Value: 1}}
 	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
-	opened    = scripted.OK(batch("firstBatch", 7, bson.D{}))
-	emptyOpen = scripted.OK(batch("firstBatch", 7))
-	noFile    = scripted.OK(batch("firstBatch", 0, bson.D{}))
+	opened    = scripted.OK(firstBatch(7, bson.D{}))
+	emptyOpen = scripted.OK(firstBatch(7))
+	noFile    = scripted.OK(firstBatch(0, bson.D{}))
 )
 
 func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Collection) error {

@@ -46,9 +46,9 @@ func (b *bucketServer) answer(body bson.Raw) any {
 	coll, _ := first.Value().StringValueOK()
 	switch first.Key() {
 	case "find":
-		return scripted.OK(batch("firstBatch", 0, b.found(coll, body)...))
+		return scripted.OK(firstBatch(0, b.found(coll, body)...))
 	case "listIndexes":
-		return scripted.OK(batch("firstBatch", 0))
+		return scripted.OK(firstBatch(0))
 	case "insert", "delete":
 		return b.write(body, coll, first.Key() == "insert")
 	}

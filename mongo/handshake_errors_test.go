@@ -37,7 +37,7 @@ type authenticating struct {
 func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) *authenticating {
 	t.Helper()
 
-	a := &authenticating{listener: scripted.Listen(t, scripted.OK(batch("firstBatch", 0)), nil)}
+	a := &authenticating{listener: scripted.Listen(t, scripted.OK(firstBatch(0)), nil)}
 	answer := func(command string) any {
 		if command != "saslStart" {
 			return nil
@@ -211,7 +211,7 @@ func TestPausedPoolIsRetried(t *testing.T) {
 					_ = client.Ping(context.Background(), nil)
 				}
 			}}
-			l := scripted.Listen(t, scripted.OK(batch("firstBatch", 0, bson.D{})), nil)
+			l := scripted.Listen(t, scripted.OK(firstBatch(0, bson.D{})), nil)
 			client, err := Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor))
 			require.NoError(t, err)
 			defer func() { _ = client.Disconnect(context.Background()) }()

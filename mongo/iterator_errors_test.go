@@ -141,7 +141,7 @@ func TestStartAfterUntilAnEvent(t *testing.T) {
 
 // TestAllAfterLostReply is about All of a cursor one of whose batches is lost: the next one would not follow what was read.
 func TestAllAfterLostReply(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 7)), io.EOF, scripted.OK())
+	s := scripted.New(t, scripted.OK(firstBatch(7)), io.EOF, scripted.OK())
 	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
 	require.NoError(t, err)
 	require.False(t, cursor.Next(context.Background()))
@@ -155,7 +155,7 @@ func TestAllAfterLostReply(t *testing.T) {
 
 // TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.
 func TestClosedIteratorHasNoID(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 7)))
+	s := scripted.New(t, scripted.OK(firstBatch(7)))
 	s.Rest = scripted.Overloaded()
 	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
 	require.NoError(t, err)
@@ -167,21 +167,6 @@ func TestClosedIteratorHasNoID(t *testing.T) {
 	stream := watchScript(t, s)
 	require.Error(t, stream.Close(context.Background()))
 	assert.Equal(t, int64(0), stream.ID())
-}
-
-// TestGridFSWrongSizeStays is about a chunk of a wrong size: what follows it must not be read as if it were the next.
-func TestGridFSWrongSizeStays(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0, storedFile)),
-		scripted.OK(batch("firstBatch", 7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
-	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
-	for i := 0; i < 3; i++ {
-		n, err := stream.Read(make([]byte, 9))
-		assert.Equal(t, 0, n)
-		assert.ErrorIs(t, err, ErrWrongSize)
-	}
-	require.NoError(t, stream.Close())
-	s.Finish()
 }
 
 func TestIsTimeoutOfJoinedErrors(t *testing.T) {

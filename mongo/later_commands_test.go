@@ -106,11 +106,11 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 				switch command {
 				case "find", "listIndexes", "listCollections":
 					if tt.cursor == 0 {
-						return scripted.OK(batch("firstBatch", 0))
+						return scripted.OK(firstBatch(0))
 					}
-					return scripted.OK(batch("firstBatch", tt.cursor, doc))
+					return scripted.OK(firstBatch(tt.cursor, doc))
 				case "getMore":
-					return scripted.OK(batch("nextBatch", 0, doc))
+					return scripted.OK(nextBatch(0, doc))
 				case "listDatabases":
 					return scripted.OK(bson.E{Key: "databases", Value: bson.A{}})
 				}
@@ -224,9 +224,9 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		reply                 bson.D
 		done, failed, unknown int
 	}{
-		"no number":       {scripted.OK(batch("firstBatch", 0, duplicate)), 1, 1, 0},
-		"a larger number": {scripted.OK(batch("firstBatch", 0, duplicate), bson.E{Key: "nErrors", Value: int32(2)}), 0, 1, 1},
-		"a text":          {scripted.OK(batch("firstBatch", 0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2},
+		"no number":       {scripted.OK(firstBatch(0, duplicate)), 1, 1, 0},
+		"a larger number": {scripted.OK(firstBatch(0, duplicate), bson.E{Key: "nErrors", Value: int32(2)}), 0, 1, 1},
+		"a text":          {scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2},
 	} {
 		s := scripted.New(t, tt.reply)
 		_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), options.ClientBulkWrite().SetOrdered(false))

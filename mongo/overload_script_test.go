@@ -40,10 +40,10 @@ func commandNames(t *testing.T, s *scripted.Script) []string {
 	return names
 }
 
-// batch is what a reply says of a cursor.
-func batch(name string, id int64, docs ...any) bson.E {
+// firstBatch is what the reply to a command that opens a cursor says of it.
+func firstBatch(id int64, docs ...any) bson.E {
 	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: name, Value: append(bson.A{}, docs...)},
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: append(bson.A{}, docs...)},
 	}}
 }
 

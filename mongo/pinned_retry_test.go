@@ -34,8 +34,8 @@ func connections(s *scripted.Script) []int {
 
 func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 	s := newLoadBalancedScript(t,
-		scripted.Overloaded(), scripted.OK(batch("firstBatch", 7, bson.D{})),
-		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(batch("nextBatch", 0, bson.D{})))
+		scripted.Overloaded(), scripted.OK(firstBatch(7, bson.D{})),
+		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(nextBatch(0, bson.D{})))
 	client := connectScript(t, s)
 
 	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
@@ -49,7 +49,7 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 }
 
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
-	replies := []any{scripted.OK(batch("firstBatch", 7, bson.D{}))}
+	replies := []any{scripted.OK(firstBatch(7, bson.D{}))}
 	replies = append(replies, scripted.Repeat(6, scripted.Overloaded())...)
 	s := newLoadBalancedScript(t, append(replies, scripted.OK() /* killCursors */)...)
 	client := connectScript(t, s)
@@ -98,9 +98,9 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 	result := func(idx int) bson.D {
 		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
 	}
-	more := scripted.OK(batch("firstBatch", 7))
-	last := scripted.OK(batch("nextBatch", 0, result(0)))
-	all := scripted.OK(batch("firstBatch", 0, result(0)))
+	more := scripted.OK(firstBatch(7))
+	last := scripted.OK(nextBatch(0, result(0)))
+	all := scripted.OK(firstBatch(0, result(0)))
 	overloaded := scripted.Overloaded()
 
 	tests := []struct {
@@ -137,7 +137,7 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 
 // TestLoadBalancedBulkWriteInTransaction is about a connection that the transaction is pinned to as well.
 func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
-	more, last := scripted.OK(batch("firstBatch", 7)), scripted.OK(batch("nextBatch", 0))
+	more, last := scripted.OK(firstBatch(7)), scripted.OK(nextBatch(0))
 	s := newLoadBalancedScript(t, more, last, more, last, scripted.OK() /* commit */)
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		insert := ClientBulkWrite{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}}

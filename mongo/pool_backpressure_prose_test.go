@@ -28,7 +28,7 @@ func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
 
 func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 	const wanted = 10
-	l := scripted.Listen(t, scripted.OK(batch("firstBatch", 0)), server)
+	l := scripted.Listen(t, scripted.OK(firstBatch(0)), server)
 	var failed, cleared atomic.Int64
 	enough := make(chan struct{})
 	client, err := Connect(

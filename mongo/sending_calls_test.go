@@ -10,7 +10,7 @@ import (
 )
 
 // foundFile is the reply to a find of a file of GridFS, which has one chunk.
-var foundFile = scripted.OK(batch("firstBatch", 0, bson.D{
+var foundFile = scripted.OK(firstBatch(0, bson.D{
 	{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
 }))
 

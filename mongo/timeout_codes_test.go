@@ -20,7 +20,7 @@ var (
 	maxTimeWriteErrors = bson.E{Key: "writeErrors", Value: bson.A{bson.D{
 		{Key: "index", Value: 0}, {Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"},
 	}}}
-	noCursor = batch("firstBatch", 0)
+	noCursor = firstBatch(0)
 )
 
 // TestIsTimeoutAfterMaxTime lets the server run out of maxTimeMS in each method: whatever type the method's error is of, it is a timeout

@@ -253,7 +253,7 @@ func TestTimedOutCommitThatWasRejected(t *testing.T) {
 // TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
 // included.
 func TestNumbersOfRetryableWrites(t *testing.T) {
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0)), scripted.OK(), scripted.OK())
+	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
 	client := connectScript(t, s)
 	session, err := client.StartSession()
 	require.NoError(t, err)

@@ -74,7 +74,7 @@ func TestRetryErrorOfSeveralCommands(t *testing.T) {
 
 func TestRetryErrorOfGetMore(t *testing.T) {
 	ctx := context.Background()
-	replies := append([]any{scripted.OK(batch("firstBatch", 7))}, scripted.Repeat(6, scripted.Overloaded())...)
+	replies := append([]any{scripted.OK(firstBatch(7))}, scripted.Repeat(6, scripted.Overloaded())...)
 	s := scripted.New(t, append(replies, scripted.OK())...) // killCursors
 	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(ctx, bson.D{})
 	require.NoError(t, err)

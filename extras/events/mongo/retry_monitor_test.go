@@ -45,7 +45,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		{name: "a retry that is refused, of write concern errors", run: insert, replies: []any{writeConcern},
 			opts: options.Client().SetRetryWrites(false), decided: 1},
 		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
-			replies: []any{overloaded, scripted.OK(batch("firstBatch", 0, bson.D{}))}, opts: options.Client(), decided: 1},
+			replies: []any{overloaded, scripted.OK(firstBatch(0, bson.D{}))}, opts: options.Client(), decided: 1},
 	}
 	for _, tt := range tests {
 		tt := tt

@@ -33,8 +33,8 @@ func TestCriticalityContext(t *testing.T) {
 // TestCriticalityOfCommands is about which class the commands of an operation have: that of the context that they are sent for.
 func TestCriticalityOfCommands(t *testing.T) {
 	ok, overloaded := scripted.OK(), scripted.Overloaded()
-	opened := scripted.OK(batch("firstBatch", 7, bson.D{}))
-	exhausted := scripted.OK(batch("nextBatch", 0))
+	opened := scripted.OK(firstBatch(7, bson.D{}))
+	exhausted := scripted.OK(nextBatch(0))
 	sheddable := NewCriticalityContext(context.Background(), Sheddable)
 	critical := NewCriticalityContext(context.Background(), Critical)
 	tests := []struct {

@@ -17,12 +17,12 @@ import (
 func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
 	t.Helper()
 
-	s := scripted.New(t, scripted.OK(batch("firstBatch", 0, file)))
+	s := scripted.New(t, scripted.OK(firstBatch(0, file)))
 	docs := make([]any, len(chunks))
 	for i, chunk := range chunks {
 		docs[i] = chunk
 	}
-	s.Rest = scripted.OK(batch("firstBatch", 0, docs...))
+	s.Rest = scripted.OK(firstBatch(0, docs...))
 	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
 	if err != nil {
 		return "", err
@@ -127,12 +127,27 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 	for i, key := range keys {
 		key := key
 		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(batch("firstBatch", 0)))
-			s.Rest = scripted.OK(batch("firstBatch", 0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
+			s := scripted.New(t, scripted.OK(firstBatch(0)))
+			s.Rest = scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
 			bucket := connectScript(t, s).Database("db").GridFSBucket()
 			_, err := bucket.UploadFromStream(context.Background(), "file", content())
 			_, isDocument := key.(bson.D)
 			assert.Equal(t, isDocument, err == nil, "got %v", err)
 		})
 	}
+}
+
+// TestGridFSWrongSizeStays is about a chunk of a wrong size: what follows it must not be read as if it were the next.
+func TestGridFSWrongSizeStays(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0, storedFile)),
+		scripted.OK(firstBatch(7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
+	require.NoError(t, err)
+	for i := 0; i < 3; i++ {
+		n, err := stream.Read(make([]byte, 9))
+		assert.Equal(t, 0, n)
+		assert.ErrorIs(t, err, ErrWrongSize)
+	}
+	require.NoError(t, stream.Close())
+	s.Finish()
 }

@@ -25,7 +25,8 @@ func setClientOptionsFromURIOptions(clientOpts *options.ClientOptions, uriOpts b
 	return upstreamSetClientOptionsFromURIOptions(clientOpts, others)
 }
 
-// setOverloadOption sets an option about overload. It reports false if the key, in lower case, is none.
+// setOverloadOption sets an option about overload. It reports false if the key, in lower case, is none. The unified tests of testdata/spec
+// name these options.
 func setOverloadOption(opts *options.ClientOptions, key string, value any) (known bool, err error) {
 	switch key {
 	case "adaptiveretries":

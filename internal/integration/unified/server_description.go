@@ -12,7 +12,7 @@ import (
 // the previous description is compared with the previous one. What it calls takes a description that is not named for one
 // without a type, and exchanges the two.
 //
-//fork:wrap tests of the specification name no descriptions
+//fork:wrap tests of the specification name none, as backpressure-server-description-unchanged-on-min-pool-size-population-error.json
 func verifySDAMEvents(client *clientEntity, expectedEvents *expectedEvents) error {
 	adapted := *expectedEvents
 	adapted.SDAMEvents = append([]sdamEvent(nil), expectedEvents.SDAMEvents...)

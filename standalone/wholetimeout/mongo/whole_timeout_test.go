@@ -40,7 +40,7 @@ func TestCallsHaveOneDeadline(t *testing.T) {
 		}}}
 	}
 	done := bson.D{{Key: "ok", Value: 1}, {Key: "n", Value: 1}}
-	lists := []bson.D{batch("firstBatch", open), batch("nextBatch", 0)}
+	lists := []bson.D{firstBatch(open), nextBatch(0)}
 	ctx := context.Background()
 	for name, call := range map[string]struct {
 		replies []bson.D

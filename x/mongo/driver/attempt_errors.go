@@ -49,7 +49,8 @@ func (errs *attemptErrors) toReturn(last *attempt) error {
 	return err
 }
 
-// unsent reports whether a command whose last attempt has failed was not sent, as far as it may have been executed.
+// unsent reports whether a command whose last attempt has failed was not sent, as far as it may have been executed. By errors.Is with
+// ErrNeverSent, CommitTransaction and WithTransaction ask for it: such a commit is not perhaps committed.
 func (errs *attemptErrors) unsent(last *attempt) bool {
 	return last.stage != sent && errs.attempted == nil
 }

@@ -90,6 +90,7 @@ func (ex *operationRun) giveUp(a *attempt, v retry.Verdict) error {
 		}
 		return ex.interrupted(a, a.ended, noAttempt)
 	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
+		// Without its Error, of which the returned one has the same parts.
 		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
 	case a.ended != nil:
 		if a.timeUp && a.stage >= sent {
@@ -111,9 +112,10 @@ const (
 	noRetry       = "no retry"
 )
 
-// interrupted ends the command when there is no time for another attempt. The error is the one with which it would have failed
-// otherwise (retryable-reads.md and retryable-writes.md want that of the attempt), and wraps the cause
-// (client-side-operations-timeout.md, "Errors": a timeout exposes the underlying error).
+// interrupted ends the command when there is no time for another attempt, the client is disconnected, or the connection for another
+// attempt cannot be reauthenticated. The error is the one with which it would have failed otherwise (retryable-reads.md and
+// retryable-writes.md want that of the attempt), and wraps the cause (client-side-operations-timeout.md, "Errors": a timeout exposes
+// the underlying error).
 func (ex *operationRun) interrupted(a *attempt, cause error, when string) error {
 	err := ex.cmd.errs.toReturn(a)
 	if e, ok := err.(WriteCommandError); ok {

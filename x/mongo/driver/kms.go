@@ -116,7 +116,7 @@ func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
 // unreadError is that of a connection that cannot be read from. libmongocrypt may then want to repeat the request.
 type unreadError struct{ error }
 
-// dialKMS connects to the service.
+// dialKMS connects to the service, with its default port and the TLS options of its provider, and with the context of the operation.
 func (c *crypt) dialKMS(ctx context.Context, request kmsRequest) (net.Conn, error) {
 	addr, err := request.HostName()
 	if err != nil {

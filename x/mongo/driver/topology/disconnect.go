@@ -227,7 +227,7 @@ func (p *pool) close(ctx context.Context) {
 
 	p.createConnectionsCond.L.Lock()
 	inUse := make([]*connection, 0, len(p.conns))
-	for _, conn := range p.conns {
+	for _, conn := range p.conns { // a copy: to close a connection takes this lock, and removes it from the map
 		inUse = append(inUse, conn)
 	}
 	p.createConnectionsCond.L.Unlock()
