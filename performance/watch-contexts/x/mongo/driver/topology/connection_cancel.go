@@ -10,25 +10,28 @@ import (
 // write writes a message. A cancelled context closes the connection.
 //
 //fork:replace a goroutine was started for each message, even if the context cannot end
-func (c *connection) write(ctx context.Context, wm []byte) error {
+func (c *connection) write(ctx context.Context, wm []byte) (err error) {
 	cancel := c.watch(ctx)
-	_, err := c.nc.Write(wm)
-	if cancel.happened() && err == nil {
-		err = context.Canceled
-	}
+	defer func() {
+		if cancel.happened() && err == nil {
+			err = context.Canceled
+		}
+	}()
+	_, err = c.nc.Write(wm)
 	return err
 }
 
 // read reads a message, and says what it failed to do if it fails. A cancelled context closes the connection.
 //
 //fork:replace as for write
-func (c *connection) read(ctx context.Context) ([]byte, string, error) {
+func (c *connection) read(ctx context.Context) (_ []byte, failed string, err error) {
 	cancel := c.watch(ctx)
-	wm, failed, err := c.receive()
-	if cancel.happened() && err == nil {
-		failed, err = "unable to read server response", context.Canceled
-	}
-	return wm, failed, err
+	defer func() {
+		if cancel.happened() && err == nil {
+			failed, err = "unable to read server response", context.Canceled
+		}
+	}()
+	return c.receive()
 }
 
 // receive reads a message, and nothing of another that may follow. If time is up before any of it, or in its midst, it notes how much the
