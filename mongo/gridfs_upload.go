@@ -323,3 +323,8 @@ func (b *GridFSBucket) Drop(ctx context.Context) error {
 	}
 	return ofLaterCommand(b.chunksColl.Drop(ctx))
 }
+
+// fileFilter returns a filter of a field for exactly this file ID. Query operators in an ID have no effect.
+func fileFilter(field string, id any) bson.D {
+	return bson.D{{Key: field, Value: bson.D{{Key: "$eq", Value: id}}}}
+}
