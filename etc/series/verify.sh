@@ -41,7 +41,7 @@ for patch in "${patches[@]}"; do
 	while read -r file; do files+=("$file"); done < <(git diff --name-only --diff-filter=d HEAD~ -- '*.go')
 	formatted "${files[@]}"
 	while read -r folder; do packages+=("$folder"); done < <(printf './%s\n' "${files[@]%/*}" | sort -u)
-	unused=(--disable=unused)
+	unused=(--disable=unused,unparam)
 	if [ "$patch" = "${patches[${#patches[@]} - 1]}" ]; then
 		packages=(./...) unused=()
 	fi
