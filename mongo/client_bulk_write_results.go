@@ -43,7 +43,7 @@ func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Docum
 
 // takeWriteErrors returns the write errors of the batch, with indexes in it.
 func (mb *modelBatches) takeWriteErrors() driver.WriteErrors {
-	var failed driver.WriteErrors
+	failed := make(driver.WriteErrors, 0, len(mb.writeErrors))
 	for index, e := range mb.writeErrors {
 		failed = append(failed, driver.WriteError{
 			Index: int64(index - mb.offset), Code: int64(e.Code), Message: e.Message,

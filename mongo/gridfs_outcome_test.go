@@ -196,9 +196,9 @@ func (b *bucketServer) changed(before int, err error) {
 	}
 }
 
-// content returns what the chunks of a file hold together, how many there are, and whether there is such a file.
-func (b *bucketServer) content(id any) (data []byte, chunks int, file bool) {
-	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: id}, {Key: "files_id", Value: id}})
+// content returns what the chunks of file 1 hold together, how many there are, and whether there is such a file.
+func (b *bucketServer) content() (data []byte, chunks int, file bool) {
+	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}})
 	require.NoError(b.t, err)
 	wanted := bson.Raw(raw).Lookup("_id")
 	for _, d := range b.docs["fs.files"] {
@@ -261,8 +261,8 @@ func newBucket(t *testing.T, plan []string) (*bucketServer, *GridFSBucket) {
 }
 
 // open opens a stream with a small buffer.
-func open(t *testing.T, bucket *GridFSBucket, id any) *GridFSUploadStream {
-	stream, err := bucket.OpenUploadStreamWithID(context.Background(), id, "name")
+func open(t *testing.T, bucket *GridFSBucket) *GridFSUploadStream {
+	stream, err := bucket.OpenUploadStreamWithID(context.Background(), 1, "name")
 	require.NoError(t, err)
 	stream.buffer = make([]byte, 17)
 	return stream
@@ -274,9 +274,9 @@ func TestGridFSUploads(t *testing.T) {
 	forEachPlan(3, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan)
 		server.from = from
-		stream := open(t, bucket, 1)
+		stream := open(t, bucket)
 		check := func(err error) {
-			data, _, file := server.content(1)
+			data, _, file := server.content()
 			if file && !bytes.Equal(data, fileData) {
 				t.Fatalf("%v: a file %q is there after %v", plan, data, err)
 			}
@@ -300,7 +300,7 @@ func TestGridFSUploads(t *testing.T) {
 			}
 			require.Less(t, tries, 10, "%v: %v", plan, err)
 		}
-		_, _, file := server.content(1)
+		_, _, file := server.content()
 		require.True(t, file, "%v", plan)
 		require.Equal(t, ErrStreamClosed, stream.Close())
 	})
@@ -312,13 +312,13 @@ func TestGridFSAbort(t *testing.T) {
 		for _, other := range []bool{false, true} {
 			server, bucket := newBucket(t, nil)
 			if other {
-				stream := open(t, bucket, 1)
+				stream := open(t, bucket)
 				_, err := stream.Write(fileData)
 				require.NoError(t, err)
 				require.NoError(t, stream.Close())
 			}
 			server.plan, server.last, server.from = plan, "", from
-			stream := open(t, bucket, 1)
+			stream := open(t, bucket)
 			_, err := stream.Write([]byte("another content of the same file, also of several chunks"))
 			if err == nil {
 				err = stream.Close()
@@ -332,7 +332,7 @@ func TestGridFSAbort(t *testing.T) {
 				}
 				require.Less(t, tries, 10, "%v: %v", plan, err)
 			}
-			data, chunks, file := server.content(1)
+			data, chunks, file := server.content()
 			require.Equal(t, other, file, "%v", plan)
 			if other {
 				require.Equal(t, string(fileData), string(data), "%v", plan)
@@ -356,7 +356,7 @@ func TestGridFSUploadAgain(t *testing.T) {
 			server.lost = false
 			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
 			server.changed(changes, err)
-			data, chunks, file := server.content(1)
+			data, chunks, file := server.content()
 			if err == nil || file {
 				require.True(t, file, "%v", plan)
 				require.Equal(t, string(fileData), string(data), "%v: %v", plan, err)
@@ -395,7 +395,7 @@ func (r *lazyReader) Read(p []byte) (int, error) {
 func TestGridFSDelete(t *testing.T) {
 	for _, plan := range bucketPlans(2) {
 		server, bucket := newBucket(t, nil)
-		stream := open(t, bucket, 1)
+		stream := open(t, bucket)
 		_, err := stream.Write(fileData)
 		require.NoError(t, err)
 		require.NoError(t, stream.Close())
@@ -404,7 +404,7 @@ func TestGridFSDelete(t *testing.T) {
 			changes := server.changes
 			err := bucket.Delete(context.Background(), 1)
 			server.changed(changes, err)
-			data, chunks, file := server.content(1)
+			data, chunks, file := server.content()
 			require.True(t, !file || bytes.Equal(data, fileData), "%v: %q after %v", plan, data, err)
 			if err == nil || errors.Is(err, ErrFileNotFound) {
 				require.False(t, file, "%v", plan)
@@ -461,7 +461,7 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 	for _, content := range []string{"of whole chunks", "of chunks and a part"} {
 		server, bucket := newBucket(t, []string{"rejected"})
 		server.from = "fs.files"
-		stream := open(t, bucket, 1)
+		stream := open(t, bucket)
 		_, err := stream.Write([]byte(content))
 		require.NoError(t, err)
 		require.Error(t, stream.Close())
@@ -469,20 +469,20 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 		require.Error(t, err)
 		require.Equal(t, 0, n)
 		require.NoError(t, stream.Close())
-		data, _, file := server.content(1)
+		data, _, file := server.content()
 		require.True(t, file)
 		require.Equal(t, content, string(data))
 	}
 	// A Close that stored nothing leaves the stream as it was.
 	server, bucket := newBucket(t, []string{"rejected"})
-	stream := open(t, bucket, 1)
+	stream := open(t, bucket)
 	_, err := stream.Write([]byte("one"))
 	require.NoError(t, err)
 	require.Error(t, stream.Close())
 	_, err = stream.Write([]byte(", and more"))
 	require.NoError(t, err)
 	require.NoError(t, stream.Close())
-	data, _, _ := server.content(1)
+	data, _, _ := server.content()
 	require.Equal(t, "one, and more", string(data))
 }
 
@@ -491,16 +491,16 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		server, bucket := newBucket(t, nil)
 		ctx := scripted.NewContext()
-		stream := open(t, bucket, 1)
+		stream := open(t, bucket)
 		stream.ctx = ctx
 		_, err := io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))
 		require.NoError(t, err)
-		_, chunks, _ := server.content(1)
+		_, chunks, _ := server.content()
 		require.Greater(t, chunks, 0)
 		ctx.End(end)
 		require.True(t, errors.Is(stream.Close(), end))
 		require.NoError(t, stream.Abort())
-		_, chunks, file := server.content(1)
+		_, chunks, file := server.content()
 		require.Equal(t, 0, chunks)
 		require.False(t, file)
 		require.Equal(t, ErrStreamClosed, stream.Abort())

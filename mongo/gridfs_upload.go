@@ -26,8 +26,9 @@ type GridFSUploadStream struct {
 	published  bool
 }
 
-// If Write returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again with the rest. Once a
-// Close that failed has stored the last chunk, or has sent the file's document, the file can no longer grow: Write returns an error.
+// Write adds p to the file. If it returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again
+// with the rest. Once a Close that failed has stored the last chunk, or has sent the file's document, the file can no longer grow: Write
+// returns an error.
 //
 //fork:replace a failed Write had kept the bytes that it said it had not written
 func (us *GridFSUploadStream) Write(p []byte) (int, error) {
@@ -311,7 +312,7 @@ func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	}
 }
 
-// If Drop returns an error, what comes after the command that failed was not dropped, and it can be called again.
+// Drop drops the collections of the bucket. If it returns an error, what comes after the command that failed was not dropped, and it can be called again.
 //
 //fork:replace an error said that nothing was dropped although the files were
 func (b *GridFSBucket) Drop(ctx context.Context) error {

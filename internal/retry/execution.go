@@ -8,10 +8,10 @@ type Execution struct {
 	policy *Policy
 	kind   Kind
 
-	attempt int   // failed attempts that were or will be retried, under any policy
-	unmade  int   // those among them for which no connection could be established
-	limit   Limit // the policy's MaxRetries from the first retryable overload error on
-	sent    bool  // an attempt that was sent has failed: what is sent from now on are retries
+	attempt       int   // failed attempts that were or will be retried, under any policy
+	unestablished int   // those among them for which no connection could be established
+	limit         Limit // the policy's MaxRetries from the first retryable overload error on
+	sent          bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
 
 // First reports whether no attempt has failed yet that was or will be retried.
@@ -72,8 +72,8 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
 	case cause == Unestablished:
-		e.unmade++
-		return e.unmade > int(Once), false
+		e.unestablished++
+		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:
 		return false, false
 	default:

@@ -1,3 +1,5 @@
+//fork:base <v2.10.0
+
 package mongo
 
 import (

@@ -167,7 +167,7 @@ func TestErrorsTellOnce(t *testing.T) {
 
 // TestEveryOperationTellsItsAttempts: the error of each tells how many attempts and retries there were.
 func TestEveryOperationTellsItsAttempts(t *testing.T) {
-	inEndlessOverload(t, func(*scripted.Script) {}, func(t *testing.T, s *scripted.Script, m sendingMethod, _ overloadEnding, err error) {
+	inEndlessOverload(t, func(*scripted.Script) {}, func(t *testing.T, _ *scripted.Script, m sendingMethod, _ overloadEnding, err error) {
 		if m.silent {
 			return
 		}

@@ -13,21 +13,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// deadlines is a deployment that notes until when a server is looked for, for each command.
+// deadlines is a deployment, and its server, that notes until when each command waits for a connection.
 type deadlines struct {
-	driver.Deployment
+	*drivertest.MockDeployment
 	seen []time.Time
 }
 
-func (d *deadlines) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+func (d *deadlines) SelectServer(context.Context, description.ServerSelector) (driver.Server, error) {
+	return d, nil
+}
+
+func (d *deadlines) Connection(ctx context.Context) (*mnet.Connection, error) {
 	deadline, limited := ctx.Deadline()
 	if !limited {
 		return nil, errors.New("no deadline")
 	}
 	d.seen = append(d.seen, deadline)
-	return d.Deployment.SelectServer(ctx, selector)
+	return d.MockDeployment.Connection(ctx)
 }
 
 // All commands of a call have one deadline, if the client has a Timeout.
@@ -40,7 +45,7 @@ func TestCallsHaveOneDeadline(t *testing.T) {
 		}}}
 	}
 	done := bson.D{{Key: "ok", Value: 1}, {Key: "n", Value: 1}}
-	lists := []bson.D{firstBatch(open), nextBatch(0)}
+	lists := []bson.D{batch("firstBatch", open), batch("nextBatch", 0)}
 	ctx := context.Background()
 	for name, call := range map[string]struct {
 		replies []bson.D
@@ -53,6 +58,13 @@ func TestCallsHaveOneDeadline(t *testing.T) {
 			return err
 		}},
 		"CreateCollection": {[]bson.D{done}, func(c *Collection) error { return c.Database().CreateCollection(ctx, "coll") }},
+		"CreateCollection with encrypted fields": {[]bson.D{done, done, done, done}, func(c *Collection) error {
+			opts := options.CreateCollection().SetEncryptedFields(bson.D{})
+			return c.Database().CreateCollection(ctx, "coll", opts)
+		}},
+		"Collection.Drop of encrypted fields": {[]bson.D{done, done, done}, func(c *Collection) error {
+			return c.Drop(ctx, options.DropCollection().SetEncryptedFields(bson.D{}))
+		}},
 		"CreateView": {[]bson.D{done}, func(c *Collection) error {
 			return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 		}},
@@ -71,14 +83,13 @@ func TestCallsHaveOneDeadline(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			mock := drivertest.NewMockDeployment(call.replies...)
-			noted := &deadlines{Deployment: mock}
+			noted := &deadlines{MockDeployment: drivertest.NewMockDeployment(call.replies...)}
 			opts := options.Client().SetTimeout(time.Hour)
 			opts.Deployment = noted
 			client, err := Connect(opts)
 			require.NoError(t, err)
 			require.NoError(t, call.run(client.Database("db").Collection("coll")))
-			require.NotEmpty(t, noted.seen)
+			require.True(t, len(noted.seen) >= len(call.replies), "%d connections", len(noted.seen))
 			for _, deadline := range noted.seen {
 				assert.Equal(t, noted.seen[0], deadline)
 			}

@@ -29,7 +29,6 @@ const (
 // says; it goes to another of them each time.
 type rejecting struct {
 	*scripted.Script
-	want func(avoided map[address.Address]bool) []address.Address
 	seen []map[address.Address]bool // what each attempt found
 }
 

@@ -27,7 +27,7 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 	}
 	_, isWritten := err.(WriteCommandError)
 	failed := len(o.Written.WriteErrors)+o.Unread > 0
-	if (err == nil || isWritten) && a.stage == sent && !(failed && ex.ordered()) {
+	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) {
 		ex.outcomes = append(ex.outcomes, o)
 		return nil
 	}

@@ -4,15 +4,15 @@ package driver
 type OutcomeKind uint8
 
 const (
-	// OutcomeExecuted: the server executed the command, perhaps with write errors, or without the write concern.
+	// OutcomeExecuted means that the server executed the command, perhaps with write errors, or without the write concern.
 	OutcomeExecuted OutcomeKind = iota
-	// OutcomeRejected: the servers that the command was sent to executed nothing of it, or the client held it back.
+	// OutcomeRejected means that the servers that the command was sent to executed nothing of it, or the client held it back.
 	OutcomeRejected
-	// OutcomeUnsent: it was not sent.
+	// OutcomeUnsent means that it was not sent.
 	OutcomeUnsent
-	// OutcomeUnknown: a server may have executed it, or a part of it.
+	// OutcomeUnknown means that a server may have executed it, or a part of it.
 	OutcomeUnknown
-	// OutcomeFailed: a server answered with another error.
+	// OutcomeFailed means that a server answered with another error.
 	OutcomeFailed
 )
 

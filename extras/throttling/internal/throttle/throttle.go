@@ -27,13 +27,13 @@ type Attempt struct {
 type Decision uint8
 
 const (
-	// Send: the attempt is made.
+	// Send is to make the attempt.
 	Send Decision = iota
-	// HoldBack: the attempt has failed, as if the server had rejected it.
+	// HoldBack is to let the attempt fail, as if the server had rejected it.
 	HoldBack
-	// GiveUp: in addition, the overload has lasted for so long that there is no use in another attempt.
+	// GiveUp is to hold back the attempt, after which there is no use in another: the overload has lasted for too long.
 	GiveUp
-	// TooLate: there is no use in this retry or another, because the reply would come too late.
+	// TooLate is to make neither this retry nor another, because the reply would come too late.
 	TooLate
 )
 

@@ -382,7 +382,7 @@ func TestClockGoesBack(t *testing.T) {
 }
 
 // TestConcurrent is for the race detector.
-func TestConcurrent(t *testing.T) {
+func TestConcurrent(*testing.T) {
 	now := time.Now()
 	throttle := New(func() time.Time { return now }, func() float64 { return 0.5 })
 	var running sync.WaitGroup
