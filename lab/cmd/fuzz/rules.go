@@ -110,9 +110,10 @@ var rules = []rule{
 		broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
+	// A call that tells of a write concern error has taken place, and must not be made again.
 	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {
 		return c.Retryable() && !c.plan.Off(c.Call) && c.plan.Topology != "standalone" && network.MatchString(c.Error) &&
-			!strings.Contains(c.Error, "RetryableWriteError")
+			!strings.Contains(c.Error, "RetryableWriteError") && !strings.Contains(c.Error, "write concern error")
 	})},
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
