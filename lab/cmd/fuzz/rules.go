@@ -74,8 +74,12 @@ func is(scenarios ...string) func(trial.Plan) bool {
 	return func(p trial.Plan) bool { return slices.Contains(scenarios, p.Only) }
 }
 
-// network is in an error of which mongo.IsNetworkError says that it is one.
-var network = regexp.MustCompile(`" (timeout, )?network`)
+// network is in an error that says that it is one of the network, or of which mongo.IsNetworkError says so; and both of what has to be said of
+// that of a write.
+var (
+	network = regexp.MustCompile(`^\S+ " ?connection\(127|" (timeout, )?network`)
+	both    = regexp.MustCompile(`" (timeout, )?network.*, RetryableWriteError`)
+)
 
 // rules are those that the fork has to keep under any plan that they are for.
 var rules = []rule{
@@ -111,9 +115,9 @@ var rules = []rule{
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
 	// A call that tells of a write concern error has taken place, and must not be made again.
-	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {
+	{text: "a write that met a network error does not say so, and that it may be retried", broken: often(func(c call) bool {
 		return c.Retryable() && !c.plan.Off(c.Call) && c.plan.Topology != "standalone" && network.MatchString(c.Error) &&
-			!strings.Contains(c.Error, "RetryableWriteError") && !strings.Contains(c.Error, "write concern error")
+			!both.MatchString(c.Error) && !strings.Contains(c.Error, "write concern error")
 	})},
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
