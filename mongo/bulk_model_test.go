@@ -244,6 +244,12 @@ var commandEnds = []commandEnd{
 		}
 		return m.concern(c, 91, nil, driver.RetryableWriteError)
 	}},
+	{"concern 91, closed", func(m *modelServer, c *modelCommand) any {
+		if c.attempts > 1 {
+			return m.hang(c, false)
+		}
+		return m.concern(c, 91, nil, driver.RetryableWriteError)
+	}},
 	{"rejected once", func(m *modelServer, c *modelCommand) any {
 		if c.attempts > 1 {
 			return m.say(c, nil)

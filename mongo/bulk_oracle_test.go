@@ -134,6 +134,8 @@ func (o oracle) labelsOf(c *modelCommand) []string {
 		if o.way == "in a transaction" {
 			labels = append(labels, driver.TransientTransactionError)
 		}
+	case c.last == "closed" && c.told != nil: // the retry was; the call must not be made again
+		labels = append(labels, driver.NetworkError)
 	case c.failed() && c.last == "stopped": // its label is the server's
 		labels = append(labels, driver.RetryableWriteError)
 	case c.failed() && c.last != "failed": // closed, perhaps before a rejection

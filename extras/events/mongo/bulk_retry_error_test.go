@@ -23,7 +23,7 @@ func (o oracle) retries(acknowledged) string {
 			want, retried = c.reads, true
 		case c.results == "closed" && c.reads > 1:
 			want, retried = c.reads, true
-		case c.failed() || c.last == "rejected":
+		case c.last != "executed":
 			want = attempts[o.operation(c)]
 			retried = want > commands[o.operation(c)] || c.last == "rejected" ||
 				o.way == "retryWrites=false" && c.last != "failed"

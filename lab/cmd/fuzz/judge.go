@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,12 +21,8 @@ type order struct {
 // driver runs trials with a driver.
 type driver struct{ child[order, trial.Trace] }
 
-func newDriver(ctx context.Context, program string) *driver {
-	return &driver{child[order, trial.Trace]{ctx: ctx, program: program, what: "trials"}}
-}
-
 // pair runs plans with both drivers.
-type pair struct{ upstream, fork *driver }
+type pair struct{ upstream, fork driver }
 
 const (
 	different = "nothing goes wrong, and the fork does not do what upstream does"

@@ -61,8 +61,12 @@ func TestRules(t *testing.T) {
 		"tokens are minted":                 {rejects, trace(func(t *trial.Trace) { t.Minted = 6 }), trace(func(t *trial.Trace) { t.Minted = 5 })},
 		"a pool is cleared for an overload": {rejects, trace(func(t *trial.Trace) { t.Cleared = 1 }), trace()},
 		"a retry though the option is off":  {off, ofCall(func(o *o) { o.Retries = 1 }), trace()},
-		"a write that met a network error does not say that it may be retried": {rejects, ends("insertOne", `T "x" network`, 0),
-			ends("insertOne", `T "x" network, RetryableWriteError`, 0)},
+		"a write that met a network error does not say so, and that it may be retried": {rejects,
+			ofCall(func(o *o) { o.Error = `T "connection(127" RetryableWriteError` }),
+			trace(func(t *trial.Trace) {
+				t.Outcomes = append(ends("insertOne", `T "x" network, RetryableWriteError`, 0).Outcomes,
+					ends("clientBulkWrite", `T "write concern errors: [x]" network`, 0).Outcomes...)
+			})},
 		"a backoff lasts until the deadline": {rejects, overloaded(func(o *o) { o.Deadline, o.End = time.Second, time.Second }),
 			overloaded(func(o *o) { o.Deadline, o.End = time.Second, time.Second-1 })},
 		"closing a cursor keeps its caller waiting": {trial.Plan{Only: trial.Closings}, ends("find", "x", 21*time.Millisecond),

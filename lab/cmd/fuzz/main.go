@@ -85,11 +85,9 @@ type compareCmd struct {
 
 // Run compares the drivers by all plans.
 func (c *compareCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	p := &pair{upstream: newDriver(ctx, c.Upstream), fork: newDriver(ctx, self)}
+	p := new(pair)
+	p.upstream.ctx, p.upstream.program, p.upstream.what = ctx, c.Upstream, "trials"
+	p.fork.ctx, p.fork.program, p.fork.what = ctx, os.Args[0], "trials"
 	defer p.upstream.close()
 	defer p.fork.close()
 	if _, died := p.upstream.run(order{Plan: trial.Plan{Topology: "standalone"}}); died != "" {
@@ -105,11 +103,7 @@ type hostileCmd struct{}
 
 // Run lets the driver meet hostile servers.
 func (hostileCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	driver := &child[uint64, []string]{ctx: ctx, program: self, what: "attacks"}
+	driver := &child[uint64, []string]{ctx: ctx, program: os.Args[0], what: "attacks"}
 	defer driver.close()
 	return all.judge(ctx, out, func(seed uint64) (any, finding) {
 		broken, died := driver.run(seed)

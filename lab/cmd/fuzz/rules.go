@@ -24,8 +24,7 @@ type flaw = func(plan trial.Plan, fork traces) bool
 // call is one in a run of the fork.
 type call struct {
 	trial.Outcome
-	plan  trial.Plan
-	limit int
+	plan trial.Plan
 }
 
 // once is whether a call breaks a rule in a run; often is in more than a third of them, as what a driver does now and then counts, too;
@@ -46,7 +45,7 @@ func ofRun(is func(trial.Trace) bool) flaw {
 func most(is func(call) bool, plan trial.Plan, fork traces) (most int) {
 	for i := range fork[0].Outcomes {
 		most = max(most, len(slices.DeleteFunc(slices.Clone(fork), func(t trial.Trace) bool {
-			return !is(call{t.Outcomes[i], plan, plan.Limit()})
+			return !is(call{t.Outcomes[i], plan})
 		})))
 	}
 	return most
@@ -69,13 +68,17 @@ const (
 	transactionTime, conflictTime = 8 * time.Millisecond, 860 * time.Microsecond
 )
 
-// is returns whether a plan is one of these scenarios.
-func is(scenarios ...string) func(trial.Plan) bool {
-	return func(p trial.Plan) bool { return slices.Contains(scenarios, p.Only) }
+// is returns whether a plan is one of a scenario.
+func is(scenario string) func(trial.Plan) bool {
+	return func(p trial.Plan) bool { return p.Only == scenario }
 }
 
-// network is in an error of which mongo.IsNetworkError says that it is one.
-var network = regexp.MustCompile(`" (timeout, )?network`)
+// network is in an error that says that it is one of the network, or of which mongo.IsNetworkError says so; and both of what has to be said of
+// that of a write.
+var (
+	network = regexp.MustCompile(`^\S+ " ?connection\(127|" (timeout, )?network`)
+	both    = regexp.MustCompile(`" (timeout, )?network.*, RetryableWriteError`)
+)
 
 // rules are those that the fork has to keep under any plan that they are for.
 var rules = []rule{
@@ -96,7 +99,7 @@ var rules = []rule{
 		return c.Single() && !c.plan.Hurries(c.Call) && c.Failed > 2
 	})},
 	{text: "more commands than attempts are allowed", of: trial.Plan.OnlyOverloads, broken: once(func(c call) bool {
-		return c.Single() && c.Attempts > c.limit+1
+		return c.Single() && c.Attempts > c.plan.Limit()+1
 	})},
 	// An application does not abort once its time is up, after a commit of unknown result, or after one that was rejected.
 	{text: "a transaction is left open", of: trial.Plan.Rejects, broken: func(plan trial.Plan, fork traces) bool {
@@ -110,9 +113,10 @@ var rules = []rule{
 		broken: ofRun(func(t trial.Trace) bool { return t.Cleared > 0 })},
 	{text: "a retry though the option is off", of: func(p trial.Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		broken: often(func(c call) bool { return c.plan.Off(c.Call) && c.Retries > 0 && c.Alone() })},
-	{text: "a write that met a network error does not say that it may be retried", broken: often(func(c call) bool {
+	// A call that tells of a write concern error has taken place, and must not be made again.
+	{text: "a write that met a network error does not say so, and that it may be retried", broken: often(func(c call) bool {
 		return c.Retryable() && !c.plan.Off(c.Call) && c.plan.Topology != "standalone" && network.MatchString(c.Error) &&
-			!strings.Contains(c.Error, "RetryableWriteError")
+			!both.MatchString(c.Error) && !strings.Contains(c.Error, "write concern error")
 	})},
 	{text: "a backoff lasts until the deadline", of: trial.Plan.Rejects, broken: often(func(c call) bool {
 		return c.Single() && c.Overloaded && !c.OK() && c.Deadline > 0 && c.End >= c.Start+c.Deadline

@@ -34,100 +34,78 @@ var fields = []string{
 	"firstBatch", "nextBatch", "postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
 }
 
-// value returns a value that the driver may not expect.
+// values are some that the driver may not expect. The table is read only.
+var values = []any{
+	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107), int32(math.MaxInt32),
+	int32(math.MinInt32), int64(0), int64(1), int64(math.MaxInt32 + 1), int64(math.MaxInt64), int64(math.MinInt64),
+	int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300, "", "x", "db.c", "$", "a.b.c",
+	"\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff", bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("},
+	bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{}, bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32}, time.UnixMilli(-1),
+	time.UnixMilli(math.MaxInt64 / 2), time.UnixMilli(math.MinInt64 / 2), bson.Binary{}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
+	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{},
+}
+
+// value returns one of those, labels, or a document, which may be deep.
 func (c chance) value(depth int) any {
-	labels := []string{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError", "TransientTransactionError",
-		"UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
-	switch c.IntN(14) {
+	switch c.IntN(7) {
 	case 0:
-		return pick(c, []int32{0, 1, -1, 2, 391, 462, 18, 43, 91, 10107, math.MaxInt32, math.MinInt32})
+		labels := []any{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError", "TransientTransactionError",
+			"UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
+		c.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		return bson.A(labels[:c.IntN(5)])
 	case 1:
-		return pick(c, []int64{0, 1, -1, math.MaxInt32 + 1, math.MaxInt64, math.MinInt64, 1 << 40, math.MaxInt64 / 1_000_000})
-	case 2:
-		return pick(c, []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300})
-	case 3:
-		return pick(c, []string{"", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff"})
-	case 4:
-		return c.percent(50)
-	case 5:
-		return nil
-	case 6:
-		return pick(c, []any{bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}})
-	case 7:
-		return pick(c, []bson.Timestamp{{}, {T: math.MaxUint32, I: math.MaxUint32}, {T: 1}})
-	case 8:
-		return time.UnixMilli(pick(c, []int64{0, math.MaxInt64 / 2, math.MinInt64 / 2, -1}))
-	case 9:
-		return bson.Binary{Subtype: byte(c.IntN(256)), Data: make([]byte, c.IntN(20))}
-	case 10:
-		return bson.NewObjectIDFromTimestamp(time.UnixMilli(0))
-	case 11:
-		var chosen bson.A
-		for range c.IntN(5) {
-			chosen = append(chosen, pick(c, labels))
-		}
-		return chosen
-	case 12:
 		nested := any(bson.D{})
 		for range pick(c, []int{1, 10, 150, 2000}) {
 			nested = bson.D{{Key: "a", Value: nested}}
 		}
 		return nested
-	}
-	var doc bson.D
-	for range c.IntN(4) {
-		var value any = int32(c.IntN(3) - 1)
-		if depth < 3 {
-			value = c.value(depth + 1)
+	case 2:
+		var doc bson.D
+		for range c.IntN(4 - min(depth, 3)) {
+			doc = append(doc, bson.E{Key: pick(c, fields), Value: c.value(depth + 1)})
 		}
-		doc = append(doc, bson.E{Key: pick(c, fields), Value: value})
+		return pick(c, []any{doc, doc, bson.A{doc, doc}})
 	}
-	if c.percent(30) {
-		return bson.A{doc, doc}
-	}
-	return doc
+	return pick(c, values)
 }
 
-// altered returns a document with another value somewhere.
+// altered returns a document in which something is altered.
 func (c chance) altered(doc bson.D) bson.D {
 	i := c.IntN(len(doc) + 1)
 	if i == len(doc) {
 		return append(doc, bson.E{Key: pick(c, fields), Value: c.value(0)})
 	}
-	element := &doc[i]
-	switch nested := element.Value.(type) {
-	case bson.D:
-		if c.percent(80) {
-			element.Value = c.altered(nested)
-			return doc
-		}
-	case bson.A:
-		if len(nested) > 0 && c.percent(80) {
-			j := c.IntN(len(nested))
-			if inner, ok := nested[j].(bson.D); ok && c.percent(80) {
-				nested[j] = c.altered(inner)
-			} else {
-				nested[j] = c.value(0)
-			}
-			return doc
-		}
-	case bson.Binary:
-		if c.percent(80) {
-			element.Value = bson.Binary{Data: c.payload(nested.Data)}
-			return doc
-		}
-	}
-	switch c.IntN(10) {
+	switch c.IntN(20) {
 	case 0:
 		return slices.Delete(doc, i, i+1)
 	case 1:
-		return append(doc, *element)
+		return append(doc, doc[i])
 	case 2:
-		element.Key = pick(c, fields)
+		doc[i].Key = pick(c, fields)
 	default:
-		element.Value = c.value(0)
+		doc[i].Value = c.changed(doc[i].Value)
 	}
 	return doc
+}
+
+// changed returns another value, or one in which something is altered.
+func (c chance) changed(value any) any {
+	if c.percent(20) {
+		return c.value(0)
+	}
+	switch v := value.(type) {
+	case bson.D:
+		return c.altered(v)
+	case bson.A:
+		if len(v) > 0 {
+			i := c.IntN(len(v))
+			v[i] = c.changed(v[i])
+			return v
+		}
+	case bson.Binary:
+		return bson.Binary{Data: c.payload(v.Data)}
+	}
+	return c.value(0)
 }
 
 // payload alters one of SASL.
@@ -178,11 +156,7 @@ func (c chance) document(reply bson.Raw) bson.Raw {
 
 // message encodes a reply, which may say of itself what is not so.
 func (c chance) message(m *wire.Message) []byte {
-	var encoded bytes.Buffer
-	if wire.Write(&encoded, m) != nil {
-		return nil
-	}
-	data := encoded.Bytes()
+	data := encode(m)
 	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32}
 	switch c.IntN(12) {
 	case 0:

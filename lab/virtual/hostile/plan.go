@@ -6,15 +6,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/virtual/trial"
 )
@@ -77,28 +73,19 @@ func New(seed uint64) Plan {
 // maxOffset is beyond the length of the messages of most phases.
 const maxOffset = 400
 
-// kinds are the kinds of calls, and calls what they do.
-var kinds = slices.Sorted(maps.Keys(calls))
+// kinds are those of a trial's calls, perhaps with a way after a slash, and of calls.
+var kinds = strings.Fields("download insertOne insertMany updateOne deleteMany bulkWrite clientBulkWriteMany findOne find findOneAndUpdate " +
+	"distinct countDocuments estimatedDocumentCount watch insertOne/within runCommand listDatabases listCollections listIndexes")
 
-var calls = func() map[string]func(context.Context, *mongo.Client) error {
-	all := map[string]func(context.Context, *mongo.Client) error{"findAll": findAll, "download": download}
-	for _, name := range strings.Fields("insertOne insertMany updateOne deleteMany bulkWrite clientBulkWriteMany findOne find findOneAndUpdate " +
-		"distinct countDocuments estimatedDocumentCount watch insertOne/within runCommand listDatabases listCollections listIndexes") {
-		kind, way, _ := strings.Cut(name, "/")
-		all[name] = func(ctx context.Context, client *mongo.Client) error {
-			return trial.Do(ctx, client, trial.Call{ID: 1, Kind: kind, Way: way, N: 3})
-		}
-	}
-	return all
-}()
+var calls = map[string]func(context.Context, *mongo.Client) error{"download": download}
 
-// findAll decodes what servers return.
-func findAll(ctx context.Context, client *mongo.Client) error {
-	cursor, err := client.Database("db").Collection("c").Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-	if err != nil {
-		return err
+// do makes a call.
+func do(ctx context.Context, client *mongo.Client, kind string) error {
+	if call := calls[kind]; call != nil {
+		return call(ctx, client)
 	}
-	return cursor.All(ctx, &[]bson.D{})
+	kind, way, _ := strings.Cut(kind, "/")
+	return trial.Do(ctx, client, trial.Call{ID: 1, Kind: kind, Way: way, N: 3})
 }
 
 func download(ctx context.Context, client *mongo.Client) error {

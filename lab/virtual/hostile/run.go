@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"net"
@@ -29,19 +30,19 @@ import (
 
 // What a driver may use up, whatever a server does.
 const (
-	maxMemory   = 96 << 20        // bytes that a run allocates in all,
-	perLie      = 48_000_000      // and for a message that is not what it says: the longest that a server may send
-	maxWork     = 4 * time.Second // of the processor
-	maxPatience = 2 * time.Hour   // of virtual time, for a call without a deadline
+	maxMemory   = 96 << 20      // bytes that a run allocates in all,
+	perLie      = 48_000_000    // and for a message that is not what it says: the longest that a server may send
+	maxWork     = 4000          // ms of the processor
+	maxPatience = 2 * time.Hour // of virtual time, for a call without a deadline
 	// maxLate is how late a call may end after its deadline, because other messages of that instant have to be handled, too.
 	maxLate = 10 * time.Millisecond
 	silence = 20 * time.Second // how long a server is silent before it ends the connection
 	// maxGrace is what closing a cursor or a stream, or aborting a transaction, may take once the context has ended.
 	maxGrace    = 2 * time.Second
-	leaving     = 10 * time.Second // how long Disconnect takes at most
-	perCall     = 60               // commands of one call, with those that establish its connections
-	perSecond   = 30               // commands of monitors and pools
-	perCommand  = 12               // log lines
+	leaving     = 10_010 // ms that Disconnect takes at most
+	perCall     = 60     // commands of one call, with those that establish its connections
+	perSecond   = 30     // commands of monitors and pools
+	perCommand  = 12     // log lines
 	linesAtBest = 100
 )
 
@@ -93,12 +94,8 @@ func Run(t *testing.T, plan Plan) []string {
 	r.use()
 
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > maxMemory+perLie*uint64(r.lies) {
-		r.find("memory: %d bytes", n)
-	}
-	if d := worked() - work; d > maxWork {
-		r.find("processor: %v", d)
-	}
+	r.atMost("bytes of memory", int(after.TotalAlloc-before.TotalAlloc), maxMemory+perLie*r.lies)
+	r.atMost("ms of the processor", int((worked()-work)/time.Millisecond), maxWork)
 	return r.findings
 }
 
@@ -113,27 +110,21 @@ func (r *run) use() {
 	for _, call := range r.plan.Calls {
 		r.call(client, call)
 	}
-	if n := client.NumberSessionsInProgress(); n > 0 {
-		r.find("%d sessions are in use", n)
-	}
-	if n := r.held.Load(); n > 0 {
-		r.find("%d connections are checked out", n)
-	}
+	r.atMost("sessions in use", client.NumberSessionsInProgress(), 0)
+	r.atMost("connections checked out", int(r.held.Load()), 0)
 	start := time.Now()
 	_ = client.Disconnect(context.Background()) // with a deadline it would wait for those
-	if d := time.Since(start); d > leaving+maxLate {
-		r.find("Disconnect took %v", d)
-	}
-	most := 100 + perCall*len(r.plan.Calls) + int(perSecond*time.Since(begin).Seconds())
-	if r.commands > most {
-		r.find("%d commands, and %d would be many", r.commands, most)
-	}
-	if lines := r.lines.Load(); lines > int64(linesAtBest+perCommand*(r.commands+r.cluster.Connections())) {
-		r.find("%d log lines of %d commands on %d connections", lines, r.commands, r.cluster.Connections())
-	}
+	r.atMost("ms for Disconnect", int(time.Since(start)/time.Millisecond), leaving)
+	r.atMost("commands", r.commands, 100+perCall*len(r.plan.Calls)+int(perSecond*time.Since(begin).Seconds()))
+	r.atMost("log lines", int(r.lines.Load()), linesAtBest+perCommand*(r.commands+r.cluster.Connections()))
 	time.Sleep(time.Minute) // what was under way ends
-	if n := r.cluster.Open(); n > 0 {
-		r.find("%d connections are open", n)
+	r.atMost("open connections", r.cluster.Open(), 0)
+}
+
+// atMost notes if there is more of something than there may be.
+func (r *run) atMost(what string, n, most int) {
+	if n > most {
+		r.find("%d %s, at most %d may be", n, what, most)
 	}
 }
 
@@ -172,7 +163,7 @@ func (r *run) call(client *mongo.Client, call Call) {
 		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
 		most = call.Deadline + maxLate
 		switch call.Kind {
-		case "find", "findAll", "watch", "download", "clientBulkWriteMany", "listCollections", "listIndexes":
+		case "find", "watch", "download", "clientBulkWriteMany", "listCollections", "listIndexes":
 			most += maxGrace
 		case "insertOne/within": // whose abort has the time of the call anew
 			most += call.Deadline + maxGrace
@@ -182,28 +173,18 @@ func (r *run) call(client *mongo.Client, call Call) {
 	endless := time.AfterFunc(maxPatience, func() { panic(fmt.Sprintf("%s does not end within %v", call.Kind, maxPatience)) })
 	defer endless.Stop()
 	start := time.Now()
-	err, panicked := caught(func() error { return calls[call.Kind](ctx, client) })
-	if panicked != "" {
-		r.find("%s: %s", call.Kind, panicked)
+	err := trial.Caught(func() error { return do(ctx, client, call.Kind) })
+	if errors.Is(err, trial.ErrPanic) {
+		r.find("%s: %v", call.Kind, err)
 	}
 	if d := time.Since(start); d > most {
 		r.find("%s took %v, its deadline is %v", call.Kind, d, call.Deadline)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err == nil && panicked == "" && len(r.accepted) == 0 {
+	if err == nil && len(r.accepted) == 0 {
 		r.find("%s is a success, although no server said so", call.Kind)
 	}
-}
-
-func caught(do func() error) (err error, panicked string) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			stack := make([]byte, 1<<14)
-			panicked = fmt.Sprintf("panic: %v\n%s", reason, stack[:runtime.Stack(stack, false)])
-		}
-	}()
-	return do(), ""
 }
 
 // intercept notes which command a message will answer.

@@ -303,7 +303,7 @@ func all(ctx context.Context) func(*mongo.Cursor, error) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		var docs []bson.Raw
+		var docs []bson.D
 		err = cursor.All(ctx, &docs)
 		return len(docs), err
 	}
@@ -319,7 +319,4 @@ func (c calling) increase() mongo.ClientBulkWrite {
 		Model: mongo.NewClientUpdateOneModel().SetFilter(c.one()).SetUpdate(increase()).SetUpsert(true)}
 }
 
-var (
-	errGivenUp = errors.New("the application gives up")
-	errPanic   = errors.New("panic")
-)
+var errGivenUp = errors.New("the application gives up")

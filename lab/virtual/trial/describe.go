@@ -57,10 +57,7 @@ func details(err error) (text string) {
 	}
 	var client mongo.ClientBulkWriteException
 	if errors.As(err, &client) {
-		text += fmt.Sprintf(" %v %v", client.WriteConcernErrors, client.WriteErrors)
-		if client.PartialResult != nil {
-			text += fmt.Sprintf(" partial %+v", *client.PartialResult)
-		}
+		text += fmt.Sprintf(" %v", client.WriteErrors)
 	}
 	return text
 }

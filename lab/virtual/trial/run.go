@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -186,11 +187,16 @@ func (a *application) call(c Call) {
 		o.Call, o.Start = c, a.now()
 	})
 	wrote := func(id int) { a.note(func() { o.written = append(o.written, id) }) }
-	result, err := caught(calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }})
+	var result any
+	err := Caught(func() (err error) {
+		call := calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }}
+		result, err = ways[c.Way].run(call, kinds[c.Kind].run)
+		return err
+	})
 	a.finish(c.ID, result, err)
 	a.returned(c.ID)
 	a.note(func() {
-		a.flaw(errors.Is(err, errPanic), "a call panics")
+		a.flaw(errors.Is(err, ErrPanic), "a call panics")
 		if err != nil {
 			o.Error = masked(describe(err))
 		}
@@ -202,14 +208,17 @@ func (r *recorder) returned(call int) {
 	r.note(func() { r.of(call).End = cmp.Or(r.of(call).End, r.now()) })
 }
 
-// caught makes a call. What it panics with is its error, so that the others go on.
-func caught(c calling) (result any, err error) {
+// ErrPanic is in the error of a call that panics.
+var ErrPanic = errors.New("panic")
+
+// Caught makes a call. What it panics with is its error, so that the others go on.
+func Caught(call func() error) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%w: %v", errPanic, reason)
+			err = fmt.Errorf("%w: %v\n%s", ErrPanic, reason, debug.Stack())
 		}
 	}()
-	return ways[c.Way].run(c, kinds[c.Kind].run)
+	return call()
 }
 
 // links are the faults that change the network.

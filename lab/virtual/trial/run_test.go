@@ -186,6 +186,8 @@ func TestEvents(t *testing.T) {
 		assert.Equal(t, []string{"a pool is ready before its server is known"}, r.result.Flaws)
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "a", maxTimeMS: {"$numberLong":"5"}`)
+		r.of(1).again = `killCursors: 1`
+		r.sentAgain(r.of(1), "killCursors", `killCursors: 2`)
 		assert.Len(t, r.result.Flaws, 1)
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "b"`)

@@ -74,7 +74,7 @@ var scenarios = []scenario{
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
 	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
 		kind: "findOne insertOne updateOne countDocuments writes/transaction", calls: "2 3 4",
-		faults: []disorder{{what: "error:91 lose lose", on: "first"},
+		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
 			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are canceled during a backoff, or have a deadline then.
 	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
