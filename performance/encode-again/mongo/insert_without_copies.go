@@ -41,7 +41,7 @@ func ensureID(
 	return bsoncore.UpdateLength(doc, 0, int32(len(doc))), oid, nil
 }
 
-// createOrderedBatches divides models into runs of one kind.
+// createOrderedBatches divides models into runs of one kind. A type of the application's, which embeds a model, begins none.
 //
 //fork:replace the models were copied, into slices that grew
 func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
@@ -50,27 +50,32 @@ func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 	indexes, first := make([]int, len(models)), 0
 	for i, model := range models {
 		indexes[i] = i
-		if kind := kindOf(model); i == 0 || kind != current {
+		kind, known := kindOf(model)
+		if known && (i == 0 || kind != current) {
 			batches = append(batches, bulkWriteBatch{canRetry: kind != deleteManyCommand && kind != updateManyCommand})
-			current, first = kind, i
+			first = i
 		}
+		current = kind
 		last, next := &batches[len(batches)-1], i+1
 		last.models, last.indexes = models[first:next:next], indexes[first:next:next]
+		last.canRetry = last.canRetry && known
 	}
 	return batches
 }
 
-func kindOf(model WriteModel) writeCommandKind {
+func kindOf(model WriteModel) (kind writeCommandKind, known bool) {
 	switch model.(type) {
 	case *DeleteOneModel:
-		return deleteOneCommand
+		return deleteOneCommand, true
 	case *DeleteManyModel:
-		return deleteManyCommand
+		return deleteManyCommand, true
 	case *ReplaceOneModel, *UpdateOneModel:
-		return updateOneCommand
+		return updateOneCommand, true
 	case *UpdateManyModel:
-		return updateManyCommand
+		return updateManyCommand, true
+	case *InsertOneModel:
+		return insertCommand, true
 	default:
-		return insertCommand
+		return insertCommand, false
 	}
 }

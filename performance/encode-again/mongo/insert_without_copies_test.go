@@ -70,3 +70,17 @@ func TestOrderedBatches(t *testing.T) {
 	}
 	assert.Len(t, createOrderedBatches(nil), 0)
 }
+
+// TestOrderedBatchesOfEmbeddedModels: such a model is in the batch of the model before it, which is not retried. The first of a bulk write
+// panics: a batch of its own would be left out, and the writes after it in that batch, as if they had succeeded.
+func TestOrderedBatchesOfEmbeddedModels(t *testing.T) {
+	t.Parallel()
+	embedded := struct{ *InsertOneModel }{NewInsertOneModel()}
+	models := []WriteModel{NewDeleteOneModel(), embedded, NewInsertOneModel(), NewUpdateOneModel()}
+	assert.Equal(t, []bulkWriteBatch{
+		{models: models[:3], indexes: []int{0, 1, 2}},
+		{models: models[3:], indexes: []int{3}, canRetry: true},
+	}, createOrderedBatches(models))
+	defer func() { assert.NotNil(t, recover(), "it did not panic") }()
+	createOrderedBatches(models[1:])
+}
