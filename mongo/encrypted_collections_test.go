@@ -109,9 +109,7 @@ func TestOneTimeoutForTheWholeCall(t *testing.T) {
 func TestEveryMethodObeysTheTimeout(t *testing.T) {
 	for _, method := range sendingMethods() {
 		d, coll := newDeadlines(t)
-		d.Replies = method.replies
-		d.Rest = scripted.OK(firstBatch(0, bson.D{{Key: "n", Value: int32(1)}}),
-			bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "name", Value: "a"}}}})
+		d.Replies, d.Rest = method.replies, scripted.OK(oneResult, madeIndex)
 		_ = method.run(context.Background(), coll)
 		require.NotEmpty(t, d.seen, method.name)
 		for i, deadline := range d.seen {

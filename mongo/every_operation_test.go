@@ -35,6 +35,10 @@ var (
 	opened    = scripted.OK(firstBatch(7, bson.D{}))
 	emptyOpen = scripted.OK(firstBatch(7))
 	noFile    = scripted.OK(firstBatch(0, bson.D{}))
+
+	// Without these, Count and SearchIndexView.CreateOne panic, but for the fix of replies.
+	oneResult = firstBatch(0, bson.D{{Key: "n", Value: int32(1)}})
+	madeIndex = bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "name", Value: "a"}}}}
 )
 
 func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Collection) error {

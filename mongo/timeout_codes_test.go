@@ -12,16 +12,13 @@ import (
 // The three replies of a server that has run out of maxTimeMS, in the order of the specification's examples.
 var maxTimeReplies = map[string]bson.D{
 	"ok: 0":             scripted.Failure(50),
-	"writeErrors":       scripted.OK(bson.E{Key: "n", Value: 0}, maxTimeWriteErrors, noCursor),
-	"writeConcernError": scripted.OK(bson.E{Key: "n", Value: 1}, concernError(50), noCursor),
+	"writeErrors":       scripted.OK(bson.E{Key: "n", Value: 0}, maxTimeWriteErrors, oneResult, madeIndex),
+	"writeConcernError": scripted.OK(bson.E{Key: "n", Value: 1}, concernError(50), oneResult, madeIndex),
 }
 
-var (
-	maxTimeWriteErrors = bson.E{Key: "writeErrors", Value: bson.A{bson.D{
-		{Key: "index", Value: 0}, {Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"},
-	}}}
-	noCursor = firstBatch(0)
-)
+var maxTimeWriteErrors = bson.E{Key: "writeErrors", Value: bson.A{bson.D{
+	{Key: "index", Value: 0}, {Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"},
+}}}
 
 // TestIsTimeoutAfterMaxTime lets the server run out of maxTimeMS in each method: whatever type the method's error is of, it is a timeout
 // (client-side-operations-timeout.md, "Error Transformations").
