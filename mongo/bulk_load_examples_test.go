@@ -12,7 +12,8 @@ import (
 // A bulk load that finishes: what an overloaded server has not executed is sent
 // again after a wait.
 func ExampleBulkOutcome() {
-	load := func(ctx context.Context, coll *mongo.Collection, docs []any) error {
+	var coll *mongo.Collection // that of the application
+	load := func(ctx context.Context, docs []any) error {
 		return bulkLoad(ctx, coll, docs, 30*time.Second, false)
 	}
 	_ = load
@@ -56,8 +57,9 @@ func bulkLoad(
 // isOverloaded reports whether the server was overloaded: it has rejected a
 // command or, since 9.0, single writes.
 func isOverloaded(err error) bool {
+	const overloaded = "SystemOverloadedError"
 	var labeled mongo.LabeledError
-	if errors.As(err, &labeled) && labeled.HasErrorLabel("SystemOverloadedError") {
+	if errors.As(err, &labeled) && labeled.HasErrorLabel(overloaded) {
 		return true
 	}
 	var exception mongo.BulkWriteException

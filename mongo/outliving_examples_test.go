@@ -10,15 +10,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// A change stream lives as long as the application wants it, whatever its calls meet.
+// A change stream lives as long as the application wants it, whatever its calls
+// meet.
 func ExampleChangeStream_Next_outlivesOverload() {
 	const pause = time.Second
-	follow := func(ctx context.Context, stream *mongo.ChangeStream, handle func(bson.Raw)) error {
+	follow := func(
+		ctx context.Context, stream *mongo.ChangeStream, handle func(bson.Raw),
+	) error {
 		for {
 			for stream.Next(ctx) {
 				handle(stream.Current)
 			}
-			if ctx.Err() != nil || stream.ID() == 0 { // nobody waits any longer, or nothing can follow
+			// Nobody waits any longer, or nothing can follow.
+			if ctx.Err() != nil || stream.ID() == 0 {
 				return stream.Err()
 			}
 			log.Print("the change stream waits: ", stream.Err())
@@ -42,7 +46,8 @@ func ExampleChangeStream_Next_outlivesOverload() {
 			if ctx.Err() != nil || stream.ResumeToken() == nil {
 				return err
 			}
-			opts.SetResumeAfter(stream.ResumeToken()) // the stream has ended though somebody still waits
+			// The stream has ended though somebody still waits.
+			opts.SetResumeAfter(stream.ResumeToken())
 			time.Sleep(pause)
 		}
 	}

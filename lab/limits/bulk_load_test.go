@@ -128,8 +128,9 @@ func bulkLoad(
 
 // isOverloaded reports whether the server was overloaded: it has rejected a command or, since 9.0, single writes.
 func isOverloaded(err error) bool {
+	const overloaded = "SystemOverloadedError"
 	var labeled mongo.LabeledError
-	if errors.As(err, &labeled) && labeled.HasErrorLabel("SystemOverloadedError") {
+	if errors.As(err, &labeled) && labeled.HasErrorLabel(overloaded) {
 		return true
 	}
 	var exception mongo.BulkWriteException

@@ -10,13 +10,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// The error of an operation tells why the driver stopped retrying. The last part of its text differs from call to call: a log that groups
-// lines by their text logs that part separately.
+// The error of an operation tells why the driver stopped retrying. The last
+// part of its text differs from call to call: a log that groups lines by their
+// text logs that part separately.
 func ExampleRetryError() {
 	insertOrder := func() error {
 		// InsertOne returns a CommandError that holds one, if the server stays
 		// overloaded.
-		return fmt.Errorf("too many requests (%w)", &mongo.RetryError{
+		return fmt.Errorf("busy (%w)", &mongo.RetryError{
 			Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond,
 			Reason: event.RetryReasonLimit,
 		})
@@ -32,6 +33,6 @@ func ExampleRetryError() {
 			retries.Attempts, retries.Backoff, retries.Reason)
 	}
 	// Output:
-	// too many requests (no further retry after 6 attempts and 1.55s of backoff: limit)
-	// "too many requests" attempts=6 backoff=1.55s reason=limit
+	// busy (no further retry after 6 attempts and 1.55s of backoff: limit)
+	// "busy" attempts=6 backoff=1.55s reason=limit
 }
