@@ -321,7 +321,8 @@ size:
 lint: fork ## Run golangci-lint on this repository's modules and the overlay, and actionlint on its workflows
 	@for module in $(LINTED); do echo "$$module"; go -C $$module run $(GOLANGCI_LINT) run ./... || exit; done
 	@for base in $(BASES); do echo "overlay, $$base"; $(MONGOFORK) --base $$base build >/dev/null && \
-		$(MONGOFORK) --base $$base patch >build/$$base.patch && \
+		$(MONGOFORK) --base $$base build --pristine >/dev/null && \
+		{ git -C build diff --no-index --no-color pristine/$$base $$base | sed "s,^+++ b/$$base/,+++ b/," >build/$$base.patch; } && \
 		go -C build/$$base run $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --new-from-patch=../$$base.patch ./... || exit; done
 	go run $(ACTIONLINT) .github/workflows/*.yml
 

@@ -164,7 +164,11 @@ func (p *Project) Patch(ctx context.Context, subject, author string) ([]byte, er
 	for _, t := range matched.Touches {
 		message += fmt.Sprintf("\n- %s %s: %s", t.How, t.Key, t.Reason)
 	}
-	g.Commit(assemble.Headed(before, assemble.Noticed(before, tree)), message)
+	after := assemble.Headed(before, assemble.Noticed(before, tree))
+	if err := assemble.Format(matched.Module, after); err != nil {
+		return nil, err
+	}
+	g.Commit(after, message)
 	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
 		"--full-index", "--no-renames", "--stat-width=100")
 	return text, g.Err

@@ -131,5 +131,7 @@ func TestRealPatch(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(g.Dir, ".git")))
 	applied, err := filetree.Read(g.Dir)
 	require.NoError(t, err)
-	require.Empty(t, filetree.Changed(assemble.Headed(pristine, assemble.Noticed(pristine, tree)), applied))
+	want := assemble.Headed(pristine, assemble.Noticed(pristine, tree))
+	require.NoError(t, assemble.Format(matched.Module, want))
+	require.Empty(t, filetree.Changed(want, applied))
 }

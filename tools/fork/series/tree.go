@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	gofumpt "mvdan.cc/gofumpt/format"
-
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/layer"
@@ -69,21 +67,7 @@ func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) 
 	if err := errors.Join(nameWrapped(plan, out), s.keepComments(plan, out)); err != nil {
 		return nil, err
 	}
-	return out, s.formatted(out)
-}
-
-// formatted formats what is not upstream's as upstream formats its files.
-func (s *Series) formatted(t filetree.Tree) error {
-	for name, data := range t {
-		if bytes.Equal(data, s.module.Tree[name]) || !syntax.IsGoFile(name) {
-			continue
-		}
-		var err error
-		if t[name], err = gofumpt.Source(data, gofumpt.Options{ModulePath: s.module.Path, LangVersion: "go1.19"}); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
+	return out, assemble.Format(s.module, out)
 }
 
 // keepComments gives the functions that replace upstream's the comments that they had.
