@@ -76,13 +76,6 @@ type cancelWatch struct {
 	listener contextListener // in a goroutine, if that cannot be used
 }
 
-// contexts is an afterFuncer if the driver is compiled with Go 1.21 or later.
-type contexts struct{}
-
-type afterFuncer interface {
-	afterFunc(ctx context.Context, f func()) (stop func() bool)
-}
-
 // watch begins to wait for the end of a context that can end.
 func (c *connection) watch(ctx context.Context) cancelWatch {
 	w := cancelWatch{conn: c, ctx: ctx}
@@ -90,8 +83,7 @@ func (c *connection) watch(ctx context.Context) cancelWatch {
 		if ctx.Done() == nil {
 			return w
 		}
-		if later, ok := any(contexts{}).(afterFuncer); ok {
-			w.stop = later.afterFunc(ctx, w.closeIfCanceled)
+		if w.stop = afterFunc(ctx, w.closeIfCanceled); w.stop != nil {
 			return w
 		}
 	}

@@ -1,10 +1,10 @@
-//go:build go1.21
+//fork:base >=v2.10.0
 
 package topology
 
 import "context"
 
 // afterFunc calls f in a goroutine of its own once the context has ended, unless it is stopped before.
-func (contexts) afterFunc(ctx context.Context, f func()) (stop func() bool) {
+func afterFunc(ctx context.Context, f func()) (stop func() bool) {
 	return context.AfterFunc(ctx, f)
 }
