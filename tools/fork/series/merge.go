@@ -52,6 +52,9 @@ func (m *merger) shape() bool {
 	case *ast.ReturnStmt:
 		is = s.Results
 	case *ast.ExprStmt:
+		if len(m.after.List) > 0 && m.theirs.Type.Results != nil {
+			return false
+		}
 		is = []ast.Expr{s.X}
 	case *ast.AssignStmt:
 		if s.Tok == token.DEFINE {
@@ -162,7 +165,7 @@ func (m *merger) start() string {
 
 // deferred returns what ours does after the call, as a deferred function.
 func (m *merger) deferred() string {
-	if len(m.results) == 0 {
+	if len(m.after.List) == 0 && len(m.results) == 0 {
 		return ""
 	}
 	start, end := m.file.Offset(m.at.End()), m.file.Offset(m.ours.Body.Rbrace)
