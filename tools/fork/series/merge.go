@@ -20,7 +20,7 @@ type merger struct {
 	before, after *ast.BlockStmt // what ours does before the call and after
 	at            ast.Stmt       // the statement with the call
 	call          *ast.CallExpr
-	results       []string // what ours calls the call's results, if it does something with them
+	results       []string // what ours calls the results, if it does something with them
 	changed       string   // the parameter that the call passes on with another value
 	value         ast.Expr
 }
@@ -66,6 +66,9 @@ func (m *merger) shape() bool {
 	}
 	if m.ours.Recv != nil {
 		called = m.parameters[0] + "." + called
+	}
+	if names := parameters(m.ours.Type.Results); !slices.Contains(names, "_") && common(names, identifiers(m.before)) {
+		m.results = names
 	}
 	m.call, _ = is[0].(*ast.CallExpr)
 	return m.call != nil && m.text(m.call.Fun.Pos(), m.call.Fun.End()) == called
@@ -165,7 +168,7 @@ func (m *merger) start() string {
 
 // deferred returns what ours does after the call, as a deferred function.
 func (m *merger) deferred() string {
-	if len(m.after.List) == 0 && len(m.results) == 0 {
+	if len(m.after.List) == 0 {
 		return ""
 	}
 	start, end := m.file.Offset(m.at.End()), m.file.Offset(m.ours.Body.Rbrace)
