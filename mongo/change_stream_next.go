@@ -123,7 +123,8 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	}
 }
 
-// unreadableReply reports whether the last getMore of a cursor failed because the driver cannot read the reply.
+// unreadableReply reports whether the last getMore of a cursor failed because the driver cannot read the reply. The stream is resumed
+// (change-streams.md, "Resumable Error"), but only once in a row: a server that always replies so would keep Next in a loop.
 func unreadableReply(bc changeStreamCursor) bool {
 	cursor, ok := bc.(interface{ Unreadable() bool })
 	return ok && cursor.Unreadable()

@@ -41,7 +41,8 @@ func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Docum
 	return driver.ResultsError{WriteErrors: failed, Unread: unread, Err: err}
 }
 
-// takeWriteErrors returns the write errors of the batch, with indexes in it.
+// takeWriteErrors returns the write errors of the batch, with indexes in it. They go into its Outcome, of which the error of the whole call
+// is made, so that an error of another batch cannot hide them (bulk-write.md, "Handling Errors").
 func (mb *modelBatches) takeWriteErrors() driver.WriteErrors {
 	failed := make(driver.WriteErrors, 0, len(mb.writeErrors))
 	for index, e := range mb.writeErrors {

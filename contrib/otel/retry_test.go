@@ -141,10 +141,10 @@ func TestGauges(t *testing.T) {
 	left := metrics[tokensName].Data.(metricdata.Gauge[float64]).DataPoints
 	require.Len(t, left, 1)
 	assert.Equal(t, 995.5, left[0].Value)
-	heldBack := metrics[throttlingName].Data.(metricdata.Gauge[float64]).DataPoints
-	require.Len(t, heldBack, 1)
-	assert.Equal(t, 0.5, heldBack[0].Value)
-	port, ok := heldBack[0].Attributes.Value("server.port")
+	withheld := metrics[throttlingName].Data.(metricdata.Gauge[float64]).DataPoints
+	require.Len(t, withheld, 1)
+	assert.Equal(t, 0.5, withheld[0].Value)
+	port, ok := withheld[0].Attributes.Value("server.port")
 	assert.True(t, ok)
 	assert.Equal(t, int64(27017), port.AsInt64())
 

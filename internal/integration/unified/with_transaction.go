@@ -19,7 +19,7 @@ type callbackError struct{ err error }
 type callbackErrorKey struct{}
 
 // executeWithTransaction runs the callback's operations in a transaction. As in an application, the callback returns their first error,
-// though the test expects it.
+// though the test expects it (unified-test-format.md, "withTransaction").
 //
 //fork:replace the callback returned no error that was expected, and the error of WithTransaction itself could not be expected
 func executeWithTransaction(ctx context.Context, op *operation, loopDone <-chan struct{}) error {
@@ -28,6 +28,7 @@ func executeWithTransaction(ctx context.Context, op *operation, loopDone <-chan 
 		return err
 	}
 	var callback struct{ Callback []*operation }
+	// The other arguments are options of the transaction. The type refuses fields that it does not know, such as the callback.
 	var opts transactionOptions
 	err = bson.Unmarshal(op.Arguments, &callback)
 	if err == nil {

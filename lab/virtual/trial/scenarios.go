@@ -66,7 +66,7 @@ var scenarios = []scenario{
 	// Writes of several documents are several commands.
 	{batch: "1 2", kind: "clientBulkWriteMany clientBulkWriteMany insertMany bulkWrite", n: "1 2 3 4 4",
 		faults: []disorder{{maybe: true, what: inBatches, on: "first first any", nth: "1 2 3", times: "1 2"}}},
-	// Retries spend tokens, which successes return, perhaps while attempts are held back.
+	// Retries spend tokens, which successes return, perhaps while attempts are withheld.
 	{bare: true, options: "adaptiveRetries=true adaptiveRetries=true adaptiveRetries=true&adaptiveThrottling=true",
 		kind: "findOne insertOne updateOne", workers: "5", calls: "60", faults: []disorder{
 			{what: "reject:462", on: "first", times: "100"},

@@ -225,7 +225,8 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 	return compressed, err
 }
 
-// roundTrip sends the message, reads the reply, and tells the server how that ended, if there is a reply.
+// roundTrip sends the message and reads the reply, if one is to follow. It tells the server of each reply, and of each error, which may
+// change the topology (retryable-reads.md, "Executing Retryable Read Commands", 3 and 3c).
 func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
 	if a.moreToCome {
 		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)

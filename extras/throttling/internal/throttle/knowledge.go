@@ -62,7 +62,7 @@ func (k *knowledge) decide(a Attempt, now time.Time, draw float64) Decision {
 	case !a.First && !a.Continues && lasts && draw < p*p:
 		return GiveUp
 	default:
-		return HoldBack
+		return Withhold
 	}
 }
 

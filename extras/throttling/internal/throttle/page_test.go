@@ -141,7 +141,7 @@ func (p *page) decideBy(a Attempt, r, hold, kq float64) Decision {
 	if !a.First && !a.Continues && overload && r < hold*hold {
 		return GiveUp
 	}
-	return HoldBack
+	return Withhold
 }
 
 func takes(tokens *float64) bool {

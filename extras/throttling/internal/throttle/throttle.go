@@ -29,9 +29,9 @@ type Decision uint8
 const (
 	// Send is to make the attempt.
 	Send Decision = iota
-	// HoldBack is to let the attempt fail, as if the server had rejected it.
-	HoldBack
-	// GiveUp is to hold back the attempt, after which there is no use in another: the overload has lasted for too long.
+	// Withhold is to let the attempt fail, as if the server had rejected it.
+	Withhold
+	// GiveUp is to withhold the attempt, after which there is no use in another: the overload has lasted for too long.
 	GiveUp
 	// TooLate is to make neither this retry nor another, because the reply would come too late.
 	TooLate
@@ -111,7 +111,7 @@ func (t *Throttle) Refused() {
 
 // State returns which share, below 1, of the reads or of the writes is withheld at present, and which share of those that were sent the
 // server recently accepted.
-func (t *Throttle) State(write bool) (heldBack, accepted float64) {
+func (t *Throttle) State(write bool) (withheld, accepted float64) {
 	a := Attempt{Write: write}
 	if t == nil || !t.active[a.side()].Load() {
 		return 0, 1
@@ -123,9 +123,9 @@ func (t *Throttle) State(write bool) (heldBack, accepted float64) {
 		return 0, 1
 	}
 	if k.begun >= few {
-		heldBack = 1 - math.Pow(k.sendable(k.all, now), exponent)
+		withheld = 1 - math.Pow(k.sendable(k.all, now), exponent)
 	}
-	return math.Min(heldBack, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64)
+	return math.Min(withheld, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64)
 }
 
 // look locks what is known of reads or of writes, with present weights, and forgets it if the last rejection is long ago.

@@ -93,20 +93,20 @@ func TestShare(t *testing.T) {
 		s.ended(first, tt.rejected, tt.accepted)
 		s.expect(t, first, tt.want, "first attempts")
 		s.expect(t, again, tt.want, "retries")
-		heldBack, accepted := s.State(false)
-		if math.Abs(1-heldBack-tt.want) > 0.001 || math.Abs(accepted-float64(tt.accepted)/100) > 1e-9 || heldBack >= 1 {
-			t.Errorf("%+v: the state is %v, %v", tt, heldBack, accepted)
+		withheld, accepted := s.State(false)
+		if math.Abs(1-withheld-tt.want) > 0.001 || math.Abs(accepted-float64(tt.accepted)/100) > 1e-9 || withheld >= 1 {
+			t.Errorf("%+v: the state is %v, %v", tt, withheld, accepted)
 		}
 	}
 }
 
-// TestHeldBackSaysNothing: what is withheld tells nothing of the server.
-func TestHeldBackSaysNothing(t *testing.T) {
+// TestWithheldSaysNothing: what is withheld tells nothing of the server.
+func TestWithheldSaysNothing(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 30, 70)
 	s.draw = 0
 	for i := 0; i < 100; i++ {
-		if s.Decide(first) != HoldBack {
+		if s.Decide(first) != Withhold {
 			t.Fatal("it was sent")
 		}
 	}
@@ -131,7 +131,7 @@ func TestReadsAndWrites(t *testing.T) {
 	write := first
 	write.Write = true
 	s.ended(write, 100, 0)
-	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != HoldBack {
+	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != Withhold {
 		t.Error("reads are withheld, or writes are not")
 	}
 }
@@ -169,7 +169,7 @@ func TestFewKnown(t *testing.T) {
 	s.expect(t, first, 1, "five first attempts are known")
 	s.expect(t, again, 0, "there is no token")
 	s.known[0].tokens = 1
-	if s.draw = 0; s.Decide(again) != Send || s.Decide(again) != HoldBack {
+	if s.draw = 0; s.Decide(again) != Send || s.Decide(again) != Withhold {
 		t.Error("one token pays for one retry")
 	}
 	s.ended(first, 1, 0)
@@ -206,7 +206,7 @@ func TestContinued(t *testing.T) {
 		s.Ended(continued, true, 0)
 	}
 	s.at = s.at.Add(4 * time.Second)
-	if d := s.Decide(continued); d != HoldBack {
+	if d := s.Decide(continued); d != Withhold {
 		t.Errorf("without a token it is decided %v", d)
 	}
 	s.Ended(continued, false, time.Hour)
@@ -236,11 +236,11 @@ func TestSomethingIsSent(t *testing.T) {
 	s.ended(first, 100, 0)
 	s.draw = 0
 	s.at = s.at.Add(time.Second - 1)
-	if s.Decide(first) != HoldBack {
+	if s.Decide(first) != Withhold {
 		t.Error("before a second")
 	}
 	s.at = s.at.Add(1)
-	if s.Decide(first) != Send || s.Decide(first) != HoldBack {
+	if s.Decide(first) != Send || s.Decide(first) != Withhold {
 		t.Error("after a second one is sent")
 	}
 }
@@ -290,26 +290,26 @@ func TestBursts(t *testing.T) {
 	}
 	const p = 1 - 0.121
 	press(3)
-	if s.draw = 0; s.Decide(again) != HoldBack {
+	if s.draw = 0; s.Decide(again) != Withhold {
 		t.Error("not yet three seconds")
 	}
 	press(0.2)
-	for draw, want := range map[float64]Decision{0: GiveUp, p*p - 0.01: GiveUp, p*p + 0.01: HoldBack, p - 0.01: HoldBack, p + 0.01: Send} {
+	for draw, want := range map[float64]Decision{0: GiveUp, p*p - 0.01: GiveUp, p*p + 0.01: Withhold, p - 0.01: Withhold, p + 0.01: Send} {
 		if s.draw = draw; s.Decide(again) != want {
 			t.Errorf("it lasts, and %v is drawn: want %v", draw, want)
 		}
 	}
-	if s.draw = 0; s.Decide(first) != HoldBack {
+	if s.draw = 0; s.Decide(first) != Withhold {
 		t.Error("it lasts: retries fail, first attempts wait")
 	}
 	for i := 0; i < 30; i++ { // until there is no token left
-		if d := s.Decide(continued); d == GiveUp || i == 29 && d != HoldBack {
+		if d := s.Decide(continued); d == GiveUp || i == 29 && d != Withhold {
 			t.Errorf("a retry of what continues waits: it is decided %v", d)
 		}
 	}
 	s.at = s.at.Add(time.Second + 1)
 	s.ended(first, 1, 0)
-	if s.Decide(again) != HoldBack {
+	if s.Decide(again) != Withhold {
 		t.Error("this is another one")
 	}
 }
@@ -365,8 +365,8 @@ func TestNothingRejected(t *testing.T) {
 				t.Error("it is withheld")
 			}
 		}
-		if heldBack, accepted := throttle.State(false); heldBack != 0 || accepted != 1 {
-			t.Errorf("the state is %v, %v", heldBack, accepted)
+		if withheld, accepted := throttle.State(false); withheld != 0 || accepted != 1 {
+			t.Errorf("the state is %v, %v", withheld, accepted)
 		}
 	}
 	var none *Throttle

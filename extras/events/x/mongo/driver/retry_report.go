@@ -30,7 +30,8 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 	}
 }
 
-// decided describes the decision after a failed attempt.
+// decided describes the decision after a failed attempt. Until the command has been built, its name is the one that the caller set, which
+// may be empty.
 func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecidedEvent {
 	r := &ex.record
 	return &event.RetryDecidedEvent{

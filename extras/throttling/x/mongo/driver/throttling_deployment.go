@@ -18,7 +18,7 @@ type throttlingDeployment struct {
 }
 
 // SelectServer implements the Deployment interface. It returns the selected server or, if the attempt is withheld from that, another
-// from which it is not. If there is none, it fails with a heldBackError.
+// from which it is not. If there is none, it fails with a withheldError.
 func (d *throttlingDeployment) SelectServer(ctx context.Context, selector description.ServerSelector) (Server, error) {
 	server, err := d.Deployment.SelectServer(ctx, selector)
 	if err != nil {
@@ -34,7 +34,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		return other, nil
 	}
 	_, accepted := known.State(d.attempt.Write)
-	return nil, heldBackError{addr, decision, accepted}
+	return nil, withheldError{addr, decision, accepted}
 }
 
 // routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded.
@@ -87,15 +87,15 @@ func (o otherServers) SelectServer(topo description.Topology, candidates []descr
 	return others, nil
 }
 
-// heldBackError is the error of an attempt that was withheld.
-type heldBackError struct {
+// withheldError is the error of an attempt that was withheld.
+type withheldError struct {
 	server   address.Address
 	decision throttle.Decision
 	accepted float64 // share of what was sent
 }
 
 // Error implements the error interface.
-func (e heldBackError) Error() string {
+func (e withheldError) Error() string {
 	return fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
 		e.server, 100*e.accepted)
 }

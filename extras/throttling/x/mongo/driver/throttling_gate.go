@@ -24,20 +24,20 @@ type operationRun struct {
 //
 //fork:extend it looks like a rejection, and is none
 type attempt struct {
-	heldBack throttle.Decision // not to send it, if so
+	withheld throttle.Decision // not to send it, if so
 }
 
-// wasHeldBack reports whether the attempt was not sent.
-func (a *attempt) wasHeldBack() bool { return a.heldBack != throttle.Send }
+// wasWithheld reports whether the attempt was not sent.
+func (a *attempt) wasWithheld() bool { return a.withheld != throttle.Send }
 
 // An attempt that was withheld looks to applications like a rejection by the server after which nothing was executed.
 //
 //fork:wrap it is known from which server it was withheld
 func (a *attempt) recordCheckoutFailure() {
 	a.upstreamRecordCheckoutFailure()
-	var held heldBackError
+	var held withheldError
 	if errors.As(a.err, &held) {
-		a.heldBack, a.address = held.decision, held.server
+		a.withheld, a.address = held.decision, held.server
 		a.err = Error{
 			Name:    "Throttled",
 			Message: held.Error(),
@@ -100,8 +100,8 @@ func (a *attempt) telling() bool {
 // throttled is the reason to retry what was withheld, and not to in an overload that lasts.
 const throttled retry.Reason = "throttled"
 
-// afterHolding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
-func afterHolding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+// afterWithholding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
+func afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
 	switch {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}

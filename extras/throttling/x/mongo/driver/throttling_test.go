@@ -165,8 +165,8 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 	}
 }
 
-// TestHeldBackSaysNothing: an attempt that is withheld says nothing of the server, whether another one takes it or not.
-func TestHeldBackSaysNothing(t *testing.T) {
+// TestWithheldSaysNothing: an attempt that is withheld says nothing of the server, whether another one takes it or not.
+func TestWithheldSaysNothing(t *testing.T) {
 	for others, replies := range map[string][]any{"": nil, "b": {scripted.OK()}} {
 		s := throttled(t, replies, nil, strings.Split("a"+others, "")...)
 		for i := 0; i < 10; i++ {
