@@ -81,9 +81,9 @@ func TestArguments(t *testing.T) {
 		assert.Equal(t, want, Pattern(test))
 	}
 	c := Command{Flags: []string{"-race"}, Run: AnyOf([]string{"TestA", "TestB"}), Packages: []string{"./p"}}
-	assert.Equal(t, []string{"test", "-json", "-timeout=1h", "-race", "-run=^(TestA|TestB)$", "./p"}, c.args())
+	assert.Equal(t, []string{"test", "-json", "-vet=off", "-timeout=1h", "-race", "-run=^(TestA|TestB)$", "./p"}, c.args())
 	c = c.Only([]Case{{Key: Key{"q", "TestC"}}, {Key: Key{"q", "TestD/e"}}})
-	assert.Equal(t, []string{"test", "-json", "-timeout=1h", "-race", "-count=1", "-run=^TestC$|^TestD$/^e$", "q"}, c.args())
+	assert.Equal(t, []string{"test", "-json", "-vet=off", "-timeout=1h", "-race", "-count=1", "-run=^TestC$|^TestD$/^e$", "q"}, c.args())
 }
 
 // module writes a module with one test file and returns a command that tests it.

@@ -18,33 +18,69 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Lay returns what an overlay changes in a module, and the resulting tree. A later layer may touch declarations of an earlier one. If a
-// layer has problems, Lay does not try the later ones, and returns no tree.
+// Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, no tree.
 func Lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
-	whole, tree := &plan.Plan{Module: m, Overlay: o}, assemble.Pristine(m)
-	at, all := m, layers(o)
-	for i, layer := range all {
-		p, problems := match(at, layer, whole)
-		whole.Touches, whole.Added = append(whole.Touches, p.Touches...), append(whole.Added, p.Added...)
-		if len(problems) > 0 {
-			return whole, nil, problems, nil
-		}
-		next, err := assemble.Build(p)
-		if err == nil {
-			problems = edit(p.Module, layer.Edits, next, whole)
-			err = problems.OrNil()
-		}
-		if err == nil && i+1 < len(all) {
-			at, err = at.With(next)
-		}
-		if errors.As(err, &problems) {
-			return whole, nil, problems, nil
-		} else if err != nil {
-			return nil, nil, nil, err
-		}
-		tree = next
+	laid, problems, err := On(m).Lay(o)
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	return whole, tree, nil, nil
+	if laid.Plan.Overlay = o; len(problems) > 0 {
+		return laid.Plan, nil, problems, nil
+	}
+	return laid.Plan, laid.Tree, nil, nil
+}
+
+// Laid is a module with some layers.
+type Laid struct {
+	// Plan is what the layers change in the module.
+	Plan *plan.Plan
+	// Tree is the result.
+	Tree filetree.Tree
+
+	at *upstream.Module // of the tree
+}
+
+// On is a module before the first layer.
+func On(m *upstream.Module) *Laid {
+	return &Laid{Plan: &plan.Plan{Module: m, Overlay: &plan.Overlay{}}, Tree: assemble.Pristine(m), at: m}
+}
+
+// Lay returns the module with the layers of an overlay, too. A later layer may touch declarations of an earlier one. If a layer has
+// problems, Lay does not try the later ones.
+func (l *Laid) Lay(o *plan.Overlay) (*Laid, problem.List, error) {
+	before := l.Plan.Overlay
+	next := &Laid{Plan: &plan.Plan{Module: l.Plan.Module}, Tree: l.Tree, at: l.at}
+	next.Plan.Overlay = &plan.Overlay{Files: slices.Concat(before.Files, o.Files), Edits: slices.Concat(before.Edits, o.Edits)}
+	next.Plan.Touches, next.Plan.Added = slices.Clone(l.Plan.Touches), slices.Clone(l.Plan.Added)
+	for _, layer := range layers(o) {
+		err := next.add(layer)
+		var problems problem.List
+		if errors.As(err, &problems) {
+			return next, problems, nil
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	return next, nil, nil
+}
+
+// add lays one layer. Its error is a problem.List if the layer does not fit.
+func (l *Laid) add(layer *plan.Overlay) error {
+	p, problems := match(l.at, layer, l.Plan)
+	l.Plan.Touches, l.Plan.Added = append(l.Plan.Touches, p.Touches...), append(l.Plan.Added, p.Added...)
+	if err := problems.OrNil(); err != nil {
+		return err
+	}
+	tree, err := assemble.Build(p)
+	if err != nil {
+		return err
+	}
+	if err := edit(p.Module, layer.Edits, tree, l.Plan).OrNil(); err != nil {
+		return err
+	}
+	l.Tree = tree
+	l.at, err = l.at.With(tree)
+	return err
 }
 
 // layers returns the layers of an overlay, in order.

@@ -21,20 +21,27 @@ func TestEachLayerCanBeRemoved(t *testing.T) {
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		layers, err := plan.ReadLayers(root)
 		require.NoError(t, err)
+		laid := layer.On(p.Module) // with the layers before the one that is removed
 		for i, removed := range layers {
-			if !removed.Below || removed.Alone { // what is not laid cannot be taken out
-				continue
+			if removed.Below && !removed.Alone { // what is not laid cannot be taken out
+				_, problems, err := laid.Lay(some(p.Overlay, func(layer int) bool {
+					return layer > i && !buildsOn(t, root, layers[layer], removed)
+				}))
+				require.NoError(t, err, removed.Name)
+				require.NoError(t, problems.OrNil(), removed.Name)
 			}
-			goes := func(layer int) bool { return layer == i || buildsOn(t, root, layers[layer], removed) }
-			rest := &plan.Overlay{
-				Files: slices.DeleteFunc(slices.Clone(p.Overlay.Files), func(f *plan.File) bool { return goes(f.Layer) }),
-				Edits: slices.DeleteFunc(slices.Clone(p.Overlay.Edits), func(e plan.Edit) bool { return goes(e.Layer) }),
-			}
-			_, _, problems, err := layer.Lay(p.Module, rest)
-			require.NoError(t, err, removed.Name)
-			require.NoError(t, problems.OrNil(), removed.Name)
+			laid, _, err = laid.Lay(some(p.Overlay, func(layer int) bool { return layer == i }))
+			require.NoError(t, err)
 		}
 	})
+}
+
+// some returns some layers of an overlay.
+func some(o *plan.Overlay, has func(layer int) bool) *plan.Overlay {
+	return &plan.Overlay{
+		Files: slices.DeleteFunc(slices.Clone(o.Files), func(f *plan.File) bool { return !has(f.Layer) }),
+		Edits: slices.DeleteFunc(slices.Clone(o.Edits), func(e plan.Edit) bool { return !has(e.Layer) }),
+	}
 }
 
 // buildsOn reports whether a layer's README says that it builds on another.

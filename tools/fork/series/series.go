@@ -14,6 +14,7 @@ import (
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/upstream"
@@ -69,11 +70,15 @@ var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "-
 // patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages := []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
+	laid := layer.On(s.module)
 	for _, step := range s.Steps {
 		if step.alone {
 			continue
 		}
-		next, err := s.Tree(step)
+		if laid, err = s.lay(laid, func(layer int) bool { return layer == step.layer }); err != nil {
+			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Name, err)
+		}
+		next, err := s.named(laid)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,7 +141,11 @@ func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, 
 		if _, err := os.Stat(report); !slices.Contains(fixFolders, path.Dir(step.Name)) || err != nil {
 			continue
 		}
-		after, err := s.tree(func(layer int) bool { return layer == step.layer })
+		laid, err := s.lay(layer.On(s.module), func(layer int) bool { return layer == step.layer })
+		if err != nil {
+			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
+		}
+		after, err := s.named(laid)
 		if err != nil {
 			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
 		}

@@ -25,15 +25,15 @@ func (s *Series) Tree(last Step) (filetree.Tree, error) {
 	for _, step := range s.Steps {
 		alone[step.layer] = step.alone
 	}
-	t, err := s.tree(func(layer int) bool { return layer <= last.layer && !alone[layer] })
+	laid, err := s.lay(layer.On(s.module), func(layer int) bool { return layer <= last.layer && !alone[layer] })
 	if err != nil {
 		return nil, fmt.Errorf("after %s the overlay does not fit: %w", last.Name, err)
 	}
-	return t, nil
+	return s.named(laid)
 }
 
-// tree returns upstream's tree with some layers, as upstream would have it.
-func (s *Series) tree(has func(layer int) bool) (filetree.Tree, error) {
+// lay lays some layers.
+func (s *Series) lay(on *layer.Laid, has func(layer int) bool) (*layer.Laid, error) {
 	o := &plan.Overlay{}
 	for _, f := range slices.Concat(s.overlay.Files, s.overlay.Alone.Files) {
 		if has(f.Layer) && !s.left(f.From) {
@@ -45,16 +45,13 @@ func (s *Series) tree(has func(layer int) bool) (filetree.Tree, error) {
 			o.Edits = append(o.Edits, e)
 		}
 	}
-	p, built, ps, err := layer.Lay(s.module, o)
-	if err := cmp.Or(err, ps.OrNil()); err != nil {
-		return nil, err
-	}
-	return s.named(p, assemble.Licensed(assemble.Pristine(s.module), built))
+	laid, ps, err := on.Lay(o)
+	return laid, cmp.Or(err, ps.OrNil())
 }
 
-// named gives files and wrapped declarations the names that they have in upstream's tree.
-func (s *Series) named(plan *plan.Plan, t filetree.Tree) (filetree.Tree, error) {
-	out := maps.Clone(t)
+// named returns a tree as upstream would have it, with its names of files and wrapped declarations.
+func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
+	plan, out := laid.Plan, maps.Clone(assemble.Licensed(assemble.Pristine(s.module), laid.Tree))
 	for from, to := range s.Options.Files {
 		if data, ok := out[from]; ok {
 			if _, taken := out[to]; taken {
