@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +24,11 @@ func TestFixes(t *testing.T) {
 	for _, report := range reports {
 		text, err := os.ReadFile(report)
 		require.NoError(t, err)
-		found, err := filepath.Glob(filepath.Join(root, "*", strings.TrimSuffix(filepath.Base(report), ".md"), "README.md"))
-		require.NoError(t, err)
-		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), len(found) == 1, report)
+		fixed := slices.ContainsFunc(fixFolders, func(folder string) bool {
+			_, err := os.Stat(filepath.Join(root, folder, strings.TrimSuffix(filepath.Base(report), ".md")))
+			return err == nil
+		})
+		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), fixed, report)
 	}
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		s, err := New(root, p)

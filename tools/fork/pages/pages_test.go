@@ -1,4 +1,6 @@
-package fork
+// Package pages holds the pages to the folders that there are. It is a package of its own, because the go command runs its tests again
+// whenever something in the root of the repository has changed.
+package pages
 
 import (
 	"os"
@@ -9,23 +11,27 @@ import (
 	"strings"
 	"testing"
 
-	"mongofork/tools/fork/plan"
-
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork"
+	"mongofork/tools/fork/plan"
 )
+
+// root is the root of the repository.
+var root = filepath.Join("..", "..", "..")
 
 // TestMapShowsEveryFolder holds the README's map, etc/overlay and the folders together: the first table is the overlay, the
 // second all the rest, and internal/ holds the overlay only.
 func TestMapShowsEveryFolder(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(repositoryRoot, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(readme), "## Where things are")
 	require.True(t, found, "README.md has no map")
 	driver, rest, found := strings.Cut(after, "**What builds and tests it.**")
 	require.True(t, found, "the map has no second table")
 
-	layers, err := plan.ReadLayers(repositoryRoot)
+	layers, err := plan.ReadLayers(root)
 	require.NoError(t, err)
 	var overlay []string
 	for _, layer := range layers {
@@ -46,13 +52,13 @@ func TestMapShowsEveryFolder(t *testing.T) {
 			"the map of the driver lacks %s of etc/overlay", folder)
 	}
 	for _, shown := range append(foldersIn(driver), foldersIn(rest)...) {
-		require.DirExists(t, filepath.Join(repositoryRoot, shown), "the map shows it")
+		require.DirExists(t, filepath.Join(root, shown), "the map shows it")
 	}
 	for _, shown := range foldersIn(driver) {
 		require.True(t, slices.ContainsFunc(overlay, func(folder string) bool { return covers(shown, folder) }),
 			"the map calls %s a part of the driver; etc/overlay does not", shown)
 	}
-	entries, err := os.ReadDir(repositoryRoot)
+	entries, err := os.ReadDir(root)
 	require.NoError(t, err)
 	all := append(foldersIn(driver), foldersIn(rest)...)
 	for _, entry := range entries {
@@ -62,7 +68,7 @@ func TestMapShowsEveryFolder(t *testing.T) {
 		}
 		require.True(t, slices.ContainsFunc(all, func(shown string) bool { return covers(shown, name) }), "the map lacks %s", name)
 	}
-	internals, err := os.ReadDir(filepath.Join(repositoryRoot, "internal"))
+	internals, err := os.ReadDir(filepath.Join(root, "internal"))
 	require.NoError(t, err)
 	for _, entry := range internals {
 		path := "internal/" + entry.Name()
@@ -74,9 +80,9 @@ func TestMapShowsEveryFolder(t *testing.T) {
 // The README's table of versions is the one place in the documents that names the newest base.
 func TestReadmeNamesTheBases(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(repositoryRoot, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	bases, err := (&fork.Project{Root: root}).Bases()
 	require.NoError(t, err)
 	for _, base := range bases {
 		require.Regexp(t, `(?m)^\|[^|]* `+regexp.QuoteMeta(base)+` \| `+regexp.QuoteMeta(base)+` \|`, string(readme))
