@@ -73,8 +73,8 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 	}
 }
 
-// TestUnacknowledgedBulkCalls is about calls whose write concern is unacknowledged. The driver does not wait for the reply to the last command
-// of an operation, so that the result counts nothing, whatever the replies to earlier commands say.
+// TestUnacknowledgedBulkCalls is about calls whose write concern is unacknowledged. The driver does not wait for the reply to the last
+// command of an operation, so that the result counts nothing, whatever the replies to earlier commands say.
 func TestUnacknowledgedBulkCalls(t *testing.T) {
 	for _, call := range bulkCalls {
 		if call.name == "Client.BulkWrite, verbose" {

@@ -37,7 +37,8 @@ type modelCommand struct {
 	told *modelReply // the last reply by which the client knows that it was executed
 	// open is whether it was perhaps executed, and no reply says so.
 	open bool
-	// results is how the reading of its results ended, if the plan wants that: "rejected" or "closed"; reads is how often that was tried.
+	// results is how the reading of its results ended, if the plan wants that: "rejected" or "closed"; reads is how often that was
+	// tried.
 	results string
 	reads   int
 }

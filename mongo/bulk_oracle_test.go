@@ -100,8 +100,8 @@ func (o oracle) told() bool {
 	return o.unsentOperations() > 0
 }
 
-// labels checks that the error has exactly the labels of its commands that are right for the call: if anything of it can have been executed,
-// none says that the call can be made again, but that of a write whose reply was lost.
+// labels checks that the error has exactly the labels of its commands that are right for the call: if anything of it can have been
+// executed, none says that the call can be made again, but that of a write whose reply was lost.
 func (o oracle) labels(acknowledged) string {
 	want := map[string]bool{}
 	for _, c := range o.commands {

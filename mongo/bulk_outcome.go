@@ -81,9 +81,9 @@ func (o *bulkOutcome) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the last
-// one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if commands
-// failed in other ways.
+// commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the
+// last one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if
+// commands failed in other ways.
 func (o *bulkOutcome) commandError() error {
 	if o.executed() {
 		return nil

@@ -50,8 +50,8 @@ func BulkOutcome(err error, writes int) BulkWriteOutcome {
 	return outcome.public()
 }
 
-// kindWithoutOutcome returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that have
-// sent nothing.
+// kindWithoutOutcome returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that
+// have sent nothing.
 func kindWithoutOutcome(err error) driver.OutcomeKind {
 	var selection topology.ServerSelectionError
 	switch {

@@ -19,8 +19,8 @@ import (
 // bulkCall is a call that needs several commands.
 type bulkCall struct {
 	name string
-	// run makes the call with so many writes, whose documents have the numbers from 0 as _id, and returns the numbers of the documents that
-	// the result counts, and of those that it names.
+	// run makes the call with so many writes, whose documents have the numbers from 0 as _id, and returns the numbers of the documents
+	// that the result counts, and of those that it names.
 	run func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error)
 }
 

@@ -116,7 +116,8 @@ func (bwe BulkWriteException) ErrorCodes() []int {
 //
 //fork:wrap all write concern errors, and those of commands that were not executed
 func (bwe BulkWriteException) HasErrorMessage(message string) bool {
-	return bwe.upstreamHasErrorMessage(message) || bwe.hasOther(func(_ int, text string) bool { return strings.Contains(text, message) })
+	return bwe.upstreamHasErrorMessage(message) ||
+		bwe.hasOther(func(_ int, text string) bool { return strings.Contains(text, message) })
 }
 
 // HasErrorCodeWithMessage returns true if an error of the call has the code and contains the message.

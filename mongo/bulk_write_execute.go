@@ -51,8 +51,8 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 	return outcome.bulkWriteException(bw.models)
 }
 
-// isUnacknowledged reports whether an operation has sent its last command without waiting for a reply. What replies to earlier commands said
-// is no part of the result of such a call.
+// isUnacknowledged reports whether an operation has sent its last command without waiting for a reply. What replies to earlier commands
+// said is no part of the result of such a call.
 func isUnacknowledged(err error) bool {
 	batches, ok := err.(driver.BatchesError)
 	return err == driver.ErrUnacknowledgedWrite || ok && batches.Err == driver.ErrUnacknowledgedWrite
@@ -88,7 +88,8 @@ func (bw *bulkWrite) runBatch(ctx context.Context, batch bulkWriteBatch) error {
 // checkUpserted returns an error if a reported index of an upserted document is not in the batch.
 func checkUpserted(index int64, batch bulkWriteBatch) error {
 	if index < 0 || index >= int64(len(batch.models)) {
-		err := fmt.Errorf("malformed reply: the server reports that it upserted document %d of a batch of %d", index, len(batch.models))
+		err := fmt.Errorf("malformed reply: the server reports that it upserted document %d of a batch of %d",
+			index, len(batch.models))
 		return driver.BatchesError{
 			Err:      err,
 			Outcomes: []driver.Outcome{{Kind: driver.OutcomeUnknown, Documents: len(batch.models), Err: err}},

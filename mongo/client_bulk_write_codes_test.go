@@ -16,8 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// TestClientBulkWriteExceptionsAgree is about the methods of an exception of three commands, each of which ends in another way: what a method
-// finds, the others find, too.
+// TestClientBulkWriteExceptionsAgree is about the methods of an exception of three commands, each of which ends in another way: what a
+// method finds, the others find, too.
 func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 	ends := map[string]commandEnd{}
 	for _, end := range commandEnds {

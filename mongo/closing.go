@@ -66,9 +66,9 @@ func (c *Cursor) timeout() *time.Duration {
 }
 
 // The context's deadline or, if it has none, the client's Timeout is for all of the documents: reading them into a slice is one operation
-// (client-side-operations-timeout.md, "timeoutMS": "any method that reads documents from a cursor into an array"). If a getMore fails, the slice has the
-// documents that came before; on other errors it keeps its length, but its elements may have changed. All closes the cursor in any case,
-// for which it takes at most 2 seconds more. After a Next whose error has ended the cursor, All returns that error.
+// (client-side-operations-timeout.md, "timeoutMS": "any method that reads documents from a cursor into an array"). If a getMore fails, the
+// slice has the documents that came before; on other errors it keeps its length, but its elements may have changed. All closes the cursor
+// in any case, for which it takes at most 2 seconds more. After a Next whose error has ended the cursor, All returns that error.
 //
 //fork:wrap a cursor that closes itself must not keep its caller waiting; what had been read was lost
 func (c *Cursor) All(ctx context.Context, results any) error {

@@ -44,8 +44,8 @@ func TestNoNegativeTimeout(t *testing.T) {
 	assert.NotNil(t, err)
 }
 
-// TestNextReturnsDocumentsAtHand is about a cursor whose caller's time is up: what it has already got is not lost, only what it would have to
-// ask for is a timeout (client-side-operations-timeout.md, "Non-tailable Cursors").
+// TestNextReturnsDocumentsAtHand is about a cursor whose caller's time is up: what it has already got is not lost, only what it would have
+// to ask for is a timeout (client-side-operations-timeout.md, "Non-tailable Cursors").
 func TestNextReturnsDocumentsAtHand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7, bson.D{}, bson.D{})))
 	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})

@@ -278,8 +278,8 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 	}
 }
 
-// TestEncryptionReadsSchemasAndKeysInTime is about servers that take ten seconds to tell what is encrypted, or by which key: the call ends with the
-// context's deadline, or the client's Timeout (client-side-operations-timeout.md, "Client Side Encryption").
+// TestEncryptionReadsSchemasAndKeysInTime is about servers that take ten seconds to tell what is encrypted, or by which key: the call ends
+// with the context's deadline, or the client's Timeout (client-side-operations-timeout.md, "Client Side Encryption").
 func TestEncryptionReadsSchemasAndKeysInTime(t *testing.T) {
 	ctx, server := openRealServer(t)
 	e := newEncryption(t, options.Client())

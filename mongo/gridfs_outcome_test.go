@@ -268,8 +268,8 @@ func open(t *testing.T, bucket *GridFSBucket) *GridFSUploadStream {
 	return stream
 }
 
-// TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there, and
-// in the end the file is.
+// TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there,
+// and in the end the file is.
 func TestGridFSUploads(t *testing.T) {
 	forEachPlan(3, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan)
@@ -343,8 +343,8 @@ func TestGridFSAbort(t *testing.T) {
 	})
 }
 
-// TestGridFSUploadAgain is about UploadFromStreamWithID, which is called until it succeeds, with the same ID. After an error nothing is there,
-// or the file is, or the error says that its chunks could not be deleted.
+// TestGridFSUploadAgain is about UploadFromStreamWithID, which is called until it succeeds, with the same ID. After an error nothing is
+// there, or the file is, or the error says that its chunks could not be deleted.
 func TestGridFSUploadAgain(t *testing.T) {
 	forEachPlan(2, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan)

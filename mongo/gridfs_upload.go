@@ -77,7 +77,8 @@ func (us *GridFSUploadStream) Close() error {
 	return nil
 }
 
-// complete reports whether the file can no longer grow: its last chunk is stored, which may be shorter than others, or its document was sent.
+// complete reports whether the file can no longer grow: its last chunk is stored, which may be shorter than others, or its document was
+// sent.
 func (us *GridFSUploadStream) complete() bool {
 	return us.uploadDate != 0 || us.chunkSize > 0 && us.fileLen%int64(us.chunkSize) != 0
 }
@@ -211,9 +212,9 @@ func mayBeInserted(err error) bool {
 	return false
 }
 
-// Abort ends the upload and deletes the chunks that it has written, and the file's document if a failed Close may have written it. It returns
-// ErrStreamClosed if the stream is closed. If it returns another error, it can be called again. If the context has ended, Abort has two
-// seconds of its own.
+// Abort ends the upload and deletes the chunks that it has written, and the file's document if a failed Close may have written it. It
+// returns ErrStreamClosed if the stream is closed. If it returns another error, it can be called again. If the context has ended, Abort has
+// two seconds of its own.
 //
 //fork:replace it deleted the chunks of a file with the same ID that was there before; after a timeout it deleted nothing
 func (us *GridFSUploadStream) Abort() error {
@@ -312,7 +313,8 @@ func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	}
 }
 
-// Drop drops the collections of the bucket. If it returns an error, what comes after the command that failed was not dropped, and it can be called again.
+// Drop drops the collections of the bucket. If it returns an error, what comes after the command that failed was not dropped, and it can be
+// called again.
 //
 //fork:replace an error said that nothing was dropped although the files were
 func (b *GridFSBucket) Drop(ctx context.Context) error {

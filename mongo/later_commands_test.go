@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// TestErrorsOfLaterCommands is about calls of several commands, each of which is rejected in turn. The error says that nothing was executed,
-// and that the call can be made again, only if none of the commands before has changed anything. Reads change nothing.
+// TestErrorsOfLaterCommands is about calls of several commands, each of which is rejected in turn. The error says that nothing was
+// executed, and that the call can be made again, only if none of the commands before has changed anything. Reads change nothing.
 func TestErrorsOfLaterCommands(t *testing.T) {
 	encrypted := bson.D{{Key: "fields", Value: bson.A{}}}
 	model := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}

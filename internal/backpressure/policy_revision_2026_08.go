@@ -25,7 +25,8 @@ func NewPolicy(maxAdaptiveRetries uint, retarget bool) *Policy {
 
 // FirstBackoff returns the longest backoff before the first retry: the revision doubles the base already for that.
 func FirstBackoff(base time.Duration) time.Duration {
-	// A server may send any base (client-backpressure.md of 2026-08-13, "Overload retry policy", 3.6): doubling the largest would overflow.
+	// A server may send any base (client-backpressure.md of 2026-08-13, "Overload retry policy", 3.6): doubling the largest would
+	// overflow.
 	if base > retry.MaxBackoff {
 		return retry.MaxBackoff
 	}

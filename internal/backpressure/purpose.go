@@ -18,8 +18,8 @@ type Purpose struct {
 	// Grace is how long they may back off in any case, though the Caller has gone or the time is up.
 	Grace time.Duration
 
-	// OwnTime is whether the deadline of the commands' context is the driver's own. They do not tell it to the servers, and are not retried
-	// more often because of it.
+	// OwnTime is whether the deadline of the commands' context is the driver's own. They do not tell it to the servers, and are not
+	// retried more often because of it.
 	OwnTime bool
 
 	// FirstBatch is whether the caller reads only the first batch of a cursor that the command opens.

@@ -3,8 +3,8 @@ package options
 import "time"
 
 // SetTimeout specifies how long a call of a method may take before it returns an error, if its context has no deadline: a context's
-// deadline takes precedence. The default is nil, for no limit; zero is no limit, either, but lets retryable reads and writes be retried more
-// than once. This can also be set through the "timeoutMS" URI option, in milliseconds (e.g. "timeoutMS=1000").
+// deadline takes precedence. The default is nil, for no limit; zero is no limit, either, but lets retryable reads and writes be retried
+// more than once. This can also be set through the "timeoutMS" URI option, in milliseconds (e.g. "timeoutMS=1000").
 //
 // The limit is for all that a call does: selecting a server, waiting for a connection and establishing it, encryption with its requests to
 // key management services, all commands and their retries. Exceptions are code that the driver does not control: a GSSAPI library's

@@ -52,8 +52,8 @@ func TestRetryErrorOfOperations(t *testing.T) {
 	}
 }
 
-// TestRetryErrorOfSeveralCommands is about calls of which one command was executed and the next was rejected: the exception tells how often that
-// was tried.
+// TestRetryErrorOfSeveralCommands is about calls of which one command was executed and the next was rejected: the exception tells how often
+// that was tried.
 func TestRetryErrorOfSeveralCommands(t *testing.T) {
 	for _, call := range bulkCalls {
 		for _, ordered := range []bool{true, false} {

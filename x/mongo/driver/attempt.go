@@ -30,8 +30,8 @@ type attempt struct {
 	err   error
 	stage stage
 	cause retry.Cause // what failed it, once that has been classified
-	// timeUp is whether the operation's context has ended it, or left no time to send it. The selection of a server may end before that, by
-	// a timeout of its own, and so may a command for the keys of encryption.
+	// timeUp is whether the operation's context has ended it, or left no time to send it. The selection of a server may end before
+	// that, by a timeout of its own, and so may a command for the keys of encryption.
 	timeUp bool
 	ended  error // if nobody waits for another attempt any longer: why
 

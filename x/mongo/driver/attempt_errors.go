@@ -59,7 +59,7 @@ func (errs *attemptErrors) unsent(last *attempt) bool {
 func (errs *attemptErrors) relevant(last *attempt) error {
 	switch {
 	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil,
-		last.stage == unauthenticated && !errs.countsWithoutReauthentication(): // auth.md, "Reauthentication": its error is returned
+		last.stage == unauthenticated && !errs.countsWithoutReauthentication(): // auth.md, "Reauthentication"
 		return last.err
 	case errs.attempted != nil:
 		return errs.attempted

@@ -40,7 +40,8 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 		case late == nil:
 			err = nil
 		case err == nil:
-			err = backpressure.Interruption{Err: late, When: "closing the cursor after the end of its context", Cause: ctx.Err()}
+			const when = "closing the cursor after the end of its context"
+			err = backpressure.Interruption{Err: late, When: when, Cause: ctx.Err()}
 		}
 	}
 	return bc.release(err)

@@ -137,7 +137,8 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
 	*message = wm
 	if errors.Is(err, ErrDeadlineWouldBeExceeded) {
-		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own Timeout.
+		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own
+		// Timeout.
 		if _, late := ex.maxTimeMS(ctx, a); late != nil {
 			a.timeUp, err = isContextError(late), late
 		}

@@ -44,7 +44,8 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 	return !backpressure.IsRetryableOverload(a.err)
 }
 
-// withoutClose returns the connection for commands that do not end it: each would return it to the pool, though it takes several to authenticate.
+// withoutClose returns the connection for commands that do not end it: each would return it to the pool, though it takes several to
+// authenticate.
 func withoutClose(conn *mnet.Connection) *mnet.Connection {
 	kept := *conn
 	kept.ReadWriteCloser = unclosed{conn.ReadWriteCloser}

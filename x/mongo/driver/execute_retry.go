@@ -106,8 +106,8 @@ func (ex *operationRun) reset() {
 	}
 }
 
-// isCheckedOut returns false for a connection that was returned to the pool, and must not be used any more: a monitor may end the transaction, or
-// close the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
+// isCheckedOut returns false for a connection that was returned to the pool, and must not be used any more: a monitor may end the
+// transaction, or close the cursor, that it is pinned to, or run a command in that transaction whose error unpins it.
 func isCheckedOut(conn *mnet.Connection) bool {
 	c, ok := conn.ReadWriteCloser.(Expirable)
 	return !ok || c.Alive()

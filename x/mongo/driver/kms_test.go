@@ -139,8 +139,8 @@ func TestKMSRequestHasADeadline(t *testing.T) {
 	assert.Equal(t, callers, ctx, "the caller's own deadline")
 }
 
-// TestKMSPauseEndsWithItsContext is about a repeated request, before which libmongocrypt wants a pause: it is made, and ends when the context
-// does, without a request.
+// TestKMSPauseEndsWithItsContext is about a repeated request, before which libmongocrypt wants a pause: it is made, and ends when the
+// context does, without a request.
 func TestKMSPauseEndsWithItsContext(t *testing.T) {
 	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
 	q.pause = time.Millisecond

@@ -177,8 +177,8 @@ func TestMaxTimeCountsTheSelectedServersRoundTrip(t *testing.T) {
 	assert.Empty(t, s.Sent)
 }
 
-// TestNoMaxTimeForMongocryptd is about the commands that mongocryptd marks: their encrypted form may have a maxTimeMS of its own, and must not
-// have two (client-side-operations-timeout.md, "Client Side Encryption").
+// TestNoMaxTimeForMongocryptd is about the commands that mongocryptd marks: their encrypted form may have a maxTimeMS of its own, and must
+// not have two (client-side-operations-timeout.md, "Client Side Encryption").
 func TestNoMaxTimeForMongocryptd(t *testing.T) {
 	for _, isCryptd := range []bool{false, true} {
 		s := scripted.New(t, scripted.OK())

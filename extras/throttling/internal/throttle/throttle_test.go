@@ -176,7 +176,8 @@ func TestFewKnown(t *testing.T) {
 	s.expect(t, first, 0, "six are known")
 }
 
-// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to twenty. Those of what continues something are full at first.
+// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to twenty. Those of what continues something are full at
+// first.
 func TestTokens(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 1, 0)

@@ -95,8 +95,8 @@ func (c withGeneration) Finish(ctx context.Context, cfg *driver.AuthConfig, firs
 	return err
 }
 
-// Reauth authenticates a connection whose token has expired, with a new token. If that fails, the connection still has the expired one: it is
-// not counted among those with the new token, so that the next Reauth uses the new token, which an overloaded server has not looked at
+// Reauth authenticates a connection whose token has expired, with a new token. If that fails, the connection still has the expired one: it
+// is not counted among those with the new token, so that the next Reauth uses the new token, which an overloaded server has not looked at
 // (auth.md, "MONGODB-OIDC", "Reauthentication").
 //
 //fork:replace a rejected reauthentication, repeated with the command, asked the identity provider for another token each time

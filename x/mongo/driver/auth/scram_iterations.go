@@ -39,7 +39,8 @@ func (a *scramSaslAdapter) Next(ctx context.Context, challenge []byte) ([]byte, 
 func iterations(challenge []byte) int {
 	for _, field := range bytes.Split(challenge, []byte(",")) {
 		if count := bytes.TrimPrefix(field, []byte("i=")); len(count) < len(field) {
-			n, _ := strconv.Atoi(string(count)) // too large a number is the largest; what is none is refused by the conversation
+			// Too large a number is the largest. What is no number is refused by the conversation.
+			n, _ := strconv.Atoi(string(count))
 			return n
 		}
 	}

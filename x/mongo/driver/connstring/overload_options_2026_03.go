@@ -38,7 +38,8 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	}
 	delete(u.UnknownOptions, maxAdaptiveRetriesKey)
 	if u.UnknownOptions["enableoverloadretargeting"] != nil {
-		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: remove it")
+		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: " +
+			"remove it")
 	}
 	return u.takeSwitches()
 }

@@ -53,8 +53,8 @@ func TestOneDeadlineForAllReads(t *testing.T) {
 	assert.Equal(t, []time.Time{until}, nc.deadlines)
 }
 
-// TestTimeIsUpBeforeReading is about a command whose time is up when it has been written: no reply is waited for, and the error is a timeout
-// (client-side-operations-timeout.md, "Command Execution").
+// TestTimeIsUpBeforeReading is about a command whose time is up when it has been written: no reply is waited for, and the error is a
+// timeout (client-side-operations-timeout.md, "Command Execution").
 func TestTimeIsUpBeforeReading(t *testing.T) {
 	server, nc := net.Pipe()
 	defer server.Close()

@@ -75,9 +75,9 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 // connection that broke later, and for one of no pool.
 func (e ConnectionError) ServerAddress() address.Address { return e.server }
 
-// cannotBeOverload reports whether no overloaded server can cause an error that occurred while a connection was established: a
-// TLS alert, a proxy that does not connect, a refused or malformed hello, a cancelled context. A broken set-up must not look like overload, because
-// then no pool is cleared, no server is marked unknown, and commands are retried in vain.
+// cannotBeOverload reports whether no overloaded server can cause an error that occurred while a connection was established: a TLS alert, a
+// proxy that does not connect, a refused or malformed hello, a cancelled context. A broken set-up must not look like overload, because then
+// no pool is cleared, no server is marked unknown, and commands are retried in vain.
 func cannotBeOverload(err error) bool {
 	var (
 		opErr     *net.OpError

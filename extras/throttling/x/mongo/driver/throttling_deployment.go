@@ -96,6 +96,6 @@ type withheldError struct {
 
 // Error implements the error interface.
 func (e withheldError) Error() string {
-	return fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent (adaptiveThrottling)",
-		e.server, 100*e.accepted)
+	return fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent "+
+		"(adaptiveThrottling)", e.server, 100*e.accepted)
 }

@@ -97,8 +97,8 @@ func TestDecompressNothing(t *testing.T) {
 	assert.Equal(t, in, out)
 }
 
-// TestDecompressTwoBlocks is about a frame that makes the package zstd before v1.20.2 panic (GO-2026-6865). Its first block leaves a table of
-// 2^15 states, which the second block takes for its own: the count of its only symbol, 2^15, becomes negative, so no state is written.
+// TestDecompressTwoBlocks is about a frame that makes the package zstd before v1.20.2 panic (GO-2026-6865). Its first block leaves a table
+// of 2^15 states, which the second block takes for its own: the count of its only symbol, 2^15, becomes negative, so no state is written.
 func TestDecompressTwoBlocks(t *testing.T) {
 	block := func(last byte, table ...byte) []byte {
 		content := append([]byte{2 | 1<<4, byte(len(table)+2) << 6, byte((len(table) + 2) >> 2), byte(len(table))}, table...)
