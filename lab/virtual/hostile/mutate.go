@@ -201,13 +201,14 @@ func (c chance) deliveries(data []byte) (parts []virtual.Delivery) {
 		return []virtual.Delivery{whole, whole}
 	case 1: // late
 		return []virtual.Delivery{{After: late, Data: data}}
-	case 2: // a byte at a time
-		for i := range data {
-			parts = append(parts, virtual.Delivery{After: late * time.Duration(i) / time.Duration(len(data)), Data: data[i : i+1]})
+	case 2: // a byte at a time, of long messages the first
+		slow := min(len(data), 5000)
+		for i := range slow {
+			parts = append(parts, virtual.Delivery{After: late * time.Duration(i) / time.Duration(slow), Data: data[i : i+1]})
 		}
-		return parts
-	case 3: // with something behind it
-		return []virtual.Delivery{whole, {Data: make([]byte, 1+c.IntN(40))}}
+		return append(parts, virtual.Delivery{After: late, Data: data[slow:]})
+	case 3: // with something behind it, so that the next reply may begin with the length of one that never ends
+		return []virtual.Delivery{whole, {Data: make([]byte, 1+c.IntN(40))}, {After: silence}}
 	case 4: // and late again
 		return []virtual.Delivery{whole, {After: late, Data: data}}
 	}

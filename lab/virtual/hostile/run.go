@@ -163,7 +163,7 @@ func (r *run) call(client *mongo.Client, call Call) {
 		ctx, cancel = context.WithTimeout(ctx, call.Deadline)
 		most = call.Deadline + maxLate
 		switch call.Kind {
-		case "find", "watch", "download", "clientBulkWriteMany", "listCollections", "listIndexes":
+		case "find", "countDocuments", "watch", "download", "clientBulkWriteMany", "listCollections", "listIndexes":
 			most += maxGrace
 		case "insertOne/within": // whose abort has the time of the call anew
 			most += call.Deadline + maxGrace
