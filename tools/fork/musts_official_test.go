@@ -55,11 +55,11 @@ func TestOfficialFilesOfMustsRun(t *testing.T) {
 				if !strings.Contains(name, "/") {
 					name = "client-side-operations-timeout/tests/" + name
 				}
-				if lacks(lacking, name) {
-					continue
-				}
 				found, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(name)))
 				require.NoError(t, err)
+				if len(found) == 0 && lacks(lacking, name) {
+					continue
+				}
 				assert.True(t, slices.ContainsFunc(found, func(file string) bool {
 					var content struct{ Tests []any }
 					text, err := os.ReadFile(file)

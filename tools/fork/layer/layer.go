@@ -46,7 +46,7 @@ func On(m *upstream.Module) *Laid {
 }
 
 // Lay returns the module with the layers of an overlay, too. A later layer may touch declarations of an earlier one. If a layer has
-// problems, Lay does not try the later ones.
+// problems, Lay does not try the later ones, and only the Plan is of use.
 func (l *Laid) Lay(o *plan.Overlay) (*Laid, problem.List, error) {
 	before := l.Plan.Overlay
 	next := &Laid{Plan: &plan.Plan{Module: l.Plan.Module}, Tree: l.Tree, at: l.at}

@@ -30,8 +30,10 @@ func TestEachLayerCanBeRemoved(t *testing.T) {
 				require.NoError(t, err, removed.Name)
 				require.NoError(t, problems.OrNil(), removed.Name)
 			}
-			laid, _, err = laid.Lay(some(p.Overlay, func(layer int) bool { return layer == i }))
+			next, problems, err := laid.Lay(some(p.Overlay, func(layer int) bool { return layer == i }))
 			require.NoError(t, err)
+			require.NoError(t, problems.OrNil(), removed.Name)
+			laid = next
 		}
 	})
 }

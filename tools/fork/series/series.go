@@ -69,22 +69,9 @@ var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "-
 // Patches returns the cover letter and the patches, by file name, each in the format of git format-patch, and the tree after the last
 // patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
-	trees, messages := []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
-	laid := layer.On(s.module)
-	for _, step := range s.Steps {
-		if step.alone {
-			continue
-		}
-		if laid, err = s.lay(laid, func(layer int) bool { return layer == step.layer }); err != nil {
-			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Name, err)
-		}
-		next, err := s.named(laid)
-		if err != nil {
-			return nil, nil, err
-		}
-		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
-			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.module.Version))
-		}
+	trees, messages, err := s.trees()
+	if err != nil {
+		return nil, nil, err
 	}
 	g, done, err := git.New(ctx, author)
 	if err != nil {

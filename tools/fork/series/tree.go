@@ -19,17 +19,26 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Tree returns upstream's tree as it is after a step.
-func (s *Series) Tree(last Step) (filetree.Tree, error) {
-	alone := map[int]bool{}
+// trees returns upstream's tree as it is before the series and after each commit, and the commits' messages.
+func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
+	laid := layer.On(s.module)
+	trees, messages = []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
 	for _, step := range s.Steps {
-		alone[step.layer] = step.alone
+		if step.alone {
+			continue
+		}
+		if laid, err = s.lay(laid, func(layer int) bool { return layer == step.layer }); err != nil {
+			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Name, err)
+		}
+		next, err := s.named(laid)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
+			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.module.Version))
+		}
 	}
-	laid, err := s.lay(layer.On(s.module), func(layer int) bool { return layer <= last.layer && !alone[layer] })
-	if err != nil {
-		return nil, fmt.Errorf("after %s the overlay does not fit: %w", last.Name, err)
-	}
-	return s.named(laid)
+	return trees, messages, nil
 }
 
 // lay lays some layers.

@@ -227,7 +227,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 }
 
 // roundTrip sends the message and reads the reply, if one is to follow. It tells the server of each reply, and of each error, which may
-// change the topology (retryable-reads.md, "Executing Retryable Read Commands", 3 and 3c).
+// change the topology (server-discovery-and-monitoring.md, "Error handling").
 func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
 	if a.moreToCome {
 		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)
