@@ -506,3 +506,92 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 		require.Equal(t, ErrStreamClosed, stream.Abort())
 	}
 }
+
+// uploadTo uploads a file to a bucket whose chunks have a size, on a server that answers write commands so; without a context, in a
+// transaction.
+func uploadTo(t *testing.T, ctx context.Context, size int32, source io.Reader, answer func(command, coll string) any) error {
+	s := scripted.New(t)
+	s.Rest = func(body bson.Raw) any {
+		first := body.Index(0)
+		coll, _ := first.Value().StringValueOK()
+		switch first.Key() {
+		case "find", "listIndexes":
+			return scripted.OK(firstBatch(0))
+		case "insert", "delete":
+			return answer(first.Key(), coll)
+		}
+		return scripted.OK()
+	}
+	client := connectScript(t, s)
+	if ctx == nil {
+		sess, err := client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, sess.StartTransaction())
+		ctx = NewSessionContext(context.Background(), sess)
+	}
+	bucket := client.Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
+	return bucket.UploadFromStreamWithID(ctx, 1, "name", source)
+}
+
+// stored says that a document was inserted.
+func stored(string, string) any { return scripted.OK(bson.E{Key: "n", Value: 1}) }
+
+// A bucket may have no chunk size.
+func TestGridFSUploadWithoutChunkSize(t *testing.T) {
+	err := uploadTo(t, context.Background(), 0, strings.NewReader("file"), stored)
+	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
+}
+
+// If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index.
+func TestGridFSUploadOverAnotherFile(t *testing.T) {
+	var writes []string
+	err := uploadTo(t, context.Background(), 5, strings.NewReader("file"), func(command, coll string) any {
+		if writes = append(writes, command+" "+coll); coll != "fs.files" {
+			return stored(command, coll)
+		}
+		return scripted.OK(bson.E{Key: "n", Value: 0}, bson.E{Key: "writeErrors", Value: bson.A{
+			bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
+		}})
+	})
+	require.True(t, IsDuplicateKeyError(err), "%v", err)
+	require.Equal(t, []string{"insert fs.chunks", "insert fs.files"}, writes)
+}
+
+// The server that has aborted the transaction has removed the chunks: the error says nothing else.
+func TestGridFSUploadInAbortedTransaction(t *testing.T) {
+	err := uploadTo(t, nil, 5, strings.NewReader("a file"), func(command, coll string) any {
+		switch {
+		case command == "delete":
+			return scripted.Failure(251)
+		case coll == "fs.files":
+			return scripted.Failure(112)
+		}
+		return stored(command, coll)
+	})
+	var failed ServerError
+	require.True(t, errors.As(err, &failed), "%v", err)
+	require.True(t, failed.HasErrorCode(112), "%v", err)
+	require.NotContains(t, err.Error(), "could not be deleted")
+}
+
+// emptySource returns no bytes, and ends a context when it was read some times.
+type emptySource struct {
+	reads int
+	end   func()
+}
+
+func (s *emptySource) Read([]byte) (int, error) {
+	if s.reads++; s.reads == 3 {
+		s.end()
+	}
+	return 0, nil
+}
+
+// A source that returns no bytes for ever is read until the context ends.
+func TestGridFSUploadEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	source := &emptySource{end: cancel}
+	err := uploadTo(t, ctx, 5, source, stored)
+	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+	require.Equal(t, 3, source.reads)
+}

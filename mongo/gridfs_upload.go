@@ -259,8 +259,8 @@ func (us *GridFSUploadStream) remove(ctx context.Context) error {
 }
 
 // UploadFromStreamWithID uploads a file given a source stream, with the ID that is given. If it returns an error, the file's chunks are
-// deleted, so that it can be called again, unless the file may be there, as after a write concern error, or the error says that they could
-// not be deleted. In these cases Delete deletes them.
+// deleted, so that it can be called again, unless the file may be there, as after a write concern error, or there is another one with this
+// ID, or the error says that they could not be deleted. In these cases Delete deletes them. In a transaction, abort that.
 //
 // The context, or the client's Timeout if that has no deadline, limits the whole upload. Uploads of one bucket cannot run at the same time.
 //
@@ -277,17 +277,36 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	}
 	defer us.cancel()
 
-	if _, err = io.CopyBuffer(us, struct{ io.Reader }{source}, b.readBuf); err == nil {
+	buffer := b.readBuf
+	if len(buffer) == 0 { // without a chunk size, which the options of the upload may have
+		buffer = nil
+	}
+	if _, err = io.CopyBuffer(us, uploadSource{source, ctx}, buffer); err == nil {
 		err = us.Close()
 	}
 	err = us.ofLaterCommand(err, 0)
-	if err == nil || us.published {
+	if err == nil || us.published || us.uploadDate != 0 && IsDuplicateKeyError(err) { // the chunks may be those of the file that is there
 		return err
 	}
-	if abortErr := us.abort(us.ctx.Err() != nil || IsTimeout(err)); abortErr != nil {
-		return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
+	abortErr := us.abort(us.ctx.Err() != nil || IsTimeout(err))
+	if abortErr == nil || sessionFromContext(ctx).TransactionRunning() { // whose abort removes them, too
+		return err
 	}
-	return err
+	return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
+}
+
+// uploadSource is the source of an upload. Reading ends with the context, even if the source returns no bytes for ever.
+type uploadSource struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (s uploadSource) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if n == 0 && err == nil {
+		err = s.ctx.Err()
+	}
+	return n, err
 }
 
 // Delete deletes the file's document, and then its chunks. If it returns an error, what comes after the command that failed was not done,
