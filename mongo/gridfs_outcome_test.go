@@ -507,9 +507,8 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 	}
 }
 
-// uploadTo uploads a file to a bucket whose chunks have a size, on a server that answers write commands so; without a context, in a
-// transaction.
-func uploadTo(t *testing.T, ctx context.Context, size int32, source io.Reader, answer func(command, coll string) any) error {
+// bucketAnswering returns a bucket whose chunks have a size, on a server that answers write commands so.
+func bucketAnswering(t *testing.T, size int32, answer func(command, coll string) any) *GridFSBucket {
 	s := scripted.New(t)
 	s.Rest = func(body bson.Raw) any {
 		first := body.Index(0)
@@ -522,15 +521,7 @@ func uploadTo(t *testing.T, ctx context.Context, size int32, source io.Reader, a
 		}
 		return scripted.OK()
 	}
-	client := connectScript(t, s)
-	if ctx == nil {
-		sess, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, sess.StartTransaction())
-		ctx = NewSessionContext(context.Background(), sess)
-	}
-	bucket := client.Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
-	return bucket.UploadFromStreamWithID(ctx, 1, "name", source)
+	return connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
 }
 
 // stored says that a document was inserted.
@@ -538,14 +529,14 @@ func stored(string, string) any { return scripted.OK(bson.E{Key: "n", Value: 1})
 
 // A bucket may have no chunk size.
 func TestGridFSUploadWithoutChunkSize(t *testing.T) {
-	err := uploadTo(t, context.Background(), 0, strings.NewReader("file"), stored)
+	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
 	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
 }
 
 // If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index.
 func TestGridFSUploadOverAnotherFile(t *testing.T) {
 	var writes []string
-	err := uploadTo(t, context.Background(), 5, strings.NewReader("file"), func(command, coll string) any {
+	bucket := bucketAnswering(t, 5, func(command, coll string) any {
 		if writes = append(writes, command+" "+coll); coll != "fs.files" {
 			return stored(command, coll)
 		}
@@ -553,13 +544,14 @@ func TestGridFSUploadOverAnotherFile(t *testing.T) {
 			bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
 		}})
 	})
+	err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
 	require.True(t, IsDuplicateKeyError(err), "%v", err)
 	require.Equal(t, []string{"insert fs.chunks", "insert fs.files"}, writes)
 }
 
 // The server that has aborted the transaction has removed the chunks: the error says nothing else.
 func TestGridFSUploadInAbortedTransaction(t *testing.T) {
-	err := uploadTo(t, nil, 5, strings.NewReader("a file"), func(command, coll string) any {
+	bucket := bucketAnswering(t, 5, func(command, coll string) any {
 		switch {
 		case command == "delete":
 			return scripted.Failure(251)
@@ -568,6 +560,10 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 		}
 		return stored(command, coll)
 	})
+	sess, err := bucket.db.client.StartSession()
+	require.NoError(t, err)
+	require.NoError(t, sess.StartTransaction())
+	err = bucket.UploadFromStreamWithID(NewSessionContext(context.Background(), sess), 1, "name", strings.NewReader("a file"))
 	var failed ServerError
 	require.True(t, errors.As(err, &failed), "%v", err)
 	require.True(t, failed.HasErrorCode(112), "%v", err)
@@ -591,7 +587,7 @@ func (s *emptySource) Read([]byte) (int, error) {
 func TestGridFSUploadEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	source := &emptySource{end: cancel}
-	err := uploadTo(t, ctx, 5, source, stored)
+	err := bucketAnswering(t, 5, stored).UploadFromStreamWithID(ctx, 1, "name", source)
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
 	require.Equal(t, 3, source.reads)
 }
