@@ -129,10 +129,10 @@ func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, 
 			continue
 		}
 		laid, err := s.lay(layer.On(s.module), func(layer int) bool { return layer == step.layer })
-		if err != nil {
-			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
+		var after filetree.Tree
+		if err == nil {
+			after, err = s.named(laid)
 		}
-		after, err := s.named(laid)
 		if err != nil {
 			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
 		}

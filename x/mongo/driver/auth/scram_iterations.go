@@ -39,7 +39,7 @@ func (a *scramSaslAdapter) Next(ctx context.Context, challenge []byte) ([]byte, 
 func iterations(challenge []byte) int {
 	for _, field := range bytes.Split(challenge, []byte(",")) {
 		if count := bytes.TrimPrefix(field, []byte("i=")); len(count) < len(field) {
-			// Too large a number is the largest. What is no number is refused by the conversation.
+			// Too large a number is the largest. The conversation refuses what is no number.
 			n, _ := strconv.Atoi(string(count))
 			return n
 		}
