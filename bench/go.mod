@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/stretchr/testify v1.12.1
-	go.mongodb.org/mongo-driver/v2 v2.10.0
+	go.mongodb.org/mongo-driver/v2 v2.5.0
 	golang.org/x/sync v0.22.0
 	mongofork v0.0.0
 	mongofork/lab v0.0.0
@@ -22,6 +22,9 @@ require (
 	golang.org/x/time v0.14.0 // indirect
 )
 
-replace mongofork => ../
-
-replace mongofork/lab => ../lab
+replace (
+	// "make fork" writes it.
+	go.mongodb.org/mongo-driver/v2 => ../build/fork
+	mongofork => ../
+	mongofork/lab => ../lab
+)

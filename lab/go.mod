@@ -5,7 +5,7 @@ go 1.25.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/stretchr/testify v1.12.1
-	go.mongodb.org/mongo-driver/v2 v2.10.0
+	go.mongodb.org/mongo-driver/v2 v2.5.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sync v0.22.0
 	golang.org/x/time v0.14.0
@@ -27,4 +27,8 @@ require (
 	golang.org/x/text v0.41.0 // indirect
 )
 
-replace mongofork => ../
+replace (
+	// "make fork" writes it.
+	go.mongodb.org/mongo-driver/v2 => ../build/fork
+	mongofork => ../
+)

@@ -11,7 +11,7 @@ replace (
 
 require (
 	github.com/stretchr/testify v1.12.1
-	go.mongodb.org/mongo-driver/v2 v2.10.0
+	go.mongodb.org/mongo-driver/v2 v2.5.0
 )
 
 require golang.org/x/time v0.14.0 // indirect

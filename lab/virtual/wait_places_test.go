@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -96,13 +97,20 @@ func over(gone <-chan struct{}) bool {
 	}
 }
 
+// later returns a function that reports whether a command has one of these names, and so many came before it, on any connection.
+func later(commands []string, after int) func(Command) bool {
+	var came atomic.Int64
+	return func(command Command) bool {
+		return slices.Contains(commands, command.Name) && came.Add(1) > int64(after)
+	}
+}
+
 // rejecting lets servers reject the commands of these names, after so many.
 func rejecting(c *Cluster, commands []string, after int) {
+	rejected := later(commands, after)
 	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-		if slices.Contains(commands, command.Name) {
-			if after--; after < 0 {
-				return RequestRate.Reply()
-			}
+		if rejected(command) {
+			return RequestRate.Reply()
 		}
 		return run()
 	})
@@ -110,12 +118,7 @@ func rejecting(c *Cluster, commands []string, after int) {
 
 // heldAfter lets commands of these names wait for their replies, after so many.
 func heldAfter(c *Cluster, commands []string, after int) func() {
-	return held(c, func(command Command) bool {
-		if slices.Contains(commands, command.Name) {
-			after--
-		}
-		return after < 0 && slices.Contains(commands, command.Name)
-	})
+	return held(c, later(commands, after))
 }
 
 // tooOld lets the connections of a pool become older than maxIdleTimeMS=1.

@@ -125,7 +125,12 @@ func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) err
 	if len(c.Only) == 0 {
 		c.Only = suite.Default
 	}
-	rig.Race = c.Race
+	if c.Race {
+		var err error
+		if rig.Race, err = builder(rig).Workspace(rig.Base); err != nil {
+			return err
+		}
+	}
 	start := time.Now()
 	results, err := rig.Run(ctx, c.Only)
 	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))

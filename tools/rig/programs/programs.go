@@ -48,14 +48,15 @@ func (b Builder) output(driver string) string {
 	return filepath.Join(b.Root, "build", "with", driver)
 }
 
-// workspace writes a go.work with a driver, and returns its path. The file is put in its place whole, because others may use it.
-func (b Builder) workspace(driver string) (string, error) {
+// Workspace writes a go.work of this repository's modules with a driver, and returns its path. The file is put in its place whole, because
+// others may use it.
+func (b Builder) Workspace(driver string) (string, error) {
 	folder, err := b.driver(driver)
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("go 1.25.0\nuse %q\nuse %q\nreplace %s => %q\n", filepath.Join(b.Root, "lab"), filepath.Join(b.Root, "bench"),
-		upstream, folder)
+	text := fmt.Sprintf("go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root, filepath.Join(b.Root, "lab"),
+		filepath.Join(b.Root, "bench"), upstream, folder)
 	return b.write(driver, "go.work", []byte(text))
 }
 
@@ -74,7 +75,7 @@ func (b Builder) write(driver, name string, content []byte) (string, error) {
 
 // Go runs a go command in a module, such as "lab", with a driver.
 func (b Builder) Go(ctx context.Context, driver, module string, args ...string) error {
-	workspace, err := b.workspace(driver)
+	workspace, err := b.Workspace(driver)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ func newBuilder(t *testing.T) Builder {
 	for name, text := range map[string]string{
 		"build/v1/go.mod": "module " + upstream + "\n\ngo 1.19\n", "build/v1/a.go": "package driver\n\nconst Name = \"forked\"\n",
 		"build/other/go.mod": "module other\n",
+		"go.mod":             "module rig\n\ngo 1.25.0\n",
 		"bench/go.mod":       "module bench\n\ngo 1.25.0\n",
 		"lab/go.mod":         "module lab\n\ngo 1.25.0\n\nrequire " + upstream + " v2.5.0\n",
 		"lab/main.go":        "package main\n\nimport driver \"" + upstream + "\"\n\nfunc main() { println(driver.Name) }\n",
