@@ -4,6 +4,7 @@ package assemble
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -144,25 +145,29 @@ func (as *assembler) write(name string, goes bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	formatted, err := format.Source(text)
+	spliced, err := syntax.Parse(name, text)
 	if err != nil {
 		return fmt.Errorf("%s does not parse after splicing: %w", name, err)
 	}
-	if !bytes.Equal(text, formatted) && syntax.IsFormatted(fe.source.Src) {
-		text = formatted
+	if goes && len(spliced.Decls) == 0 {
+		delete(as.out, name)
+		return nil
 	}
-	if goes {
-		if left, err := syntax.Parse(name, text); err == nil && len(left.Decls) == 0 {
-			delete(as.out, name)
-			return nil
-		}
-	}
-	if as.out[name], err = WithImports(name, text, fe.needed); err != nil && fe.ours != nil {
+	changed, err := mendImports(spliced, fe.needed)
+	if err != nil && fe.ours != nil {
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
 			"imports of %s: %v", name, err)
 		return nil
 	}
-	return err
+	var formatted bytes.Buffer
+	if err = errors.Join(err, format.Node(&formatted, spliced.Fset, spliced.AST)); err != nil {
+		return err
+	}
+	as.out[name] = text
+	if changed || !bytes.Equal(text, formatted.Bytes()) && syntax.IsFormatted(fe.source.Src) {
+		as.out[name] = formatted.Bytes()
+	}
+	return nil
 }
 
 // cutRemoved cuts what is removed; parentheses go with the last of their declarations.

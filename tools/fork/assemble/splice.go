@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"maps"
 	"slices"
 
@@ -95,22 +94,17 @@ func directiveCuts(s *syntax.File) (cuts []Edit) {
 	return cuts
 }
 
-// WithImports returns a file with the imports that it needs and lacks, by name, and without those that nothing in it uses. An error says
-// that a name means something else there. Imports named "_", "." or "C" have their own effects.
-func WithImports(name string, text []byte, needed map[string]*ast.ImportSpec) ([]byte, error) {
-	source, err := syntax.Parse(name, text)
-	if err != nil {
-		return nil, err
-	}
+// mendImports gives the syntax tree of a file the imports that it needs and lacks, by name, and takes out those that nothing in it uses. An
+// error says that a name means something else there. Imports named "_", "." or "C" have their own effects.
+func mendImports(source *syntax.File, needed map[string]*ast.ImportSpec) (changed bool, err error) {
 	fset, file := source.Fset, source.AST
-	changed := false
-	have, uses := syntax.Imports(source), syntax.PackageUses(source, 0, len(text))
+	have, uses := syntax.Imports(source), syntax.PackageUses(source, 0, len(source.Src))
 	for _, as := range slices.Sorted(maps.Keys(needed)) {
 		path := syntax.ImportPath(needed[as])
 		if there := have[as]; there == nil {
 			changed = astutil.AddNamedImport(fset, file, syntax.ImportName(needed[as]), path) || changed
 		} else if syntax.ImportPath(there) != path {
-			return nil, fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
+			return false, fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
 		}
 	}
 	for as, spec := range have {
@@ -118,10 +112,5 @@ func WithImports(name string, text []byte, needed map[string]*ast.ImportSpec) ([
 			changed = astutil.DeleteNamedImport(fset, file, syntax.ImportName(spec), path) || changed
 		}
 	}
-	if !changed {
-		return text, nil
-	}
-	var out bytes.Buffer
-	err = format.Node(&out, fset, file)
-	return out.Bytes(), err
+	return changed, nil
 }

@@ -164,7 +164,10 @@ func inPlace(moved map[string]string, module, name string, data []byte) (string,
 			data = bytes.ReplaceAll(data, []byte(`"`+module+"/"+here+end), []byte(`"`+module+"/"+there+end))
 		}
 	}
-	if sorted, err := format.Source(data); len(moved) > 0 && err == nil && syntax.IsGoFile(name) {
+	if len(moved) == 0 || !syntax.IsGoFile(name) {
+		return name, data
+	}
+	if sorted, err := format.Source(data); err == nil {
 		data = sorted
 	}
 	return name, data

@@ -18,37 +18,29 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Module is an unpacked upstream module, parsed.
+// Module is an unpacked upstream module, parsed. Those that With makes of one are for one goroutine.
 type Module struct {
 	Path, Version string
 	Tree          filetree.Tree
 
 	packages map[string]*syntax.Package // by folder
+	parsed   map[string][]*syntax.File  // what all of them have had, by path
 }
 
 // New parses a module's Go files.
 func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
-	return (&Module{Path: modulePath, Version: version}).With(tree)
+	return (&Module{Path: modulePath, Version: version, parsed: map[string][]*syntax.File{}}).With(tree)
 }
 
-// With returns the module with other files. Those that it has already are not parsed again.
+// With returns the module with other files. None is parsed twice.
 func (m *Module) With(tree filetree.Tree) (*Module, error) {
-	parsed := map[string]*syntax.File{}
-	for _, p := range m.packages {
-		for _, f := range p.Files {
-			parsed[f.Path] = f
-		}
-	}
-	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, packages: map[string]*syntax.Package{}}
+	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, packages: map[string]*syntax.Package{}, parsed: m.parsed}
 	files := map[string][]*syntax.File{}
 	for _, name := range tree.Paths() {
 		if !syntax.IsGoFile(name) {
 			continue
 		}
-		file, err := parsed[name], error(nil)
-		if file == nil || !bytes.Equal(file.Src, tree[name]) {
-			file, err = syntax.Parse(name, tree[name])
-		}
+		file, err := m.parse(name, tree[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m, err)
 		}
@@ -58,6 +50,20 @@ func (m *Module) With(tree filetree.Tree) (*Module, error) {
 		other.packages[folder] = syntax.NewPackage(folder, list)
 	}
 	return other, nil
+}
+
+// parse parses a file, unless it was parsed before.
+func (m *Module) parse(name string, data []byte) (*syntax.File, error) {
+	for _, file := range m.parsed[name] {
+		if bytes.Equal(file.Src, data) {
+			return file, nil
+		}
+	}
+	file, err := syntax.Parse(name, data)
+	if err == nil {
+		m.parsed[name] = append(m.parsed[name], file)
+	}
+	return file, err
 }
 
 // Source provides upstream modules.
