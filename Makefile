@@ -5,8 +5,9 @@ export BASE
 # Ignore any go.work above the repository.
 export GOWORK := off
 
-# With -trimpath, Go's caches also serve what was compiled and tested in another folder.
-export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
+# With -trimpath, Go's caches also serve what was compiled and tested in another folder. What only a debugger reads is left out.
+BUILT := -trimpath -gcflags=all=-dwarf=false
+export GOFLAGS := $(strip $(filter-out $(BUILT),$(GOFLAGS)) $(BUILT))
 
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -226,7 +227,8 @@ planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and r
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
+demo: ##! Compare the fork with upstream's driver on a replica set that sheds load
+	@$(MAKE) --no-print-directory -j2 rig trees
 	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
 
 .PHONY: series

@@ -288,13 +288,10 @@ type soakCmd struct {
 
 // Run builds the lab with each driver, and runs the soak.
 func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	mongod, err := membersBinary(ctx, rig)
-	if err != nil {
-		return err
-	}
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
 	}
+	mongod := func(ctx context.Context) (string, error) { return membersBinary(ctx, rig) }
 	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, c.Command)
 }
 

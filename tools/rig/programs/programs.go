@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"mongofork/tools/command"
 	"mongofork/tools/process"
 )
@@ -150,13 +152,35 @@ func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Write
 	return cmd.Run()
 }
 
-// Soak runs the soak with the forks of some bases, and with untouched modules.
-func (b Builder) Soak(ctx context.Context, mongod string, forks, others, args []string) error {
+// Soak runs the soak with the forks of some bases, and with untouched modules. While it builds them, mongod gets the path of a mongod.
+func (b Builder) Soak(ctx context.Context, mongod func(context.Context) (string, error), forks, others, args []string) error {
 	folder := filepath.Join(b.Root, "build", "server")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	var named []string
+	var (
+		named  []string
+		binary string
+	)
+	group, building := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		binary, err = mongod(building)
+		return err
+	})
+	group.Go(func() (err error) {
+		named, err = b.labs(building, forks, others)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	_, lab, _ := strings.Cut(named[1], "=")
+	soak := append([]string{lab, "soak", "--dir", folder, "--mongod", binary}, named...)
+	return command.PassThrough(ctx, nil, append(soak, args...))
+}
+
+// labs builds the lab with some drivers, and returns the soak's flags that name them.
+func (b Builder) labs(ctx context.Context, forks, others []string) (named []string, err error) {
 	add := func(flag, name, driver string) error {
 		lab, err := b.Lab(ctx, driver)
 		named = append(named, flag, name+"="+lab)
@@ -164,15 +188,13 @@ func (b Builder) Soak(ctx context.Context, mongod string, forks, others, args []
 	}
 	for _, base := range forks {
 		if err := add("--fork", "fork of "+base, base); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, base := range others {
 		if err := add("--other", base, "pristine/"+base); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, lab, _ := strings.Cut(named[1], "=")
-	soak := append([]string{lab, "soak", "--dir", folder, "--mongod", mongod}, named...)
-	return command.PassThrough(ctx, nil, append(soak, args...))
+	return named, nil
 }
