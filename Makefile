@@ -227,8 +227,7 @@ planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and r
 	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
-demo: ##! Compare the fork with upstream's driver on a replica set that sheds load
-	@$(MAKE) --no-print-directory -j2 rig trees
+demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
 	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
 
 .PHONY: series
