@@ -72,7 +72,7 @@ TOPOLOGY ?=
 # The race detector needs a C compiler.
 RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v "$$(go env CC)" >/dev/null && echo -race)
 
-# The modules of this repository, all of which have tests. Those with a driver use the fork.
+# The modules of this repository.
 MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata/**'))
 
 .PHONY: rig
@@ -88,8 +88,8 @@ all-trees:
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
 	$(LINK)
 
-# Run a part of "make test", and print how long it took.
-timed-%: export GOGC := 400 # compilers spend less time on collecting garbage
+# Run a part of "make test", and print how long it took. With more memory, compilers and the builder take less time.
+timed-%: export GOGC := $(or $(GOGC),400)
 timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
@@ -129,12 +129,17 @@ OTHERS = grep -v '^mongofork/\(internal\|tools/fork\|tools/cmd/mongofork\)'
 builder:
 	go test -vet=off $(BUILDER)
 
+# Tests that run without the race detector: one takes four minutes with it, the other counts allocations.
+UNRACED := ^(TestWaits|TestAllocations)$$
+
+# The modules that all use the driver agree on the versions of what they require, and these three are tested in one workspace, so that the
+# driver is compiled once for all of them.
 .PHONY: modules
 modules: fork rig
-	$(RIG) with $(BASE) . -- test $(RACE) $$(go list ./... | $(OTHERS)) $$(go -C lab list ./... | grep -v /virtual$$) \
-		mongofork/bench/cmd/... mongofork/bench/overload
+	packages=$$(go list ./...) && $(RIG) with $(BASE) . -- test $(RACE) -skip '$(UNRACED)' $$(echo "$$packages" | $(OTHERS)) \
+		mongofork/lab/... mongofork/bench/...
+	$(RIG) with $(BASE) . -- test -run '$(UNRACED)' mongofork/lab/virtual mongofork/bench/cost
 	@for module in $(filter-out . lab bench,$(MODULES)); do echo "$$module"; go -C $$module test $(RACE) ./... || exit; done
-	$(RIG) with $(BASE) . -- test mongofork/lab/virtual mongofork/bench/cost # which take minutes, or count
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh

@@ -329,7 +329,7 @@ func main() {
 	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(proxies)), "\n")
 	out, err := command.Output(t.Context(), at, []string{
 		// A module cache of its own: the shared one would keep this release.
-		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOWORK=off", "GOSUMDB=off",
+		"GOMODCACHE=" + filepath.Join(t.TempDir(), "mod"), "GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod -modcacherw", "GOWORK=off", "GOSUMDB=off",
 		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
 	}, "go", "run", ".")
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ type cli struct {
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
 	Advisories advisoriesCmd `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
-	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository, with another driver in place of upstream's."`
+	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
 	Compare    compareCmd    `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
 	Soak       soakCmd       `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
@@ -125,12 +125,7 @@ func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) err
 	if len(c.Only) == 0 {
 		c.Only = suite.Default
 	}
-	if c.Race {
-		var err error
-		if rig.Race, err = builder(rig).Workspace(rig.Base); err != nil {
-			return err
-		}
-	}
+	rig.Race = c.Race
 	start := time.Now()
 	results, err := rig.Run(ctx, c.Only)
 	rig.Log.Printf("total: %v", time.Since(start).Round(time.Second))

@@ -4,7 +4,6 @@ package assemble
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -159,9 +158,12 @@ func (as *assembler) write(name string, goes bool) error {
 			"imports of %s: %v", name, err)
 		return nil
 	}
-	var formatted bytes.Buffer
-	if err = errors.Join(err, format.Node(&formatted, spliced.Fset, spliced.AST)); err != nil {
+	if err != nil {
 		return err
+	}
+	var formatted bytes.Buffer
+	if err := format.Node(&formatted, spliced.Fset, spliced.AST); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	as.out[name] = text
 	if changed || !bytes.Equal(text, formatted.Bytes()) && syntax.IsFormatted(fe.source.Src) {

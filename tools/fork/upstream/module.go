@@ -18,13 +18,13 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Module is an unpacked upstream module, parsed. Those that With makes of one are for one goroutine.
+// Module is an unpacked upstream module, parsed. A module and those that With makes of it share what was parsed: use them in one goroutine.
 type Module struct {
 	Path, Version string
 	Tree          filetree.Tree
 
 	packages map[string]*syntax.Package // by folder
-	parsed   map[string][]*syntax.File  // what all of them have had, by path
+	parsed   map[string][]*syntax.File  // every version of a file, by path
 }
 
 // New parses a module's Go files.

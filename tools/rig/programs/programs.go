@@ -50,9 +50,9 @@ func (b Builder) output(driver string) string {
 	return filepath.Join(b.Root, "build", "with", driver)
 }
 
-// Workspace writes a go.work of this repository's modules with a driver, and returns its path. The file is put in its place whole, because
+// workspace writes a go.work of this repository's modules with a driver, and returns its path. The file is put in its place whole, because
 // others may use it.
-func (b Builder) Workspace(driver string) (string, error) {
+func (b Builder) workspace(driver string) (string, error) {
 	folder, err := b.driver(driver)
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (b Builder) write(driver, name string, content []byte) (string, error) {
 
 // Go runs a go command in a module, such as "lab", with a driver.
 func (b Builder) Go(ctx context.Context, driver, module string, args ...string) error {
-	workspace, err := b.Workspace(driver)
+	workspace, err := b.workspace(driver)
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (s *suite) specifications() []string {
 // the pinned SecantusDB.
 func (s *suite) run(ctx context.Context, label, tree string, commands ...gotest.Command) (gotest.Result, error) {
 	if s.server == nil {
-		return s.test(ctx, label, tree, commands[0], append(s.specifications(), s.env...)...)
+		return s.test(ctx, label, tree, commands[0], s.specifications()...)
 	}
 	result, on, err := s.runOn(ctx, *s.server, label, tree, commands...)
 	if err != nil || on.Name != server.Pinned || s.server.Topology != "" {

@@ -28,9 +28,8 @@ type Rig struct {
 	Revisions specs.Base
 	// CI makes anything unavailable a failure instead of a skip.
 	CI bool
-	// Race is the go.work in which our tests run with the race detector, so that the driver is compiled with it only once, for all modules
-	// of this repository. Without it they run without the race detector, in the fork's own module.
-	Race string
+	// Race runs our tests with the race detector.
+	Race bool
 	// Environ is the environment of the children.
 	Environ []string
 	// Project returns a revision's tests.

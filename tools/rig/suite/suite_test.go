@@ -229,20 +229,6 @@ func TestOurTestsHaveToRun(t *testing.T) {
 	assert.ErrorIs(t, err, context.DeadlineExceeded, "what did not end has found nothing")
 }
 
-// TestRace is about our tests with the race detector, which are compiled for a workspace; upstream's are not.
-func TestRace(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed", "p TestOurs passed"} })
-	f.Race = "a/go.work"
-	for name, want := range map[string]string{"fork": "GOWORK=a/go.work", "upstream": "GOWORK=off"} {
-		f.one(t, name)
-		run := f.runs[len(f.runs)-1]
-		works := slices.DeleteFunc(run.Env, func(v string) bool { return !strings.HasPrefix(v, "GOWORK=") })
-		assert.Equal(t, want, works[len(works)-1], name)
-		assert.Equal(t, name == "fork", slices.Contains(run.Flags, "-race"), name)
-	}
-}
-
 // TestSpec is about the pinned servers: what needs a newer one than the mongod runs on SecantusDB.
 func TestSpec(t *testing.T) {
 	t.Parallel()

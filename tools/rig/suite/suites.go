@@ -32,8 +32,6 @@ type suite struct {
 	Result
 	// revision is that of the specifications' tests that these tests are for, if they read any, and project where they are.
 	revision, project string
-	// env is added to the environment of the tests.
-	env []string
 	// commands run side by side, each on a server of its own, or are one.
 	commands []gotest.Command
 	// server is the one that is started for them. Without it they need none.
@@ -64,12 +62,11 @@ func (r *Rig) suites(ctx context.Context, t trees, name string) []*suite {
 
 // ours are the tests that the overlay adds, except those that need a server, which belong to spec.
 func (r *Rig) ours(t trees, flags ...string) *suite {
-	var env []string
-	if r.Race != "" {
-		flags, env = append(flags, "-race"), []string{"GOWORK=" + r.Race}
+	if r.Race {
+		flags = append(flags, "-race")
 	}
 	own := t.own.in(needsNoServer)
-	return &suite{Rig: r, trees: t, Result: Result{Name: "fork"}, revision: r.Revisions.Fork, must: own, env: env,
+	return &suite{Rig: r, trees: t, Result: Result{Name: "fork"}, revision: r.Revisions.Fork, must: own,
 		commands: []gotest.Command{{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}}}
 }
 
