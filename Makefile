@@ -129,8 +129,8 @@ OTHERS = grep -v '^mongofork/\(internal\|tools/fork\|tools/cmd/mongofork\)'
 builder:
 	go test -vet=off $(BUILDER)
 
-# Tests that run without the race detector: one takes four minutes with it, the other counts allocations.
-UNRACED := ^(TestWaits|TestAllocations)$$
+# Tests that run without the race detector: they take minutes of processor time with it, or count allocations.
+UNRACED := ^(TestWaits|TestSlowServers|TestPace|TestAllocations)$$
 
 # The modules that all use the driver agree on the versions of what they require, and these three are tested in one workspace, so that the
 # driver is compiled once for all of them.
