@@ -5,9 +5,10 @@ export BASE
 # Ignore any go.work above the repository.
 export GOWORK := off
 
-# With -trimpath, Go's caches also serve what was compiled and tested in another folder. What only a debugger reads is left out.
+# With -trimpath, Go's caches also serve what was compiled and tested in another folder. What only a debugger reads is left out, unless
+# GOFLAGS says how to compile.
 BUILT := -trimpath -gcflags=all=-dwarf=false
-export GOFLAGS := $(strip $(filter-out $(BUILT),$(GOFLAGS)) $(BUILT))
+export GOFLAGS := $(strip $(BUILT) $(filter-out $(BUILT),$(GOFLAGS)))
 
 # Linters are run at exact versions and come through the Go module proxy.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0

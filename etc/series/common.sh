@@ -1,7 +1,7 @@
 # What verify.sh and fixes.sh share. They are in the repository's root when they read it.
 root=$PWD
 # With the flags of make, which has -trimpath, all trees share what is compiled of the same files.
-export GOFLAGS="-mod=readonly ${GOFLAGS:--trimpath}" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GOFLAGS="${GOFLAGS:--trimpath} -mod=readonly" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 export GIT_COMMITTER_NAME=mongofork GIT_COMMITTER_EMAIL=mongofork@localhost
 vetted=(-composites=false -lostcancel=false) # upstream's own tests do not pass these two checks
 
