@@ -152,5 +152,5 @@ func (a *arm) verdict() string {
 		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is documented.\n",
 			a.name, a.Operations)
 	}
-	return fmt.Sprintf("%s broke %d promises in %d operations.\n", a.name, broken, a.Operations)
+	return fmt.Sprintf("In %d operations, %s broke %d of its promises.\n", a.Operations, a.name, broken)
 }
