@@ -307,6 +307,7 @@ func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, f
 		}
 	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
 		c.Failed++
+		c.again = "" // a commit that met a network error is sent again for the majority
 	}
 	return r.passing[e.RequestID]
 }

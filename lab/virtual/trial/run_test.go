@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -189,6 +190,10 @@ func TestEvents(t *testing.T) {
 		r.of(1).again = `killCursors: 1`
 		r.sentAgain(r.of(1), "killCursors", `killCursors: 2`)
 		assert.Len(t, r.result.Flaws, 1)
+		r.of(0).again = "commitTransaction: 1"
+		r.finished(t.Context(), event.CommandFinishedEvent{CommandName: "commitTransaction"}, io.EOF)
+		r.sentAgain(r.of(0), "commitTransaction", "commitTransaction: 1, writeConcern: majority")
+		assert.NotContains(t, r.result.Flaws, "a retry is another command", "it met a network error after it was rejected")
 		r.of(1).again = `insert: "a"`
 		r.sentAgain(r.of(1), "insert", `insert: "b"`)
 		assert.Contains(t, r.result.Flaws, "a retry is another command")
