@@ -177,14 +177,13 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 		t.Run("pings in "+kind, func(t *testing.T) {
 			t.Parallel()
 			var a *authenticating
-			var asks atomic.Bool
-			asks.Store(kind != "none")
+			var pinged atomic.Bool
 			asked := make(chan struct{})
 			slow := &event.ServerMonitor{
 				ServerDescriptionChanged: func(*event.ServerDescriptionChangedEvent) { time.Sleep(5 * time.Millisecond) },
 			}
 			uses := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
-				if e.Type == kind && asks.CompareAndSwap(true, false) {
+				if e.Type == kind && pinged.CompareAndSwap(false, true) {
 					// Ping is not retried if it finds the pool being cleared. If it is called while the pool is cleared, it waits for a
 					// server that is known again only once this function returns.
 					ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)

@@ -63,7 +63,6 @@ func authenticating(t *testing.T, mechanism string, auth Auth) (cluster *Cluster
 // TestRejectedAuthentication is about an overloaded server that rejects a step of the authentication of new connections: the command is
 // retried with backoff, no pool is cleared, and nobody is asked for a second token.
 func TestRejectedAuthentication(t *testing.T) {
-	needsFork(t)
 	for _, tt := range []struct {
 		mechanism, step string
 		met             int // by the client, of 2 rejections
@@ -101,7 +100,6 @@ func TestRejectedAuthentication(t *testing.T) {
 // TestRejectedReauthentication is about an overloaded server that wants a new token on each connection, and then rejects it twice: the
 // token stays, also for the other connections, and nobody is asked for another.
 func TestRejectedReauthentication(t *testing.T) {
-	needsFork(t)
 	for _, mechanism := range []string{"machine", "human"} {
 		for _, speculative := range []bool{false, true} {
 			t.Run(fmt.Sprint(mechanism, ", speculative: ", speculative), func(t *testing.T) {

@@ -37,7 +37,6 @@ func out(opts *options.ClientOptions) *atomic.Int32 {
 // TestQuietStreams is about streams whose Next times out, or is cancelled, before any event: each goes on with an aggregate and no
 // getMore before it, gets every event once, and leaves no cursor.
 func TestQuietStreams(t *testing.T) {
-	needsFork(t)
 	for _, end := range []string{byDeadline, byTimeout, byCancel} {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,7 +77,6 @@ func TestQuietStreams(t *testing.T) {
 // TestCloseWithoutTime is about what is closed or ended with a context that has ended: it is done all the same, if that takes no more than
 // 2 seconds.
 func TestCloseWithoutTime(t *testing.T) {
-	needsFork(t)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, name := range []string{"Cursor.Close", "ChangeStream.Close", "Session.EndSession", "Session.AbortTransaction"} {
@@ -109,7 +107,6 @@ func TestCloseWithoutTime(t *testing.T) {
 // TestAllWithoutAnswers is about the commands of All and of the list helpers that get no answer: the call ends with its deadline, and the
 // time for closing the cursor.
 func TestAllWithoutAnswers(t *testing.T) {
-	needsFork(t)
 	const deadline = 10 * time.Second
 	for _, end := range []string{byDeadline, byTimeout} {
 		for _, unanswered := range [][]string{{"killCursors", "getMore"}, {"getMore"}} {
@@ -148,7 +145,6 @@ func TestAllWithoutAnswers(t *testing.T) {
 // TestOutage is about a stream and a cursor whose servers are away for longer than a server is searched, and then reject everything for a
 // while: they go on.
 func TestOutage(t *testing.T) {
-	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		client := connect(t, cluster.Client("serverSelectionTimeoutMS=2000"))
@@ -186,7 +182,6 @@ func TestOutage(t *testing.T) {
 // TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline: it tries to end the
 // sessions, as long as the client's Timeout or 10 seconds.
 func TestDisconnectFromNoServer(t *testing.T) {
-	needsFork(t)
 	for uri, limit := range map[string]time.Duration{"": 10 * time.Second, "timeoutMS=2000": 2 * time.Second, "connectTimeoutMS=0": 10 * time.Second} {
 		for _, link := range []Link{Refusing, Silent} {
 			for _, waits := range []bool{false, true} {
@@ -243,7 +238,6 @@ func expectDisconnect(t *testing.T, uri string, link Link, waits bool, limit tim
 
 // TestUnknownCursors is about replies that open a cursor of which nobody learns: it is closed, and its connection given back.
 func TestUnknownCursors(t *testing.T) {
-	needsFork(t)
 	concern := func(c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }
 	lacking := func(_ Command, reply bson.Raw) bson.Raw { return bsondoc.Rebuild(reply, []string{"ok"}, nil) }
 	same := func(_ Command, reply bson.Raw) bson.Raw { return reply }
@@ -292,7 +286,6 @@ func TestUnknownCursors(t *testing.T) {
 
 // TestMalformedHello is about a pool's connection whose hello has a field of another type, after which nothing is known of its server.
 func TestMalformedHello(t *testing.T) {
-	needsFork(t)
 	for _, field := range []string{"maxWireVersion", "logicalSessionTimeoutMinutes", "lastWrite"} {
 		t.Run(field, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -327,7 +320,6 @@ func TestMalformedHello(t *testing.T) {
 // TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected, or in its first attempt, which is then
 // rejected: a Disconnect with a deadline waits for it.
 func TestGracefulDisconnect(t *testing.T) {
-	needsFork(t)
 	for name, slow := range map[string]time.Duration{"in a backoff": 0, "in its first attempt": 50 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectGraceful(t, slow) }) })
 	}
@@ -335,7 +327,6 @@ func TestGracefulDisconnect(t *testing.T) {
 
 // TestEndOfSessions is about a Disconnect whose time an operation uses up that gets no reply: the sessions are ended nevertheless, in time.
 func TestEndOfSessions(t *testing.T) {
-	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		client, err := mongo.Connect(cluster.Client())
@@ -359,7 +350,6 @@ func TestEndOfSessions(t *testing.T) {
 
 // TestClosingWhileDisconnecting is about a killCursors that waits for a connection when the client is disconnected: it is sent.
 func TestClosingWhileDisconnecting(t *testing.T) {
-	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		cluster := New(t, Options{})
 		fill(cluster, "")

@@ -14,7 +14,6 @@ import (
 // TestCompressedRejections is about commands and rejections that are compressed: a command is compressed again for each attempt. It takes real
 // time, less than a second, because of zstd.
 func TestCompressedRejections(t *testing.T) {
-	needsFork(t)
 	for _, compressor := range []string{"zstd", "zlib", "snappy"} {
 		t.Run(compressor, func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,6 @@ var pacedCalls = []paced{
 // TestPace is about commands that fail at once, whenever they are sent, until the call's time is up: no call may send them, or open
 // connections, without pause, unless the specification wants that.
 func TestPace(t *testing.T) {
-	needsFork(t)
 	fails := func(code int32) Hook {
 		return func(command Command, _ func() bson.Raw) bson.Raw { return Fail(command, code) }
 	}
@@ -139,7 +138,6 @@ func (p paced) expect(t *testing.T, topology, end string, fail Hook) {
 // the Timeout, an abort has that time anew (client-side-operations-timeout.md, "Convenient Transactions API"); after a cancellation an abort
 // has 2 seconds, whatever else limits the call, and without any limit 10 seconds.
 func TestEndWithoutAnswer(t *testing.T) {
-	needsFork(t)
 	for _, tt := range []struct {
 		commits           bool
 		deadline, timeout time.Duration

@@ -93,7 +93,6 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 // TestAwaitsTooLong is about an awaitData cursor whose MaxAwaitTime is not less than the time of a Next: that is an error, without a getMore
 // (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
 func TestAwaitsTooLong(t *testing.T) {
-	needsFork(t)
 	for _, end := range []string{byDeadline, byTimeout} {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -122,7 +121,6 @@ func TestAwaitsTooLong(t *testing.T) {
 // TestDownloadStreamHasOneTimeout is about the client's Timeout and a download stream: it limits the stream's life, with the getMores of
 // its cursor (client-side-operations-timeout.md, "GridFS API").
 func TestDownloadStreamHasOneTimeout(t *testing.T) {
-	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		const timeout = 3 * time.Second
 		cluster := New(t, Options{Topology: "replicaset:1"})
@@ -176,7 +174,6 @@ func TestMonitorsHaveNoTimeout(t *testing.T) {
 // TestMinPoolSizeHasConnectTimeout is about a connection that the pool makes for minPoolSize, from a server that accepts it and says nothing:
 // connectTimeoutMS ends it, the client's Timeout does not (client-side-operations-timeout.md, "Background Connection Pooling").
 func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
-	needsFork(t)
 	synctest.Test(t, func(t *testing.T) {
 		const connectTimeout = 4 * time.Second
 		cluster := New(t, Options{Topology: "replicaset:1"})
@@ -215,7 +212,6 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 // TestSlowServers is about every method that sends several commands, each of which takes less time than the client's Timeout or the context's
 // deadline, in every topology and without retries: all of them together end in time. What iterates has the Timeout anew for each Next.
 func TestSlowServers(t *testing.T) {
-	needsFork(t)
 	for name, open := range waitingCalls {
 		var w waiting
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { _, w = sendsOf(t, name) }) })

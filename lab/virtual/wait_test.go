@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,16 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
-
-// needsFork skips a test with upstream's driver.
-func needsFork(t *testing.T) {
-	t.Helper()
-	if _, fork := reflect.TypeFor[*options.ClientOptions]().MethodByName("SetAdaptiveThrottling"); !fork {
-		t.Skip("upstream's driver, in which iterators end with the first error, and whoever waits is not woken")
-	}
-}
 
 // The ends of a wait.
 const (
@@ -91,7 +81,6 @@ func (c cell) missing(w waiting) string {
 // nothing stays behind; an iterator goes on behind what it had read. A timeout's text says what the call was waiting for
 // (client-side-operations-timeout.md, "Errors").
 func TestWaits(t *testing.T) {
-	needsFork(t)
 	tried, missing, quiet := 0, map[string]int{}, []string{}
 	for name, open := range waitingCalls {
 		var s sends

@@ -153,23 +153,23 @@ func (as *assembler) write(name string, goes bool) error {
 		return nil
 	}
 	changed, err := mendImports(spliced, fe.needed)
-	if err != nil && fe.ours != nil {
+	if err != nil { // ours needs the import
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
 			"imports of %s: %v", name, err)
 		return nil
 	}
-	if err != nil {
+	if changed {
+		var printed bytes.Buffer
+		err := format.Node(&printed, spliced.Fset, spliced.AST)
+		as.out[name] = printed.Bytes()
 		return err
 	}
-	var formatted bytes.Buffer
-	if err := format.Node(&formatted, spliced.Fset, spliced.AST); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
+	formatted, err := format.Source(text)
 	as.out[name] = text
-	if changed || !bytes.Equal(text, formatted.Bytes()) && syntax.IsFormatted(fe.source.Src) {
-		as.out[name] = formatted.Bytes()
+	if !bytes.Equal(text, formatted) && syntax.IsFormatted(fe.source.Src) {
+		as.out[name] = formatted
 	}
-	return nil
+	return err
 }
 
 // cutRemoved cuts what is removed; parentheses go with the last of their declarations.
