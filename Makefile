@@ -178,10 +178,6 @@ check: ## Check formatting and the overlay's assertions, and vet and compile the
 newest:
 	@echo $(lastword $(BASES))
 
-.PHONY: check-bases
-check-bases: ## Check the fork of every base, and run its tests that need no server
-	@for base in $(BASES); do $(MAKE) BASE=$$base check && $(MAKE) BASE=$$base test ONLY=fork || exit; done
-
 .PHONY: server
 server: rig ## Start a MongoDB server for tests, until you interrupt it: make server SERVER=secantus
 	$(HELD) $(RIG) server
@@ -240,23 +236,15 @@ demo: trees rig ##! Compare the fork with upstream's driver on a replica set tha
 series: ## Write the fork to build/series as patches for upstream's repository
 	$(MONGOFORK) series
 
-VERIFY = APIDIFF=$(APIDIFF) GOFUMPT=$(GOFUMPT) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/
+# Each of these can do a part: make verify-fixes FIXES=pool, make verify-series FROM=0008, make verify-layers LAYERS=fixes/pool.
+.PHONY: verify
+verify: verify-fixes verify-series ## Apply and test each patch; "make verify-layers" removes each layer, "make verify-api" compares the APIs
 
-# Apply each fix alone to upstream's tree. Its tests must fail before it and pass after it.
-.PHONY: verify-fixes
-verify-fixes: trees
-	$(VERIFY)fixes.sh
+verify-fixes verify-series verify-layers: verify-%: trees
+	APIDIFF=$(APIDIFF) GOFUMPT=$(GOFUMPT) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/$*.sh
 
-.PHONY: verify-series
-verify-series: verify-fixes ## Apply these patches, and build, vet and test the tree after each
-	$(VERIFY)verify.sh
-
-.PHONY: layers
-layers: trees ## Remove each optional layer in turn, and test the rest: make layers LAYERS=fixes/pool
-	etc/series/layers.sh
-
-.PHONY: api
-api: trees ## Report what the fork adds to upstream's exported API, and what it breaks
+.PHONY: verify-fixes verify-series verify-layers verify-api
+verify-api: trees
 	@cd build/pristine/$(BASE) && go run $(APIDIFF) -m -w ../../$(BASE).upstream.api $(UPSTREAM) 2>/dev/null
 	@cd build/$(BASE) && go run $(APIDIFF) -m -w ../$(BASE).fork.api $(UPSTREAM) 2>/dev/null
 	@go run $(APIDIFF) -m build/$(BASE).upstream.api build/$(BASE).fork.api 2>/dev/null | grep -v '^Ignoring internal package'

@@ -1,4 +1,4 @@
-# What verify.sh and fixes.sh share. They are in the repository's root when they read it.
+# What fixes.sh, series.sh and layers.sh share. They are in the repository's root when they read it.
 root=$PWD
 # With the flags of make, which has -trimpath, all trees share what is compiled of the same files.
 export GOFLAGS="${GOFLAGS:--trimpath} -mod=readonly" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Removes each layer of performance, fixes, backports and extras by removing its folder, and builds, vets and tests what remains on $BASE,
-# the packages that the layer is about. After a failure it goes on, and says in the end which failed. "make layers" calls it; LAYERS names
+# the packages that the layer is about. After a failure it goes on, and says in the end which failed. "make verify-layers" calls it; LAYERS names
 # some of them, and all removes all at once. What builds on a layer, as its README says, goes with it.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."

@@ -14,8 +14,8 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// A layer with a folder of its own is taken out by removing the folder, with those that build on it: the others still fit. "make layers"
-// compiles and tests what remains.
+// A layer with a folder of its own is taken out by removing the folder, with those that build on it: the others still fit.
+// "make verify-layers" compiles and tests what remains.
 func TestEachLayerCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
