@@ -148,30 +148,24 @@ func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Write
 	project := &fork.Project{Root: rig.Root}
 	list, listErr := project.Advisories()
 	bases, err := project.Bases()
-	if err := errors.Join(listErr, err); err != nil {
-		return err
-	}
 	scanner := advisories.Scanner{Database: c.Database, Tool: c.Tool, Index: filepath.Join(rig.Root, "build", "vulndb"),
 		Run: command.Output}
-	if err := scanner.Prepare(ctx); err != nil {
+	if err := errors.Join(listErr, err, scanner.Prepare(ctx)); err != nil {
 		return err
 	}
 	var failed error
-	for _, folder := range slices.Concat(bases, c.Modules) {
-		base, at := "", folder
-		if slices.Contains(bases, folder) {
-			base, at = folder, path.Join("build", folder)
+	for i, of := range slices.Concat(bases, c.Modules) {
+		folder := of
+		if i < len(bases) {
+			folder = filepath.Join("build", of)
 		}
-		found, err := scanner.Scan(ctx, filepath.Join(rig.Root, at))
+		found, err := scanner.Scan(ctx, filepath.Join(rig.Root, folder))
 		if err != nil {
-			return fmt.Errorf("%s: %w", at, err)
+			return fmt.Errorf("%s: %w", folder, err)
 		}
-		open := advisories.Judge(found, list, base)
-		others := slices.DeleteFunc(slices.Clone(found), func(f advisories.Found) bool { return f.Module == advisories.Standard })
-		fmt.Fprintf(stdout, "%s: %d reached in dependencies, %d open; %d in the standard library of this Go\n", at, len(others), len(open),
-			len(found)-len(others))
-		for _, what := range open {
-			fmt.Fprintf(stdout, "  %s\n", what)
+		said, open := advisories.Judge(found, list, of)
+		fmt.Fprintf(stdout, "%s: %s\n", folder, said)
+		if open {
 			failed = suite.ErrFailed
 		}
 	}
@@ -232,7 +226,15 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 }
 
 func builder(rig *suite.Rig) programs.Builder {
-	return programs.Builder{Root: rig.Root, Environ: rig.Environ, Stderr: os.Stderr}
+	return programs.Builder{Root: rig.Root, Stderr: os.Stderr}
+}
+
+// words are the arguments behind the "--" that ends the rig's own.
+func words(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
 }
 
 type withCmd struct {
@@ -244,31 +246,22 @@ type withCmd struct {
 
 // Run runs the go command.
 func (c *withCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	args := c.Command
-	if args[0] == "--" {
-		args = args[1:]
+	c.Command = words(c.Command)
+	if c.Programs {
+		return builder(rig).Program(ctx, c.Driver, c.Module, c.Command...)
 	}
-	if !c.Programs {
-		return builder(rig).Go(ctx, c.Driver, c.Module, args...)
-	}
-	_, err := builder(rig).Program(ctx, c.Driver, c.Module, "", args...)
-	return err
+	return builder(rig).Go(ctx, c.Driver, c.Module, c.Command...)
 }
 
 type compareCmd struct {
 	Seeds uint64 `default:"2000" help:"The number of plans."`
 	Seed  uint64 `default:"1" help:"The seed of the first plan."`
-	Fork  string `help:"The folder of a module of the driver to judge instead of the fork of the base."`
+	Fork  string `type:"existingdir" help:"The folder of a module of the driver to judge instead of the fork of the base."`
 }
 
 // Run builds the comparison and runs it.
-func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
-	if c.Fork != "" {
-		if c.Fork, err = filepath.Abs(c.Fork); err != nil {
-			return err
-		}
-	}
-	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: c.Fork}
+func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: cmp.Or(c.Fork, rig.Base)}
 	if err := comparison.Build(ctx); err != nil {
 		return err
 	}
@@ -283,31 +276,31 @@ type soakCmd struct {
 
 // Run builds the lab with each driver, and runs the soak.
 func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		c.Command = c.Command[1:]
-	}
-	mongod := func(ctx context.Context) (string, error) { return membersBinary(ctx, rig) }
-	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, c.Command)
+	mongod := func(ctx context.Context) (string, error) { return server.MembersBinary(ctx, servers(rig)) }
+	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, words(c.Command))
 }
+
+// servers is where servers are installed and started.
+func servers(rig *suite.Rig) server.Config { return server.Config{Root: rig.Root, Progress: os.Stderr} }
 
 type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start this deployment, with the mongod on the PATH, of any version, or else the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
-	Limits   bool     `help:"Start the mongod on the PATH in a way that lets clients switch on its limits."`
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
 
 // Run starts or finds a server, and finally stops it if it started it.
 func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
-	cfg := server.Config{Root: rig.Root, Progress: os.Stderr, Topology: c.Topology, Users: c.Users, Limitable: c.Limits}
-	if c.Users && c.Topology == "" {
-		cfg.Topology = "replicaset:3"
+	cfg := servers(rig)
+	cfg.Topology, cfg.Users = c.Topology, c.Users
+	if c.Users {
+		cfg.Topology = cmp.Or(c.Topology, "replicaset:3")
 	}
 	s, err := server.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	if len(c.Command) > 0 {
 		return command.PassThrough(ctx, []string{"MONGODB_URI=" + s.URI, "SERVER="}, c.Command) // it has been chosen
 	}
@@ -321,16 +314,11 @@ type mongodCmd struct{}
 
 // Run prints the path.
 func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	path, err := membersBinary(ctx, rig)
+	path, err := server.MembersBinary(ctx, servers(rig))
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, path)
 	}
 	return err
-}
-
-// membersBinary returns the path of the mongod whose members a soak starts.
-func membersBinary(ctx context.Context, rig *suite.Rig) (string, error) {
-	return server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
 }
 
 type specificationsCmd struct {

@@ -4,29 +4,29 @@ package programs
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/process"
 )
 
 // upstream is the path of the driver's module.
 const upstream = "go.mongodb.org/mongo-driver/v2"
 
-// Builder builds below the root of the repository.
+// Builder builds below the root of the repository. Stderr receives what the builds and the programs say.
 type Builder struct {
-	Root    string
-	Environ []string
-	Stderr  io.Writer
+	Root   string
+	Stderr io.Writer
 }
 
 // driver returns the folder of a driver, which is given by its path, or by one below build: "v2.5.0" or "pristine/v2.5.0".
@@ -50,8 +50,7 @@ func (b Builder) output(driver string) string {
 	return filepath.Join(b.Root, "build", "with", driver)
 }
 
-// workspace writes a go.work of this repository's modules with a driver, and returns its path. The file is put in its place whole, because
-// others may use it.
+// workspace writes a go.work of this repository's modules with a driver, and returns its path.
 func (b Builder) workspace(driver string) (string, error) {
 	folder, err := b.driver(driver)
 	if err != nil {
@@ -59,20 +58,8 @@ func (b Builder) workspace(driver string) (string, error) {
 	}
 	text := fmt.Sprintf("go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root, filepath.Join(b.Root, "lab"),
 		filepath.Join(b.Root, "bench"), upstream, folder)
-	return b.write(driver, "go.work", []byte(text))
-}
-
-// write writes a file to the folder of a driver's programs.
-func (b Builder) write(driver, name string, content []byte) (string, error) {
-	file := filepath.Join(b.output(driver), name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
-	}
-	temporary := fmt.Sprintf("%s.%d", file, os.Getpid())
-	if err := os.WriteFile(temporary, content, 0o644); err != nil {
-		return "", err
-	}
-	return file, os.Rename(temporary, file)
+	file := filepath.Join(b.output(driver), "go.work")
+	return file, filetree.Replace(file, []byte(text)) // others may use it
 }
 
 // Go runs a go command in a module, such as "lab", with a driver.
@@ -81,7 +68,7 @@ func (b Builder) Go(ctx context.Context, driver, module string, args ...string) 
 	if err != nil {
 		return err
 	}
-	cmd := process.Command(ctx, filepath.Join(b.Root, module), append(b.Environ, "GOWORK="+workspace), "go", args...)
+	cmd := process.Command(ctx, filepath.Join(b.Root, module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = b.Stderr, b.Stderr
 	if err := cmd.Run(); err != nil {
@@ -90,53 +77,39 @@ func (b Builder) Go(ctx context.Context, driver, module string, args ...string) 
 	return nil
 }
 
-// Program builds a program, or with "test", "-c" a test, and returns its path, as go names it.
-func (b Builder) Program(ctx context.Context, driver, module, name string, args ...string) (string, error) {
-	folder := b.output(driver) + string(filepath.Separator)
-	return folder + name, b.Go(ctx, driver, module, append([]string{args[0], "-o", folder}, args[1:]...)...)
-}
-
-// Lab builds the lab with a driver.
-func (b Builder) Lab(ctx context.Context, driver string) (string, error) {
-	return b.Program(ctx, driver, "lab", "lab", "build", "./cmd/lab")
+// Program builds a program, or with "test", "-c" a test, into the folder of a driver's programs.
+func (b Builder) Program(ctx context.Context, driver, module string, args ...string) error {
+	return b.Go(ctx, driver, module, slices.Insert(args, 1, "-o", b.output(driver)+string(filepath.Separator))...)
 }
 
 // Comparison compares a fork with the untouched module of a base.
 type Comparison struct {
 	Builder
-	Base string
-	// Fork is the folder of the fork's module; if it is empty, that is the fork of the base.
-	Fork  string
-	First bool // end with the first finding
+	// Base is the version of the untouched module, and Fork the fork's, as a base, or the folder of its module.
+	Base, Fork string
+	First      bool // end with the first finding
 }
 
 // Build builds the comparison with both drivers, changed to draw random numbers from a plan.
 func (c Comparison) Build(ctx context.Context) error {
-	for _, driver := range []string{c.driver(), filepath.Join("pristine", c.Base)} {
-		folder, err := c.Builder.driver(driver)
+	for _, driver := range []string{c.Fork, filepath.Join("pristine", c.Base)} {
+		folder, err := c.driver(driver)
 		if err != nil {
 			return err
 		}
-		drawn := filepath.Join(folder, "internal", "randutil", "randutil.go")
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			drawn: filepath.Join(c.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
+			filepath.Join(folder, "internal", "randutil", "randutil.go"): filepath.Join(c.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
 		}})
-		if err != nil {
+		file := filepath.Join(c.output(driver), "overlay.json")
+		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
 			return err
 		}
-		file, err := c.write(driver, "overlay.json", overlay)
-		if err != nil {
-			return err
-		}
-		args := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
-		if _, err := c.Program(ctx, driver, "lab", "fuzz", args...); err != nil {
+		if err := c.Program(ctx, driver, "lab", "build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-func (c Comparison) driver() string { return cmp.Or(c.Fork, c.Base) }
 
 // Run runs so many plans from a seed on. Build has to be called before.
 func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Writer, env ...string) error {
@@ -146,7 +119,7 @@ func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Write
 	if c.First {
 		args = append(args, "--first")
 	}
-	cmd := process.Command(ctx, c.Root, append(append([]string{}, c.Environ...), env...), program(c.driver()), args...)
+	cmd := process.Command(ctx, c.Root, append(os.Environ(), env...), program(c.Fork), args...)
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = stdout, c.Stderr
 	return cmd.Run()
@@ -158,43 +131,29 @@ func (b Builder) Soak(ctx context.Context, mongod func(context.Context) (string,
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	var (
-		named  []string
-		binary string
-	)
+	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
+	soak := []string{lab(forks[0]), "soak", "--dir", folder}
+	var binary string
 	group, building := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		binary, err = mongod(building)
 		return err
 	})
-	group.Go(func() (err error) {
-		named, err = b.labs(building, forks, others)
-		return err
+	group.Go(func() error {
+		for i, driver := range slices.Concat(forks, others) {
+			flag, name := "--fork", "fork of "+driver
+			if i >= len(forks) {
+				flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
+			}
+			soak = append(soak, flag, name+"="+lab(driver))
+			if err := b.Program(building, driver, "lab", "build", "./cmd/lab"); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	_, lab, _ := strings.Cut(named[1], "=")
-	soak := append([]string{lab, "soak", "--dir", folder, "--mongod", binary}, named...)
-	return command.PassThrough(ctx, nil, append(soak, args...))
-}
-
-// labs builds the lab with some drivers, and returns the soak's flags that name them.
-func (b Builder) labs(ctx context.Context, forks, others []string) (named []string, err error) {
-	add := func(flag, name, driver string) error {
-		lab, err := b.Lab(ctx, driver)
-		named = append(named, flag, name+"="+lab)
-		return err
-	}
-	for _, base := range forks {
-		if err := add("--fork", "fork of "+base, base); err != nil {
-			return nil, err
-		}
-	}
-	for _, base := range others {
-		if err := add("--other", base, "pristine/"+base); err != nil {
-			return nil, err
-		}
-	}
-	return named, nil
+	return command.PassThrough(ctx, nil, slices.Concat(soak, []string{"--mongod", binary}, args))
 }

@@ -26,7 +26,7 @@ func newBuilder(t *testing.T) Builder {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	return Builder{Root: root, Environ: os.Environ(), Stderr: new(strings.Builder)}
+	return Builder{Root: root, Stderr: new(strings.Builder)}
 }
 
 // TestGo runs a program with a driver that stands below build, or in any folder.
@@ -39,9 +39,8 @@ func TestGo(t *testing.T) {
 		require.NoError(t, b.Go(t.Context(), driver, "lab", "run", "."), said.String())
 		assert.Equal(t, "forked\n", said.String())
 	}
-	program, err := b.Program(t.Context(), "v1", "lab", "lab", "build", ".")
-	require.NoError(t, err)
-	assert.FileExists(t, program)
+	require.NoError(t, b.Program(t.Context(), "v1", "lab", "build", "."))
+	assert.FileExists(t, filepath.Join(b.Root, "build", "with", "v1", "lab"))
 }
 
 func TestNoDriver(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,14 +28,15 @@ venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
 pip) echo note; echo "ERROR: `+message+`"; exit 1 ;;
 *) echo Python 3.12.1 ;;
 esac`), 0o755))
-		target := filepath.Join(t.TempDir(), "venv")
-		err := install(t.Context(), target, "pins.txt")
+		pins := filepath.Join(bin, "pins.txt")
+		require.NoError(t, os.WriteFile(pins, nil, 0o600))
+		_, err := Ensure(t.Context(), t.TempDir(), pins, "it", io.Discard)
 		require.Error(t, err)
 		assert.Equal(t, missing, errors.Is(err, ErrUnavailable), err)
 		if missing {
 			assert.ErrorContains(t, err, "ERROR: No network")
 		} else {
-			assert.ErrorContains(t, err, "change the hash in pins.txt")
+			assert.ErrorContains(t, err, "change the hash in "+pins)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -62,13 +63,10 @@ func (m *Member) Restart(ctx context.Context) error {
 	if err := m.start(); err != nil {
 		return fmt.Errorf("%v: %w", m, err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(m.deployment.running, cancel)()
-	err := runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}, nil)
+	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}})
 	if err != nil {
-		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, m.tail())
 		m.kill()
+		err = m.explain(fmt.Errorf("it does not answer: %w", err))
 	}
 	return err
 }
@@ -96,7 +94,7 @@ func (m *Member) start() error {
 		defer close(ended)
 		_ = cmd.Wait() // how it ended is in its state
 		if wanted.Err() == nil {
-			m.deployment.fail(fmt.Errorf("%v: it exited (%v); the end of its log:\n%s", m, cmd.ProcessState, m.tail()))
+			m.deployment.fail(m.explain(fmt.Errorf("it exited (%v)", cmd.ProcessState)))
 		}
 		process.Reap(cmd)
 	}()
@@ -106,14 +104,12 @@ func (m *Member) start() error {
 
 func (m *Member) log() string { return filepath.Join(m.dir, "log") }
 
-// tail returns the end of the process's output.
-func (m *Member) tail() string {
+// explain adds the member and the end of its output to an error.
+func (m *Member) explain(err error) error {
 	const length = 4 << 10
-	text, err := os.ReadFile(m.log())
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text[max(0, len(text)-length):]))
+	text, readErr := os.ReadFile(m.log())
+	text = text[max(0, len(text)-length):]
+	return errors.Join(fmt.Errorf("%v: %w; the end of its log:\n%s", m, err, bytes.TrimSpace(text)), readErr)
 }
 
 // helloTimeout is for how long IsPrimary waits. A paused server accepts connections and answers nothing.
@@ -123,19 +119,19 @@ const helloTimeout = time.Second
 func (m *Member) IsPrimary(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
-	var hello struct {
-		Primary bool `bson:"isWritablePrimary"`
-	}
-	return runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}}, &hello) == nil && hello.Primary
+	hello, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}})
+	primary, _ := hello.Lookup("isWritablePrimary").BooleanOK()
+	return err == nil && primary
 }
 
 // StepDown makes the primary a secondary that is not elected for some seconds.
 func (m *Member) StepDown(ctx context.Context) error {
 	const seconds = 3
-	return runAdmin(ctx, direct(m.address), bson.D{
+	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{
 		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
 		{Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
-	}, nil)
+	})
+	return err
 }
 
 // Pause stops the process, like an overloaded machine; its connections stay open.
@@ -157,6 +153,9 @@ func (m *Member) signal(what string, signal func(*os.Process) error) error {
 	return nil
 }
 
+// configServer makes a mongod one with a sharded cluster's configuration.
+const configServer = "--configsvr"
+
 // arguments returns the member's command line. The sizes keep several members on a small machine.
 func (m *Member) arguments() []string {
 	o := m.deployment.options
@@ -169,11 +168,8 @@ func (m *Member) arguments() []string {
 	if o.Members > 0 {
 		args = append(args, "--replSet", o.ReplicaSet, "--oplogSize", "64")
 	}
-	switch {
-	case o.Users && o.Members > 0:
+	if o.Users {
 		args = append(args, "--keyFile", m.deployment.key())
-	case o.Users:
-		args = append(args, "--auth")
 	}
 	return append(args, o.Arguments...)
 }
@@ -200,27 +196,19 @@ const (
 	portAttempts = 1000
 )
 
-// drawn are the ports that this process was given, so that deployments that start side by side get different ones.
+// drawn are the addresses that this process was given, so that deployments that start side by side get different ones.
 var drawn sync.Map
 
-// freeAddresses returns addresses on which nobody listens right now.
-func freeAddresses(count int) ([]string, error) {
-	var addresses []string
+// freeAddress returns an address on which nobody listens right now.
+func freeAddress() (string, error) {
 	for range portAttempts {
-		if len(addresses) == count {
-			return addresses, nil
-		}
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		if _, taken := drawn.LoadOrStore(port, true); taken {
+		address := fmt.Sprintf("%s:%d", loopback, firstPort+rand.IntN(lastPort-firstPort))
+		if _, taken := drawn.LoadOrStore(address, true); taken {
 			continue
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
-		if err != nil {
-			continue // in use
+		if listener, err := net.Listen("tcp", address); err == nil {
+			return address, listener.Close()
 		}
-		defer listener.Close()
-		addresses = append(addresses, listener.Addr().String())
 	}
-	return nil, fmt.Errorf("no %d free ports from %d to %d on %s; end some of the programs that listen there",
-		count, firstPort, lastPort, loopback)
+	return "", fmt.Errorf("no free port from %d to %d on %s; end some of the programs that listen there", firstPort, lastPort, loopback)
 }

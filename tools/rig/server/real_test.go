@@ -62,9 +62,9 @@ func start(t *testing.T, o Options) *Deployment {
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	d := start(t, Options{Members: 3, Users: true, ReplicaSet: "other"})
-	_, err := connect(t, d.URI()).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
+	_, err := connect(t, d.URI).Database("test").Collection("notes").InsertOne(t.Context(), bson.D{})
 	require.NoError(t, err)
-	uri, err := url.Parse(d.URI())
+	uri, err := url.Parse(d.URI)
 	require.NoError(t, err)
 	for _, m := range d.Members() {
 		direct := "mongodb://" + uri.User.String() + "@" + m.Address() + "/?directConnection=true"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/rig/pypi"
 )
 
 func TestForm(t *testing.T) {
@@ -47,16 +49,15 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 		{name: "nothing", want: "no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: " +
 			"install mongod >= 8.2"},
 		{name: "too old", programs: old, want: "/mongod is v8.0.4;"},
-		{name: "broken", programs: map[string]string{"mongod": "exit 3"}, want: "mongod --version fails (exit status 3)"},
-		{name: "another program", programs: map[string]string{"mongod": "echo hello"}, want: `no version in "hello\n"`},
+		{name: "broken", programs: map[string]string{"mongod": "exit 3"}, want: "or has no version (exit status 3)"},
+		{name: "another program", programs: map[string]string{"mongod": "echo hello"}, want: `or has no version (<nil>): "hello"`},
 		{name: "old Python", programs: map[string]string{"python3": "echo Python 3.10.1"}, want: "no Python 3.11 to 3.13"},
-		{name: "one that is not set", cfg: Config{Name: Given}, want: "MONGODB_URI is not set"},
+		{name: "one that is not set", cfg: Config{Name: Given}, want: `asks for "uri", which cannot be had`, wrong: true},
 		{name: "one that nobody knows", cfg: Config{Name: "mongo"},
-			want: "SERVER=mongo is not available for this; name one of uri, path, mongod, secantus", wrong: true},
-		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, want: "name one of path, mongod,",
+			want: `asks for "mongo", which cannot be had for this; name one of path, mongod, secantus with`, wrong: true},
+		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, want: "name one of path, mongod with",
 			wrong: true},
-		{name: "no mongos", programs: old, cfg: Config{Topology: "sharded:2"},
-			want: "no mongos on the PATH; the pinned wheel has no mongos"},
+		{name: "no mongos", programs: old, cfg: Config{Topology: "sharded:2"}, want: "available: no mongos on the PATH"},
 		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is not a connection string", wrong: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,14 +72,14 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 			}
 			_, err := Open(t.Context(), tt.cfg)
 			require.ErrorContains(t, err, tt.want)
-			assert.Equal(t, tt.wrong, !errors.Is(err, ErrUnavailable))
+			assert.Equal(t, tt.wrong, !errors.Is(err, pypi.ErrUnavailable))
 		})
 	}
 }
 
 func TestAMemberThatDoesNotAnswerIsNoPrimary(t *testing.T) {
 	t.Parallel()
-	m := &Member{deployment: &Deployment{}, address: "127.0.0.1:1"}
+	m := &Member{deployment: &Deployment{running: t.Context()}, address: "127.0.0.1:1"}
 	assert.False(t, m.IsPrimary(t.Context()))
 }
 

@@ -3,7 +3,6 @@ package specs
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -99,12 +98,9 @@ func (s *Store) Compare(ctx context.Context, name, requirement string) (Distribu
 	if err == nil && p.Lacks != "" {
 		err = errors.New(p.Lacks)
 	}
-	if err != nil {
-		return d, err
-	}
 	revision, readErr := read(filepath.Join(p.Dir, data))
 	archive, getErr := s.Download(ctx, requirement)
-	if err := errors.Join(readErr, getErr); err != nil {
+	if err := errors.Join(err, readErr, getErr); err != nil {
 		return d, err
 	}
 	theirs, err := unpack(archive)
@@ -128,16 +124,14 @@ func (d Distribution) of(archive []byte) (filetree.Tree, error) {
 	return files, err
 }
 
-// lacks says what a revision of so many files lacks without those, by specification, the most first.
+// lacks says what a revision of so many files lacks without those, by specification.
 func (d Distribution) lacks(files filetree.Tree) string {
 	counts := map[string]int{}
 	for name := range d.Lacking {
 		counts[strings.Split(name, "/")[1]]++
 	}
 	var missing []string
-	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		missing = append(missing, fmt.Sprintf("%s %d", name, counts[name]))
 	}
 	version, _, _ := strings.Cut(d.Requirement, " ")

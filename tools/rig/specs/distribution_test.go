@@ -70,9 +70,9 @@ func TestDistribution(t *testing.T) {
 			return archive, err
 		}
 	}
-	whole := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
-	whole.Local, whole.Download = filepath.Join(t.TempDir(), "local"), download(archive(t, theirs), nil)
-	write(t, whole.Local, revision)
+	repository, published := publish(t, revision)
+	whole := newStore(t, repository, published, revision)
+	whole.Download = download(archive(t, theirs), nil)
 	known, err := whole.Compare(t.Context(), "r1", requirement)
 	require.NoError(t, err)
 	require.Equal(t, []string{"source/crud/tests/extra.json"}, known.Surplus)
@@ -110,13 +110,13 @@ func TestDistribution(t *testing.T) {
 			s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
 			s.Distributions, s.Download = map[string]Distribution{"r1": d}, download(archive(t, theirs), tt.err)
 			p, err := s.Project(t.Context(), "r1")
-			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, ErrUnavailable))
+			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, pypi.ErrUnavailable))
 			if tt.want != "" {
 				assert.ErrorContains(t, err, tt.want)
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: crud 2, auth 1", p.Lacks)
+			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: auth 1, crud 2", p.Lacks)
 
 			// The copy is used from then on, unless it was changed.
 			s.Download = nil
@@ -126,7 +126,7 @@ func TestDistribution(t *testing.T) {
 			write(t, filepath.Join(p.Dir, data), filetree.Tree{"source/gridfs/tests/b.json": []byte("B")})
 			s.Download = download(nil, pypi.ErrUnavailable)
 			_, err = s.Project(t.Context(), "r1")
-			assert.ErrorIs(t, err, ErrUnavailable)
+			assert.ErrorIs(t, err, pypi.ErrUnavailable)
 
 			// Nor does a comparison with a copy that lacks files make sense.
 			s.Download = download(archive(t, theirs), nil)

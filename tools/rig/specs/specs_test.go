@@ -15,6 +15,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
 )
 
 // TestOpen is about the repository's own files: a base without them can be built, but not tested; without a distribution, not where
@@ -73,7 +74,7 @@ func publish(t *testing.T, files filetree.Tree) (repository, commit string) {
 	repository = t.TempDir()
 	write(t, repository, files)
 	for _, args := range [][]string{
-		{"init", "--quiet"}, {"config", "uploadpack.allowAnySHA1InWant", "true"}, {"add", "."},
+		{"init", "--quiet"}, {"add", "."},
 		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"},
 	} {
 		out, err := command.Output(t.Context(), repository, nil, "git", args...)
@@ -108,9 +109,9 @@ func TestDownload(t *testing.T) {
 		unavailable                             bool
 	}{
 		{"good", repository, published, "one", "", false},
-		{"other content", repository, published, "two", "are not the pinned ones", false},
+		{"other content", repository, published, "two", "are not those of r1", false},
 		{"no such commit", repository, commit, "one",
-			"set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
+			"set SPECIFICATIONS to a clone of mongodb/specifications that has " + commit, true},
 		{"no repository", t.TempDir(), published, "one", "set SPECIFICATIONS", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestDownload(t *testing.T) {
 			project, err := s.Project(t.Context(), "r1")
 			if tt.want != "" {
 				assert.ErrorContains(t, err, tt.want)
-				assert.Equal(t, tt.unavailable, errors.Is(err, ErrUnavailable))
+				assert.Equal(t, tt.unavailable, errors.Is(err, pypi.ErrUnavailable))
 				return
 			}
 			require.NoError(t, err)
@@ -138,22 +139,7 @@ func TestDownload(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(filepath.Join(source, "gridfs", "tests", "b.json"), []byte("[]"), 0o600))
 			_, err = s.Project(t.Context(), "r1")
-			assert.ErrorIs(t, err, ErrUnavailable)
+			assert.ErrorIs(t, err, pypi.ErrUnavailable)
 		})
-	}
-}
-
-func TestLocal(t *testing.T) {
-	t.Parallel()
-	for name, folder := range map[string]string{
-		"folder of revisions": "local/r1", "one checkout": "local", "shared by checkouts": "shared/specifications/r1",
-		"another revision": "elsewhere",
-	} {
-		s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, checkout("one"))
-		s.Local = filepath.Join(s.Root, "..", "local")
-		write(t, s.Local, checkout("two"))
-		write(t, filepath.Join(s.Root, "..", folder), checkout("one"))
-		_, err := s.Project(t.Context(), "r1")
-		assert.Equal(t, folder == "elsewhere", errors.Is(err, ErrUnavailable), name)
 	}
 }

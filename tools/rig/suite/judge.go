@@ -9,11 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/gotest"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 )
 
@@ -33,10 +31,10 @@ func (s *suite) judge(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	result, err := s.run(ctx, s.Name, s.fork, s.commands...)
+	result, err := s.run(ctx, s.Name, s.fork, s.command)
 	if err == nil && slices.ContainsFunc(result.Cases(), gotest.Case.Unfinished) {
 		// A test that panics when the machine is slow takes those after it along.
-		result, err = s.run(ctx, s.Name+", once more, because a process ended", s.fork, s.commands...)
+		result, err = s.run(ctx, s.Name+", once more, because a process ended", s.fork, s.command)
 	}
 	if err != nil {
 		return err
@@ -63,14 +61,12 @@ func (s *suite) judge(ctx context.Context) error {
 		s.checkList(result)
 	}
 	if len(doubtful) <= repeatLimit {
-		if doubtful, err = s.appeal(ctx, doubtful); err != nil {
-			return err
-		}
+		doubtful, err = s.appeal(ctx, doubtful)
 	}
 	for _, c := range doubtful {
 		s.fail(c.String(), "fails in the fork, and does not fail so in the untouched module", c.Output)
 	}
-	return nil
+	return err
 }
 
 // appeal repeats failed tests alone, in the untouched module and in the fork. It stops for a test when the test has failed in the untouched
@@ -81,7 +77,7 @@ func (s *suite) appeal(ctx context.Context, failed []gotest.Case) ([]gotest.Case
 		if turn%2 == 1 {
 			tree, label = s.fork, ", repeated"
 		}
-		result, err := s.run(ctx, s.Name+label, tree, s.commands[0].Only(failed))
+		result, err := s.run(ctx, s.Name+label, tree, s.command.Only(failed))
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +121,7 @@ func (s *suite) checkList(result gotest.Result) {
 	}
 	for test, listed := range s.skips {
 		switch {
-		case !s.covers(test.Package):
+		case !s.covers(test):
 		case result[test].Outcome == gotest.Passed:
 			s.fail(s.skipFile(), test.String()+" passes in the fork; remove the entry", "")
 		case !s.lost[test] && result[test.Function()].Outcome == gotest.Missing:
@@ -144,7 +140,7 @@ func (s *suite) prepare(ctx context.Context) error {
 	}
 	project, err := s.Project(ctx, s.revision)
 	s.project, s.Incomplete = project.Dir, project.Lacks
-	if s.server == nil && !s.CI && isUnavailable(err) {
+	if s.server == nil && !s.CI && errors.Is(err, pypi.ErrUnavailable) {
 		s.Incomplete = "without the specifications' tests: " + err.Error()
 		s.project, err = filepath.Join(os.TempDir(), "no-specifications"), nil
 	}
@@ -160,13 +156,12 @@ func (s *suite) specifications() []string {
 	return env
 }
 
-// run runs tests in a tree, those of each command on a new server if they need one. What needs a newer one than the pinned mongod runs on
-// the pinned SecantusDB.
-func (s *suite) run(ctx context.Context, label, tree string, commands ...gotest.Command) (gotest.Result, error) {
+// run runs tests in a tree, on a new server if they need one. What needs a newer one than the pinned mongod runs on the pinned SecantusDB.
+func (s *suite) run(ctx context.Context, label, tree string, command gotest.Command) (gotest.Result, error) {
 	if s.server == nil {
-		return s.test(ctx, label, tree, commands[0], s.specifications()...)
+		return s.test(ctx, label, tree, command, s.specifications()...)
 	}
-	result, on, err := s.runOn(ctx, *s.server, label, tree, commands...)
+	result, on, err := s.runOn(ctx, *s.server, label, tree, command)
 	if err != nil || on.Name != server.Pinned || s.server.Topology != "" {
 		return result, err
 	}
@@ -177,50 +172,24 @@ func (s *suite) run(ctx context.Context, label, tree string, commands ...gotest.
 	if len(wanting) == 0 {
 		return result, nil
 	}
-	newer, _, err := s.runOn(ctx, server.Config{Name: server.SecantusDB}, label, tree, commands[0].Only(wanting))
+	newer, _, err := s.runOn(ctx, server.Config{Name: server.SecantusDB}, label, tree, command.Only(wanting))
 	result.Add(newer)
 	return result, err
 }
 
-// runOn runs the commands side by side, unless they would share a server, and notes what ran where, once for each kind of server.
-func (s *suite) runOn(ctx context.Context, cfg server.Config, label, tree string, commands ...gotest.Command) (
-	all gotest.Result, on *server.Server, err error) {
-	all = gotest.Result{}
-	var mu sync.Mutex
-	group, running := errgroup.WithContext(ctx)
-	if os.Getenv("MONGODB_URI") != "" {
-		group.SetLimit(1)
-	}
-	for _, command := range commands {
-		group.Go(func() error {
-			result, by, err := s.onNew(running, cfg, label, tree, command)
-			mu.Lock()
-			defer mu.Unlock()
-			all.Add(result)
-			on = by
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	if where := "on " + on.String(); !strings.Contains(s.Note, where) {
-		s.note("%d %s", all.Count(gotest.Passed), where)
-	}
-	return all, on, nil
-}
-
-// onNew runs tests on a new server.
-func (s *suite) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command) (
-	result gotest.Result, on *server.Server, err error) {
+// runOn runs tests on a new server, and notes what ran where, once for each kind of server.
+func (s *suite) runOn(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command) (
+	result gotest.Result, on *server.Deployment, err error) {
 	cfg.Root, cfg.Progress = s.Root, s.Log.Writer()
 	if on, err = s.Open(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, on.Close()) }()
+	defer func() { err = errors.Join(err, on.Stop()) }()
 	// The packages share the server and its fail points, so they run one after the other.
 	command.Flags = append(slices.Clip(command.Flags), "-p=1", gotest.Fresh)
-	result, err = s.test(ctx, label+" on "+on.String(), tree, command,
-		append(s.specifications(), on.Env...)...)
+	result, err = s.test(ctx, label+" on "+on.String(), tree, command, append(s.specifications(), on.Env()...)...)
+	if where := "on " + on.String(); err == nil && !strings.Contains(s.Note, where) {
+		s.note("%d %s", result.Count(gotest.Passed), where)
+	}
 	return result, on, err
 }

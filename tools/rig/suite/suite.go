@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/gotest"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 )
@@ -35,7 +36,7 @@ type Rig struct {
 	// Project returns a revision's tests.
 	Project func(ctx context.Context, revision string) (specs.Project, error)
 	// Open finds or starts a server.
-	Open func(context.Context, server.Config) (*server.Server, error)
+	Open func(context.Context, server.Config) (*server.Deployment, error)
 	// GoTest is gotest.Go.
 	GoTest func(context.Context, gotest.Command) (gotest.Result, error)
 	// Log receives progress messages.
@@ -49,7 +50,7 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 		return nil, err
 	}
 	return r.each(ctx, []*suite{{Rig: r, trees: t, Result: Result{Name: "packages"},
-		commands: []gotest.Command{{Flags: []string{"-short"}, Packages: packages}}}}), nil
+		command: gotest.Command{Flags: []string{"-short"}, Packages: packages}}}), nil
 }
 
 // Ours runs those tests of the overlay that need no server, in a copy of the fork below the root. It takes no result from Go's cache,
@@ -102,26 +103,19 @@ func (r *Rig) each(ctx context.Context, suites []*suite) []Result {
 func (s *suite) timed(ctx context.Context) {
 	s.Log.Printf("%s ...", s.Name)
 	start := time.Now()
-	err := ctx.Err()
-	if err == nil {
-		err = s.judge(ctx)
-	}
+	err := s.judge(ctx)
 	s.Elapsed = time.Since(start)
 	switch {
 	case ctx.Err() != nil: // no skip: an interrupted run must not look like a good one
 		s.fail(s.Name, "interrupted; run it again", "")
 	case err == nil:
-	case isUnavailable(err) && !s.CI:
+	case errors.Is(err, pypi.ErrUnavailable) && !s.CI:
 		s.Incomplete = "not run: " + err.Error()
 		s.skip("not run")
 	default:
 		what, output, _ := strings.Cut(err.Error(), "\n")
 		s.fail(s.Name, what, output)
 	}
-}
-
-func isUnavailable(err error) bool {
-	return errors.Is(err, server.ErrUnavailable) || errors.Is(err, specs.ErrUnavailable)
 }
 
 // file returns the path of a file of the repository.

@@ -32,15 +32,13 @@ type suite struct {
 	Result
 	// revision is that of the specifications' tests that these tests are for, if they read any, and project where they are.
 	revision, project string
-	// commands run side by side, each on a server of its own, or are one.
-	commands []gotest.Command
+	command           gotest.Command
 	// server is the one that is started for them. Without it they need none.
 	server *server.Config
 	// must are the tests of ours that have to run.
 	must functions
-	// covers names the packages of which all of upstream's tests run. There no test may be lost, and every entry of the skip list has
-	// to be needed.
-	covers func(pkg string) bool
+	// covers says which of upstream's tests run. Of those no test may be lost, and every entry of the skip list has to be needed.
+	covers func(gotest.Key) bool
 }
 
 // suites returns the parts of a suite.
@@ -50,9 +48,9 @@ func (r *Rig) suites(ctx context.Context, t trees, name string) []*suite {
 		return []*suite{r.ours(t)}
 	case "upstream":
 		return []*suite{{Rig: r, trees: t, Result: Result{Name: name}, revision: r.Revisions.Upstream, covers: needsNoServer,
-			commands: []gotest.Command{{Flags: []string{"-short", t.withoutOurs()}, Packages: []string{"./..."}}}}}
+			command: gotest.Command{Flags: []string{"-short", t.withoutOurs()}, Packages: []string{"./..."}}}}
 	case "spec":
-		return []*suite{r.spec(t)}
+		return r.spec(t)
 	case "integration":
 		return r.integration(ctx, t)
 	default:
@@ -67,7 +65,7 @@ func (r *Rig) ours(t trees, flags ...string) *suite {
 	}
 	own := t.own.in(needsNoServer)
 	return &suite{Rig: r, trees: t, Result: Result{Name: "fork"}, revision: r.Revisions.Fork, must: own,
-		commands: []gotest.Command{{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}}}
+		command: gotest.Command{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}}
 }
 
 // long are the folders of unified tests that take as long as all others and our tests.
@@ -75,18 +73,17 @@ const long = "^" + unifiedTest + "$/^(client-side-operations-timeout|retryable-r
 
 // spec are the unified tests, and all tests of the overlay that need a server, on real members. The fork's revision has all unified tests
 // of upstream's revision, a few of them changed. The tests mostly wait, so they run as two halves at the same time.
-func (r *Rig) spec(t trees) *suite {
-	s := r.unified(t, "spec", server.Config{}, t.own.in(needsServer), unifiedTest)
-	others := s.commands[0]
-	others.Flags = []string{"-skip=" + long}
-	s.commands = []gotest.Command{{Run: long, Packages: []string{unified}}, others}
-	return s
+func (r *Rig) spec(t trees) []*suite {
+	most := r.unified(t, "spec", server.Config{}, t.own.in(needsServer), unifiedTest)
+	rest := r.unified(t, "spec (long)", server.Config{}, nil)
+	most.command.Flags, rest.command.Run = []string{"-skip=" + long}, long
+	return []*suite{most, rest}
 }
 
 // unified are the named tests of upstream's, and ours, with the files of the fork's revision.
 func (r *Rig) unified(t trees, name string, cfg server.Config, ours functions, theirs ...string) *suite {
 	return &suite{Rig: r, trees: t, Result: Result{Name: name}, revision: r.Revisions.Fork, server: &cfg, must: ours, covers: isUnified,
-		commands: []gotest.Command{{Run: gotest.AnyOf(append(ours.names(), theirs...)), Packages: []string{unified, integration}}}}
+		command: gotest.Command{Run: gotest.AnyOf(append(ours.names(), theirs...)), Packages: []string{unified, integration}}}
 }
 
 // topologies are the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
@@ -103,7 +100,7 @@ func (r *Rig) topologies(t trees) (parts []*suite) {
 	}
 	for _, lab := range []string{"sharded:2", "loadbalanced:2"} {
 		s := r.unified(t, "topologies "+lab, cfg, ours, theirs...)
-		s.commands[0].Through = []string{r.file("build/lab"), "serve", "--topology", lab, "--"}
+		s.command.Through = []string{r.file("build/lab"), "serve", "--topology", lab, "--"}
 		s.covers = nil
 		parts = append(parts, s)
 	}
@@ -118,13 +115,13 @@ func (r *Rig) integration(ctx context.Context, t trees) (parts []*suite) {
 	_, _, noZone := net.DefaultResolver.LookupSRV(ctx, "mongodb", "tcp", seedlistZone)
 	for _, users := range []bool{false, true} {
 		s := &suite{Rig: r, trees: t, Result: Result{Name: "integration"}, revision: r.Revisions.Upstream, covers: needsServer,
-			server:   &server.Config{Topology: "replicaset:3", Users: users},
-			commands: []gotest.Command{{Flags: []string{t.withoutOurs()}, Packages: []string{integration + "/..."}}}}
+			server:  &server.Config{Topology: "replicaset:3", Users: users},
+			command: gotest.Command{Flags: []string{t.withoutOurs()}, Packages: []string{integration + "/..."}}}
 		if users {
 			s.Name += " with users"
 		}
 		if noZone != nil {
-			s.commands[0].Flags = []string{t.withoutOurs(seedlistTest)}
+			s.command.Flags = []string{t.withoutOurs(seedlistTest)}
 			s.skip(seedlistTest + " needs the names of " + seedlistZone)
 		}
 		parts = append(parts, s)

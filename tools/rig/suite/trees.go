@@ -26,11 +26,11 @@ const (
 	unified     = integration + "/unified"
 )
 
-func needsServer(pkg string) bool { return strings.HasPrefix(pkg+"/", integration+"/") }
+func needsServer(test gotest.Key) bool { return strings.HasPrefix(test.Package+"/", integration+"/") }
 
-func needsNoServer(pkg string) bool { return !needsServer(pkg) }
+func needsNoServer(test gotest.Key) bool { return !needsServer(test) }
 
-func isUnified(pkg string) bool { return pkg == unified }
+func isUnified(test gotest.Key) bool { return test.Package == unified }
 
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
@@ -49,7 +49,7 @@ func (r *Rig) readTrees(fork string) (t trees, err error) {
 	if err := errors.Join(allErr, upstreamErr); err != nil {
 		return t, fmt.Errorf("%w (make trees builds them)", err)
 	}
-	t.upstreams, t.own, t.lost = upstreams, all.without(upstreams), upstreams.without(all)
+	t.upstreams, t.own, t.lost = upstreams, all.in(upstreams.lacks), upstreams.in(all.lacks)
 	t.skips, err = readSkips(r.file(r.skipFile()))
 	return t, err
 }
@@ -57,18 +57,14 @@ func (r *Rig) readTrees(fork string) (t trees, err error) {
 // functions are test functions.
 type functions map[gotest.Key]bool
 
-// in returns the functions in the packages that keep accepts.
-func (f functions) in(keep func(pkg string) bool) functions {
+// in returns the functions that keep accepts.
+func (f functions) in(keep func(gotest.Key) bool) functions {
 	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function.Package) })
+	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function) })
 	return kept
 }
 
-func (f functions) without(others functions) functions {
-	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return others[function] })
-	return kept
-}
+func (f functions) lacks(function gotest.Key) bool { return !f[function] }
 
 func (f functions) packages() []string {
 	return f.every(func(k gotest.Key) string { return k.Package })
@@ -146,9 +142,6 @@ func readSkips(file string) (map[gotest.Key]skip, error) {
 		folder, successor, _ := strings.Cut(e.Successor, " ")
 		for _, test := range e.Tests {
 			key := gotest.Key{Package: path.Join(Module, e.Package), Test: test}
-			if skips[key] != (skip{}) {
-				return nil, fmt.Errorf("%s: %s %s is listed twice", file, e.Package, test)
-			}
 			skips[key] = skip{e.Reason, gotest.Key{Package: path.Join(Module, folder), Test: successor}}
 		}
 	}
