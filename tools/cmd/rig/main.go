@@ -2,13 +2,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -198,15 +198,17 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
 		return err
 	}
-	compare := builder(rig)
-	judges := planted.Judges{Root: rig.Root, By: c.By, Build: func(ctx context.Context, tree string) error {
-		return (&programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree}).Build(ctx)
-	}, Compare: func(ctx context.Context, tree, defect string) ([]byte, error) {
-		var out bytes.Buffer
-		comparison := programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree, First: true}
-		err := comparison.Run(ctx, c.Seeds, 1, &out, planted.Switch+"="+defect)
-		return out.Bytes(), err
-	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
+	comparison := func(folder string) programs.Comparison {
+		return programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: folder, First: true}
+	}
+	judges := map[string]planted.Judge{"compare": func(ctx context.Context, tree, defect string) (string, error) {
+		var out strings.Builder
+		err := comparison(filepath.Join(rig.Root, tree)).Run(ctx, c.Seeds, 1, &out, planted.Switch+"="+defect)
+		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
+			return seed, nil
+		}
+		return "", err
+	}, "tests": func(ctx context.Context, tree, defect string) (string, error) {
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
 		result, err := with.Ours(ctx, tree)
@@ -216,9 +218,15 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 			failed = append(failed, path.Base(folder)+"."+gotest.Key{Test: test}.Function().Test)
 		}
 		slices.Sort(failed)
-		return slices.Compact(failed), err
+		if failed = slices.Compact(failed); len(failed) > 2 {
+			failed = append(failed[:2], fmt.Sprintf("%d more", len(failed)-2))
+		}
+		return strings.Join(failed, ", "), err
 	}}
-	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
+	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
+	plan := planted.Plan{Root: rig.Root, Judges: judges,
+		Build: func(ctx context.Context, folder string) error { return comparison(folder).Build(ctx) }}
+	enough, err := plan.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
 	if err == nil && !enough {
 		return suite.ErrFailed
 	}

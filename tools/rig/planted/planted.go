@@ -13,11 +13,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/fork/filetree"
 )
@@ -35,27 +36,26 @@ type Defect struct {
 	Unseen string
 }
 
-// Judges find defects in a tree, a folder below the root of the repository.
-type Judges struct {
+// Judge looks for a defect that is switched on in a tree, a folder below the root of the repository, and says what it found, if anything.
+type Judge func(ctx context.Context, tree, defect string) (found string, err error)
+
+// Plan says what looks for defects.
+type Plan struct {
 	Root string
-	// By says who of them looks: "compare", "tests" or both.
-	By []string
-	// Build builds the comparison with a tree, and Compare runs it with a defect and returns what it printed.
-	Build   func(ctx context.Context, tree string) error
-	Compare func(ctx context.Context, tree, defect string) ([]byte, error)
-	// Test returns the names of the overlay's tests that fail in a tree with a defect.
-	Test func(ctx context.Context, tree, defect string) ([]string, error)
+	// Build builds the folder of a tree: if that does not compile, no judge has found anything.
+	Build  func(ctx context.Context, folder string) error
+	Judges map[string]Judge
 }
 
 // wanted is how many of 30 defects are enough.
 const wanted = 28
 
-// Run plants the named defects, or all, into a copy of a tree, and prints what finds each. It reports whether compare or the tests find
-// enough of them. First it judges the tree without a defect, and refuses to go on if anything is found.
-func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
+// Run plants the named defects, or all, into a copy of a tree, and prints what finds each. It reports whether enough of them are found. First
+// the tree is judged without a defect: if anything is found there, it refuses to go on, because what is found later would say nothing.
+func (p *Plan) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
-	folder := filepath.Join(j.Root, plot)
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, tree)))); err != nil {
+	folder := filepath.Join(p.Root, plot)
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(p.Root, tree)))); err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(folder)
@@ -69,81 +69,55 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
 			strings.Join(only, " "))
 	}
-	if err := j.Build(ctx, folder); err != nil { // if it does not compile, no test has found it
+	if err := p.Build(ctx, folder); err != nil {
 		return false, err
 	}
-	switch seed, failed, err := j.judge(ctx, plot, ""); { // or what is found says nothing about the defects
-	case err != nil:
-		return false, fmt.Errorf("without a defect: %w", err)
-	case seed != "":
-		return false, fmt.Errorf("without a defect, compare has a finding at seed %s", seed)
-	case len(failed) > 0:
-		return false, fmt.Errorf("without a defect, these fail: %s", tell(failed))
+	if by, err := p.judge(ctx, plot, ""); err != nil || len(by) > 0 {
+		return false, errors.Join(err, fmt.Errorf("without a defect there is a finding, or an error: %v", by))
 	}
-	var compared, tested, neither int
+	found := map[string]int{}
 	for _, d := range chosen {
 		start := time.Now()
-		seed, failed, err := j.judge(ctx, plot, d.Name)
+		by, err := p.judge(ctx, plot, d.Name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
-		var by []string
-		if seed != "" {
-			compared++
-			by = append(by, "compare, seed "+seed)
+		var said []string
+		for _, name := range slices.Sorted(maps.Keys(by)) {
+			said = append(said, name+": "+by[name])
+			found[name]++
 		}
-		if len(failed) > 0 {
-			tested++
-			by = append(by, tell(failed))
+		if said == nil {
+			said = []string{"nothing"}
+			found["neither"]++
 		}
-		if by == nil {
-			neither++
-			by = []string{"nothing"}
+		if by["compare"] == "" && d.Unseen != "" {
+			said = append(said, "not for compare: "+d.Unseen)
 		}
-		if seed == "" && d.Unseen != "" {
-			by = append(by, "not for compare: "+d.Unseen)
-		}
-		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(by, "; "), time.Since(start).Round(time.Second))
+		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(said, "; "), time.Since(start).Round(time.Second))
 	}
 	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n",
-		len(chosen), compared, tested, neither, wanted)
-	return (len(chosen)-neither)*30 >= len(chosen)*wanted, nil
+		len(chosen), found["compare"], found["tests"], found["neither"], wanted)
+	return (len(chosen)-found["neither"])*30 >= len(chosen)*wanted, nil
 }
 
-// tell names tests, if they are few.
-func tell(failed []string) string {
-	if rest := len(failed) - 2; rest > 0 {
-		return fmt.Sprintf("tests %s and %d more", strings.Join(failed[:2], ", "), rest)
+// judge lets all judges look at the same time, and returns what they found by their names.
+func (p *Plan) judge(ctx context.Context, tree, defect string) (by map[string]string, err error) {
+	by = map[string]string{}
+	var mu sync.Mutex
+	var looking errgroup.Group
+	for name, judge := range p.Judges {
+		looking.Go(func() error {
+			found, err := judge(ctx, tree, defect)
+			mu.Lock()
+			defer mu.Unlock()
+			if found != "" {
+				by[name] = found
+			}
+			return err
+		})
 	}
-	return "tests " + strings.Join(failed, ", ")
-}
-
-// judge runs the comparison and the tests at the same time. It returns the seed of the comparison's first finding, if any, and the tests
-// that fail.
-func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, failed []string, err error) {
-	var compareErr, testErr error
-	var judges sync.WaitGroup
-	if slices.Contains(j.By, "compare") {
-		judges.Go(func() { seed, compareErr = firstSeed(j.Compare(ctx, filepath.Join(j.Root, tree), defect)) })
-	}
-	if slices.Contains(j.By, "tests") {
-		judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })
-	}
-	judges.Wait()
-	return seed, failed, errors.Join(compareErr, testErr)
-}
-
-var finding = regexp.MustCompile(`(?m)^seed (\d+): `)
-
-// firstSeed returns the seed of the first finding in the output of a comparison that has failed.
-func firstSeed(output []byte, err error) (string, error) {
-	if err == nil {
-		return "", nil
-	}
-	if match := finding.FindSubmatch(output); match != nil {
-		return string(match[1]), nil
-	}
-	return "", err
+	return by, looking.Wait()
 }
 
 // Switch is the environment variable that has the name of the defect that is on.
@@ -187,23 +161,17 @@ func Plant(tree string, defects []Defect) error {
 // copied returns the body of the function of a folder that has the defect's text, with what replaces that, and its place.
 func (d Defect) copied(folder string) (at place, body string, err error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		return at, "", err
-	}
 	found, text := 0, ""
 	for _, name := range names {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			return at, "", err
-		}
+		content, readErr := os.ReadFile(name)
+		err = errors.Join(err, readErr)
 		if n := strings.Count(string(content), d.Text); n > 0 && !strings.HasSuffix(name, "_test.go") {
-			found += n
-			at.file, text = name, string(content)
+			found, at.file, text = found+n, name, string(content)
 		}
 	}
-	if found != 1 {
-		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; mend it there", Table,
-			d.Name, d.In, found)
+	if err != nil || found != 1 {
+		return at, "", errors.Join(err, fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; "+
+			"mend it there", Table, d.Name, d.In, found))
 	}
 	parsed, err := parser.ParseFile(token.NewFileSet(), at.file, text, 0)
 	if err != nil {

@@ -117,20 +117,18 @@ func TestRun(t *testing.T) {
 		{"hidden", "p", `">"`, "4", "why"},
 	}
 	var broken error
-	build, by := func(context.Context, string) error { return broken }, []string{"compare", "tests"}
-	j := Judges{Root: newTree(t), By: by, Build: build, Compare: func(_ context.Context, _, d string) ([]byte, error) {
-		if strings.Contains(d, "compared") {
-			return []byte("seed 7: a call panics\n"), errors.New("failed")
+	finds := func(what, found string) Judge {
+		return func(_ context.Context, _, defect string) (string, error) {
+			if strings.Contains(defect, what) {
+				return found, nil
+			}
+			return "", nil
 		}
-		return nil, nil
-	}, Test: func(_ context.Context, tree, defect string) ([]string, error) {
-		if strings.Contains(defect, "tested") {
-			return []string{"TestA", "TestB", "TestC"}, nil
-		}
-		return nil, nil
-	}}
+	}
+	p := Plan{Root: newTree(t), Build: func(context.Context, string) error { return broken },
+		Judges: map[string]Judge{"compare": finds("compared", "seed 7"), "tests": finds("tested", "TestA")}}
 	var out strings.Builder
-	enough, err := j.Run(t.Context(), "fork", defects, nil, &out)
+	enough, err := p.Run(t.Context(), "fork", defects, nil, &out)
 	require.NoError(t, err)
 	assert.False(t, enough, "3 of 4 are not 28 of 30")
 	var found []string
@@ -139,49 +137,24 @@ func TestRun(t *testing.T) {
 		found = append(found, line)
 	}
 	assert.Equal(t, []string{
-		"compared compare, seed 7", "tested tests TestA, TestB and 1 more",
-		"compared tested compare, seed 7; tests TestA, TestB and 1 more",
+		"compared compare: seed 7", "tested tests: TestA", "compared tested compare: seed 7; tests: TestA",
 		"hidden nothing; not for compare: why",
 		"4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
 	}, found)
-	assert.NoDirExists(t, filepath.Join(j.Root, "build", "planted"))
+	assert.NoDirExists(t, filepath.Join(p.Root, "build", "planted"))
 
-	enough, err = j.Run(t.Context(), "fork", defects, []string{"compared", "tested"}, &out)
+	enough, err = p.Run(t.Context(), "fork", defects, []string{"compared", "tested"}, &out)
 	require.NoError(t, err)
 	assert.True(t, enough)
 
-	_, err = j.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
+	_, err = p.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
 	assert.EqualError(t, err, "1 of these are not among the names that etc/planted.yaml lists: tested no-such")
 
-	for name, want := range map[string]string{"compared": "without a defect, compare has a finding at seed 7",
-		"tested": "without a defect, these fail: tests TestA, TestB and 1 more"} {
-		found := j
-		found.Compare = func(ctx context.Context, tree, _ string) ([]byte, error) { return j.Compare(ctx, tree, name) }
-		found.Test = func(ctx context.Context, tree, _ string) ([]string, error) { return j.Test(ctx, tree, name) }
-		_, err = found.Run(t.Context(), "fork", defects, nil, &out)
-		assert.EqualError(t, err, want)
-	}
+	p.Judges["tests"] = finds("", "TestA")
+	_, err = p.Run(t.Context(), "fork", defects, nil, &out)
+	assert.ErrorContains(t, err, "without a defect there is a finding, or an error: map[tests:TestA]")
 
 	broken = errors.New("does not compile")
-	_, err = j.Run(t.Context(), "fork", defects, nil, &out)
+	_, err = p.Run(t.Context(), "fork", defects, nil, &out)
 	assert.ErrorContains(t, err, "does not compile", "no test has found it")
-}
-
-func TestSeed(t *testing.T) {
-	t.Parallel()
-	failed := errors.New("failed")
-	for _, tt := range []struct {
-		output string
-		err    error
-		seed   string
-		want   error
-	}{
-		{"2000 plans from seed 1\n", nil, "", nil},
-		{"seed 12: a call panics\nplan {Seed: 12}\n", failed, "12", nil},
-		{"does not compile\n", failed, "", failed},
-	} {
-		seed, err := firstSeed([]byte(tt.output), tt.err)
-		assert.Equal(t, tt.seed, seed)
-		assert.Equal(t, tt.want, err)
-	}
 }
