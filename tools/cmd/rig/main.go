@@ -22,7 +22,6 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/gotest"
 	"mongofork/tools/rig/advisories"
 	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/programs"
@@ -76,7 +75,7 @@ func find(base string) (*suite.Rig, error) {
 	}
 	return &suite.Rig{
 		Root: root, Base: base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: log.New(os.Stderr, "", 0),
+		Project: store.Project, Open: server.Open, Log: log.New(os.Stderr, "", 0),
 	}, nil
 }
 
@@ -211,14 +210,8 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 	}, "tests": func(ctx context.Context, tree, defect string) (string, error) {
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
-		result, err := with.Ours(ctx, tree)
-		var failed []string
-		for _, f := range result.Failures {
-			folder, test, _ := strings.Cut(f.Name, " ")
-			failed = append(failed, path.Base(folder)+"."+gotest.Key{Test: test}.Function().Test)
-		}
-		slices.Sort(failed)
-		if failed = slices.Compact(failed); len(failed) > 2 {
+		failed, err := with.Ours(ctx, tree)
+		if len(failed) > 2 {
 			failed = append(failed[:2], fmt.Sprintf("%d more", len(failed)-2))
 		}
 		return strings.Join(failed, ", "), err

@@ -123,77 +123,66 @@ func (p *Plan) judge(ctx context.Context, tree, defect string) (by map[string]st
 // Switch is the environment variable that has the name of the defect that is on.
 const Switch = "PLANTED"
 
-// place is where the body of a function begins.
-type place struct {
-	file, pkg string
-	offset    int
-}
-
 // Plant plants defects into a tree. Each defect is in a copy of its function's body, which runs instead of the original when the defect is
 // switched on. So the tree is built once for all of them.
 func Plant(tree string, defects []Defect) error {
-	var wrong []error
-	copies := map[place]string{}
+	in, count := map[string][]Defect{}, map[string]int{}
 	for _, d := range defects {
-		at, body, err := d.copied(filepath.Join(tree, d.In))
-		wrong = append(wrong, err)
-		copies[at] += fmt.Sprintf("\n\tif planted == %q %s\n", d.Name, body)
+		in[d.In] = append(in[d.In], d)
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return err
-	}
-	// From the end of each file, so that the other offsets stay right.
-	for _, at := range slices.SortedFunc(maps.Keys(copies), func(a, b place) int { return b.offset - a.offset }) {
-		data, err := os.ReadFile(at.file)
-		if err != nil {
-			return err
+	for folder, defects := range in {
+		names, err := filepath.Glob(filepath.Join(tree, folder, "*.go"))
+		for _, name := range names {
+			err = errors.Join(err, plant(name, defects, count))
 		}
-		on := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", at.pkg, Switch)
-		data = slices.Insert(data, at.offset, []byte(copies[at])...)
-		err = filetree.Tree{filepath.Base(at.file): data, "planted.go": []byte(on)}.Write(filepath.Dir(at.file))
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	var wrong []error
+	for _, d := range defects {
+		if n := count[d.Name]; n != 1 {
+			wrong = append(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times instead of once; "+
+				"mend it there", Table, d.Name, d.In, n))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
-// copied returns the body of the function of a folder that has the defect's text, with what replaces that, and its place.
-func (d Defect) copied(folder string) (at place, body string, err error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	found, text := 0, ""
-	for _, name := range names {
-		content, readErr := os.ReadFile(name)
-		err = errors.Join(err, readErr)
-		if n := strings.Count(string(content), d.Text); n > 0 && !strings.HasSuffix(name, "_test.go") {
-			found, at.file, text = found+n, name, string(content)
-		}
+// plant plants those defects whose text is in the functions of a file, and counts how often it is there.
+func plant(name string, defects []Defect, count map[string]int) error {
+	text, err := os.ReadFile(name)
+	if err != nil || strings.HasSuffix(name, "_test.go") {
+		return err
 	}
-	if err != nil || found != 1 {
-		return at, "", errors.Join(err, fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; "+
-			"mend it there", Table, d.Name, d.In, found))
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), at.file, text, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
 	if err != nil {
-		return at, "", err
+		return err
 	}
-	at.pkg = parsed.Name.Name
-	for _, decl := range parsed.Decls {
+	original := string(text)
+	for _, decl := range slices.Backward(file.Decls) { // so that the other offsets stay right
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Body == nil {
 			continue
 		}
-		start := int(f.Body.Lbrace - parsed.FileStart)
-		body := text[start:int(f.Body.End()-parsed.FileStart)]
-		wrong := strings.Replace(body, d.Text, d.Instead, 1)
-		if wrong == body {
-			continue
+		start := int(f.Body.Lbrace - file.FileStart)
+		body := original[start:int(f.Body.End()-file.FileStart)]
+		for _, d := range defects {
+			n := strings.Count(body, d.Text)
+			if n == 0 {
+				continue
+			}
+			count[d.Name] += n
+			wrong := strings.Replace(body, d.Text, d.Instead, 1)
+			if f.Type.Results == nil {
+				wrong = "{" + wrong + "; return }" // which may not end with a return
+			}
+			text = slices.Insert(text, start+1, fmt.Appendf(nil, "\n\tif planted == %q %s\n", d.Name, wrong)...)
 		}
-		if f.Type.Results == nil {
-			wrong = "{" + wrong + "; return }" // which may not end with a return
-		}
-		at.offset = start + 1
-		return at, wrong, nil
 	}
-	return at, "", fmt.Errorf("%s: the text of the entry %q is not in a function", Table, d.Name)
+	if len(text) == len(original) {
+		return nil
+	}
+	on := fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", file.Name.Name, Switch)
+	return filetree.Tree{filepath.Base(name): text, "planted.go": on}.Write(filepath.Dir(name))
 }

@@ -81,7 +81,8 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 }
 
 // Project returns the tests of the named revision, after verifying each file against the pinned hash. A copy that lacks some is used from
-// then on, too, until it is removed. The error is a pypi.ErrUnavailable if they cannot be had here.
+// then on, too, until it is removed. If they cannot be had here, the error is a
+// pypi.ErrUnavailable, and the folder is not there.
 func (s *Store) Project(ctx context.Context, name string) (p Project, err error) {
 	p.Dir = filepath.Join(s.Root, "build", "specifications", name)
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o755); err != nil {
@@ -101,6 +102,9 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 		p.Lacks = known.lacks(files)
 		return p, nil
 	}
+	if err := os.RemoveAll(p.Dir); err != nil {
+		return p, err
+	}
 	var lacking map[string]string
 	files, err = s.clone(ctx, name)
 	if errors.Is(err, pypi.ErrUnavailable) && known.Requirement != "" {
@@ -119,7 +123,7 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 	if err == nil && !revision.is(files, lacking) {
 		err = fmt.Errorf("the specification tests that were got are not those of %s, or etc/distributions is not right", name)
 	}
-	if err := errors.Join(err, os.RemoveAll(p.Dir)); err != nil {
+	if err != nil {
 		return p, err
 	}
 	return p, files.Write(filepath.Join(p.Dir, data))

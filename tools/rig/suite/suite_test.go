@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/gotest"
 	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
@@ -28,17 +27,17 @@ import (
 type fixture struct {
 	*Rig
 	// answer returns the lines "package Test outcome [message]" of a run, its Dir being "fork" or "pristine".
-	answer func(gotest.Command) []string
+	answer func(command) []string
 	mu     sync.Mutex
-	runs   []gotest.Command
+	runs   []command
 }
 
-func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
+func newFixture(t *testing.T, answer func(command) []string) *fixture {
 	t.Helper()
 	f := &fixture{answer: answer}
 	f.Rig = &Rig{
 		Root: t.TempDir(), Base: "v1.0.0", Revisions: specs.Base{Upstream: "new", Fork: "new"},
-		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI="},
+		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI=x"},
 		Project: func(context.Context, string) (specs.Project, error) {
 			return specs.Project{Dir: f.file("project")}, nil
 		},
@@ -46,15 +45,15 @@ func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
 			name := cmp.Or(cfg.Name, server.Pinned)
 			return &server.Deployment{Name: name, Version: "1.2", URI: "mongodb://u:secret@" + name}, nil
 		},
-		GoTest: func(_ context.Context, c gotest.Command) (gotest.Result, error) {
+		run: func(_ context.Context, c command) (cases, error) {
 			tree := "fork"
-			if strings.Contains(c.Dir, "pristine") {
+			if strings.Contains(c.dir, "pristine") {
 				tree = "pristine"
 			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.runs = append(f.runs, c)
-			c.Dir = tree
+			c.dir = tree
 			return results(f.answer(c)...), nil
 		},
 		Log: log.New(io.Discard, "", 0),
@@ -83,19 +82,19 @@ func (f *fixture) one(t *testing.T, name string) Result {
 	return results[0]
 }
 
-func results(lines ...string) gotest.Result {
-	outcomes := map[string]gotest.Outcome{"passed": gotest.Passed, "failed": gotest.Failed, "skipped": gotest.Skipped}
-	all := gotest.Result{}
+func results(lines ...string) cases {
+	outcomes := map[string]outcome{"passed": passed, "failed": failed, "skipped": skipped}
+	all := cases{}
 	for _, line := range lines {
 		words := append(strings.SplitN(line, " ", 4), "")
-		key := gotest.Key{Package: Module + "/" + words[0], Test: words[1]}
-		all[key] = gotest.Case{Key: key, Outcome: outcomes[words[2]], Output: words[3]}
+		k := key{Package: Module + "/" + words[0], Test: words[1]}
+		all[k] = testCase{key: k, outcome: outcomes[words[2]], output: words[3]}
 	}
 	return all
 }
 
 func counts(r Result) string {
-	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), r.skipped())
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), len(r.Skips))
 }
 
 // TestUpstream is about the verdicts on a test of upstream's that fails in the fork.
@@ -128,9 +127,9 @@ func TestUpstream(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, func(c gotest.Command) []string {
+			f := newFixture(t, func(c command) []string {
 				list := &tt.fork
-				if c.Dir == "pristine" {
+				if c.dir == "pristine" {
 					list = &tt.pristine
 				}
 				line := (*list)[0]
@@ -146,11 +145,12 @@ func TestUpstream(t *testing.T) {
 				assert.Contains(t, r.Failures[0].What, tt.what)
 			}
 			first, last := f.runs[0], f.runs[len(f.runs)-1]
-			assert.Contains(t, first.Flags, "-skip=^(TestOurs)$")
-			assert.Equal(t, []string{"A=b", "GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.Env)
+			assert.Contains(t, first.flags, "-skip=^(TestOurs)$")
+			assert.Equal(t, []string{"A=b", "GOWORK=on", "MONGODB_URI=x", "MONGODB_URI=", "PROJECT_DIRECTORY=", "SPECIFICATIONS_INCOMPLETE=",
+				"GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.env, "the last one counts")
 			if tt.runs > 2 {
-				assert.Equal(t, "^TestA$", last.Run)
-				assert.Equal(t, []string{Module + "/p"}, last.Packages)
+				assert.Equal(t, "^TestA$", last.run)
+				assert.Equal(t, []string{Module + "/p"}, last.packages)
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestSkipList(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA " + tt.outcome} })
+			f := newFixture(t, func(command) []string { return []string{"p TestA " + tt.outcome} })
 			f.write(t, "etc/bases/v1.0.0/skips", tt.list)
 			if tt.lost != "" {
 				f.write(t, "build/pristine/v1.0.0/p/more_test.go", "package p\n\nfunc "+tt.lost+"(t *testing.T) {}\n")
@@ -199,30 +199,30 @@ func TestPackages(t *testing.T) {
 		"p TestA failed;p TestOurs passed": "1 passed, 0 failed, 1 skipped",
 		"p TestA passed;p TestOurs failed": "1 passed, 1 failed, 0 skipped",
 	} {
-		f := newFixture(t, func(gotest.Command) []string { return strings.Split(outcomes, ";") })
+		f := newFixture(t, func(command) []string { return strings.Split(outcomes, ";") })
 		f.write(t, "build/series/v1.0.0.tree/p/ours_test.go", "package p\n\nfunc TestOurs(t *testing.T) {}\n")
 		results, err := f.Packages(t.Context(), "build/series/v1.0.0.tree", []string{"./p"})
 		require.NoError(t, err)
 		assert.Equal(t, want, counts(results[0]), outcomes)
-		assert.Equal(t, []string{"./p"}, f.runs[0].Packages)
-		assert.Contains(t, f.runs[0].Flags, "-short")
+		assert.Equal(t, []string{"./p"}, f.runs[0].packages)
+		assert.Contains(t, f.runs[0].flags, "-short")
 	}
 }
 
 func TestOurTestsHaveToRun(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+	f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 	r := f.one(t, "fork")
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(r))
 	assert.Equal(t, Module+"/p TestOurs", r.Failures[0].Name)
 	assert.Equal(t, "did not run", r.Failures[0].What)
-	assert.Equal(t, "^(TestOurs)$", f.runs[0].Run)
-	assert.Equal(t, []string{Module + "/p"}, f.runs[0].Packages)
-	assert.NotContains(t, f.runs[0].Flags, gotest.Fresh, "Go's cache knows what has not changed")
+	assert.Equal(t, "^(TestOurs)$", f.runs[0].run)
+	assert.Equal(t, []string{Module + "/p"}, f.runs[0].packages)
+	assert.NotContains(t, f.runs[0].flags, fresh, "Go's cache knows what has not changed")
 	_, err := f.Ours(t.Context(), "build/v1.0.0")
 	require.NoError(t, err)
-	assert.Contains(t, f.runs[1].Flags, gotest.Fresh, "but not which defect is planted")
-	f.GoTest = func(context.Context, gotest.Command) (gotest.Result, error) { return nil, context.DeadlineExceeded }
+	assert.Contains(t, f.runs[1].flags, fresh, "but not which defect is planted")
+	f.run = func(context.Context, command) (cases, error) { return nil, context.DeadlineExceeded }
 	_, err = f.Ours(t.Context(), "build/v1.0.0")
 	assert.ErrorIs(t, err, context.DeadlineExceeded, "what did not end has found nothing")
 }
@@ -231,11 +231,11 @@ func TestOurTestsHaveToRun(t *testing.T) {
 func TestSpec(t *testing.T) {
 	t.Parallel()
 	const u = "internal/integration/unified "
-	f := newFixture(t, func(c gotest.Command) []string {
+	f := newFixture(t, func(c command) []string {
 		switch {
-		case c.Run == long:
+		case c.run == long:
 			return []string{u + "TestUnifiedSpec/retryable-reads/old.json/a passed"}
-		case slices.ContainsFunc(c.Env, func(v string) bool { return strings.HasSuffix(v, server.SecantusDB) }):
+		case slices.ContainsFunc(c.env, func(v string) bool { return strings.HasSuffix(v, server.SecantusDB) }):
 			return []string{u + "TestUnifiedSpec/crud/new.json/b passed", "internal/integration/unified  passed"}
 		}
 		return []string{
@@ -255,9 +255,9 @@ func TestSpec(t *testing.T) {
 	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(results[1]))
 	var ran []string
 	for _, c := range f.runs {
-		ran = append(ran, c.Run)
-		assert.Contains(t, c.Flags, gotest.Fresh)
-		assert.Contains(t, c.Env, "PROJECT_DIRECTORY="+f.file("project"))
+		ran = append(ran, c.run)
+		assert.Contains(t, c.flags, fresh)
+		assert.Contains(t, c.env, "PROJECT_DIRECTORY="+f.file("project"))
 	}
 	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$", `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`}, ran)
 }
@@ -279,13 +279,13 @@ func TestIncomplete(t *testing.T) {
 			"INCOMPLETE: spec, spec: not run: no network\n"},
 		{specs.Project{Dir: "d"}, nil, "spec", ""},
 	} {
-		f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+		f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 		f.Project = func(context.Context, string) (specs.Project, error) { return tt.project, tt.err }
 		r := f.one(t, tt.suite)
 		text := Incomplete([]Result{r, {Name: "other"}, r})
 		assert.Equal(t, tt.want, strings.TrimPrefix(text, "\n"))
 		for _, run := range f.runs {
-			assert.Equal(t, tt.want != "", slices.Contains(run.Env, "SPECIFICATIONS_INCOMPLETE=1"))
+			assert.Equal(t, tt.want != "", slices.Contains(run.env, "SPECIFICATIONS_INCOMPLETE=1"))
 		}
 		var out strings.Builder
 		_ = Write(&out, []Result{r, r})
@@ -307,7 +307,7 @@ func TestUnavailable(t *testing.T) {
 			assert.Equal(t, want, counts(r))
 		}
 	}
-	f := newFixture(t, func(gotest.Command) []string { return nil })
+	f := newFixture(t, func(command) []string { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	results, err := f.Run(ctx, []string{"upstream"})
@@ -354,8 +354,8 @@ func TestReadSkips(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		why := skip{"it changed", gotest.Key{Package: Module + "/q", Test: "TestB"}}
-		assert.Equal(t, map[gotest.Key]skip{
+		why := skip{"it changed", key{Package: Module + "/q", Test: "TestB"}}
+		assert.Equal(t, map[key]skip{
 			{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why,
 		}, skips)
 	}

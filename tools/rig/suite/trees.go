@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/gotest"
 	"mongofork/tools/strict"
 )
 
@@ -26,24 +25,25 @@ const (
 	unified     = integration + "/unified"
 )
 
-func needsServer(test gotest.Key) bool { return strings.HasPrefix(test.Package+"/", integration+"/") }
+func needsServer(test key) bool { return strings.HasPrefix(test.Package+"/", integration+"/") }
 
-func needsNoServer(test gotest.Key) bool { return !needsServer(test) }
+func needsNoServer(test key) bool { return !needsServer(test) }
 
-func isUnified(test gotest.Key) bool { return test.Package == unified }
+func isUnified(test key) bool { return test.Package == unified }
 
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
+	*Rig
 	fork, pristine string
 	// upstreams are the tests of the untouched module, own those that only the fork has, and lost those that it lacks.
 	upstreams, own, lost functions
 	// skips are upstream's tests that may fail in the fork.
-	skips map[gotest.Key]skip
+	skips map[key]skip
 }
 
 // readTrees reads the trees, which have to be there.
 func (r *Rig) readTrees(fork string) (t trees, err error) {
-	t = trees{fork: fork, pristine: path.Join("build", "pristine", r.Base)}
+	t = trees{Rig: r, fork: fork, pristine: path.Join("build", "pristine", r.Base)}
 	all, allErr := readFunctions(r.file(t.fork))
 	upstreams, upstreamErr := readFunctions(r.file(t.pristine))
 	if err := errors.Join(allErr, upstreamErr); err != nil {
@@ -55,24 +55,24 @@ func (r *Rig) readTrees(fork string) (t trees, err error) {
 }
 
 // functions are test functions.
-type functions map[gotest.Key]bool
+type functions map[key]bool
 
 // in returns the functions that keep accepts.
-func (f functions) in(keep func(gotest.Key) bool) functions {
+func (f functions) in(keep func(key) bool) functions {
 	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function) })
+	maps.DeleteFunc(kept, func(function key, _ bool) bool { return !keep(function) })
 	return kept
 }
 
-func (f functions) lacks(function gotest.Key) bool { return !f[function] }
+func (f functions) lacks(function key) bool { return !f[function] }
 
 func (f functions) packages() []string {
-	return f.every(func(k gotest.Key) string { return k.Package })
+	return f.every(func(k key) string { return k.Package })
 }
-func (f functions) names() []string { return f.every(func(k gotest.Key) string { return k.Test }) }
+func (f functions) names() []string { return f.every(func(k key) string { return k.Test }) }
 
 // every returns what there is of all functions, each once.
-func (f functions) every(of func(gotest.Key) string) []string {
+func (f functions) every(of func(key) string) []string {
 	var all []string
 	for function := range f {
 		all = append(all, of(function))
@@ -105,7 +105,7 @@ func readFunctions(tree string) (functions, error) {
 		}
 		for _, match := range testFunction.FindAllSubmatch(text, -1) {
 			if function := string(match[1]); function != "TestMain" {
-				found[gotest.Key{Package: path.Join(Module, filepath.ToSlash(relative)), Test: function}] = true
+				found[key{Package: path.Join(Module, filepath.ToSlash(relative)), Test: function}] = true
 			}
 		}
 		return nil
@@ -117,14 +117,14 @@ func readFunctions(tree string) (functions, error) {
 // of ours asserts that.
 type skip struct {
 	reason    string
-	successor gotest.Key
+	successor key
 }
 
 // skipFile is the skip list's path below the root.
 func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
 
 // readSkips reads a skip list, whose entries have several tests of one package for the same reason. Without a file it is empty.
-func readSkips(file string) (map[gotest.Key]skip, error) {
+func readSkips(file string) (map[key]skip, error) {
 	var entries []struct {
 		Reason, Package string
 		// Successor is "folder TestName".
@@ -134,15 +134,14 @@ func readSkips(file string) (map[gotest.Key]skip, error) {
 	if err := strict.Read(file, &entries); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	skips := map[gotest.Key]skip{}
+	skips := map[key]skip{}
 	for i, e := range entries {
 		if e.Reason == "" || e.Successor == "" || e.Package == "" || len(e.Tests) == 0 {
 			return nil, fmt.Errorf("%s: entry %d needs reason, successor, package and tests", file, i+1)
 		}
 		folder, successor, _ := strings.Cut(e.Successor, " ")
 		for _, test := range e.Tests {
-			key := gotest.Key{Package: path.Join(Module, e.Package), Test: test}
-			skips[key] = skip{e.Reason, gotest.Key{Package: path.Join(Module, folder), Test: successor}}
+			skips[key{Package: path.Join(Module, e.Package), Test: test}] = skip{e.Reason, key{Package: path.Join(Module, folder), Test: successor}}
 		}
 	}
 	return skips, nil

@@ -1,4 +1,4 @@
-package gotest
+package suite
 
 import (
 	"context"
@@ -53,8 +53,8 @@ func TestParse(t *testing.T) {
 	} {
 		result, _ := parse([]byte(script(t, tt.stream)))
 		var got []string
-		for _, c := range result.Cases() {
-			got = append(got, c.String()+" "+string(c.Outcome))
+		for _, c := range result.counted() {
+			got = append(got, c.String()+" "+string(c.outcome))
 		}
 		assert.Equal(t, tt.want, strings.Join(got, ", "), name)
 	}
@@ -68,7 +68,7 @@ func TestSaid(t *testing.T) {
 		"    a_test.go:7: setting up\n    skip.go:70: too old\n":                        {"skip.go:70", "too old"},
 		"    a_test.go:7: first\n        second\n        --- SKIP: TestA/x/y (0.00s)\n": {"a_test.go:7", "first second"},
 	} {
-		where, what := Case{Output: output}.Said()
+		where, what := testCase{output: output}.said()
 		assert.Equal(t, want, [2]string{where, what})
 	}
 }
@@ -78,16 +78,16 @@ func TestArguments(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestA": "^TestA$", "TestA/b(c)/d|e": `^TestA$/^b\(c\)$/^d\|e$`,
 	} {
-		assert.Equal(t, want, Pattern(test))
+		assert.Equal(t, want, pattern(test))
 	}
-	c := Command{Flags: []string{"-race"}, Run: AnyOf([]string{"TestA", "TestB"}), Packages: []string{"./p"}}
-	assert.Equal(t, []string{"test", "-json", "-vet=off", "-timeout=1h", "-race", "-run=^(TestA|TestB)$", "./p"}, c.args())
-	c = c.Only([]Case{{Key: Key{"q", "TestC"}}, {Key: Key{"q", "TestD/e"}}})
-	assert.Equal(t, []string{"test", "-json", "-vet=off", "-timeout=1h", "-race", "-count=1", "-run=^TestC$|^TestD$/^e$", "q"}, c.args())
+	c := command{flags: []string{"-race"}, run: anyOf([]string{"TestA", "TestB"}), packages: []string{"./p"}}
+	assert.Equal(t, []string{"go", "test", "-json", "-vet=off", "-timeout=1h", "-trimpath", "-race", "-run=^(TestA|TestB)$", "./p"}, c.words())
+	c = c.only([]testCase{{key: key{"q", "TestC"}}, {key: key{"q", "TestD/e"}}})
+	assert.Equal(t, []string{"go", "test", "-json", "-vet=off", "-timeout=1h", "-trimpath", "-race", "-count=1", "-run=^TestC$|^TestD$/^e$", "q"}, c.words())
 }
 
 // module writes a module with one test file and returns a command that tests it.
-func module(t *testing.T, test string) Command {
+func module(t *testing.T, test string) command {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{
@@ -96,12 +96,12 @@ func module(t *testing.T, test string) Command {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
-	return Command{Dir: dir, Env: append(os.Environ(), "GOWORK=off"), Packages: []string{"./..."}}
+	return command{dir: dir, env: append(os.Environ(), "GOWORK=off"), packages: []string{"./..."}}
 }
 
 func TestGoRunsTheRealThing(t *testing.T) {
 	t.Parallel()
-	result, err := Go(t.Context(), module(t, `func TestPass(t *testing.T) {}
+	result, err := goTest(t.Context(), module(t, `func TestPass(t *testing.T) {}
 
 func TestSkip(t *testing.T) { t.Skip("because") }
 
@@ -110,36 +110,36 @@ func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken"
 func TestDie(t *testing.T) { os.Exit(3) }
 `))
 	require.NoError(t, err)
-	for test, want := range map[string]Outcome{"TestPass": Passed, "TestSkip": Skipped, "TestFail/sub": Failed, "TestDie": Failed} {
-		assert.Equal(t, want, result[Key{"example.com/m", test}].Outcome, test)
+	for test, want := range map[string]outcome{"TestPass": passed, "TestSkip": skipped, "TestFail/sub": failed, "TestDie": failed} {
+		assert.Equal(t, want, result[key{"example.com/m", test}].outcome, test)
 	}
-	assert.True(t, result[Key{"example.com/m", "TestDie"}].Unfinished())
+	assert.True(t, result[key{"example.com/m", "TestDie"}].unfinished())
 
-	result, err = Go(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
+	result, err = goTest(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
 	require.NoError(t, err)
-	require.Len(t, result.Cases(), 1)
-	assert.Equal(t, Failed, result.Cases()[0].Outcome)
-	assert.Contains(t, result.Cases()[0].Output, "undefined: undefined", "what the compiler says")
+	require.Len(t, result.counted(), 1)
+	assert.Equal(t, failed, result.counted()[0].outcome)
+	assert.Contains(t, result.counted()[0].output, "undefined: undefined", "what the compiler says")
 
-	command := module(t, "")
-	command.Flags = []string{"-parallel=many"}
-	_, err = Go(t.Context(), command)
+	c := module(t, "")
+	c.flags = []string{"-parallel=many"}
+	_, err = goTest(t.Context(), c)
 	assert.ErrorContains(t, err, "parallel", "nothing could be run")
 }
 
 func TestGoStopsWithItsContext(t *testing.T) {
 	t.Parallel()
-	command := module(t, "func TestA(t *testing.T) { os.WriteFile(\"started\", nil, 0o600); select {} }\n")
+	c := module(t, "func TestA(t *testing.T) { os.WriteFile(\"started\", nil, 0o600); select {} }\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
 		for ctx.Err() == nil {
-			if _, err := os.Stat(filepath.Join(command.Dir, "started")); err == nil {
+			if _, err := os.Stat(filepath.Join(c.dir, "started")); err == nil {
 				return
 			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	_, err := Go(ctx, command)
+	_, err := goTest(ctx, c)
 	assert.ErrorIs(t, err, context.Canceled)
 }
