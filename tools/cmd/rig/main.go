@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Options: []kong.Option{
 			kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)),
 			kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-			kong.Vars{"suites": strings.Join(slices.Concat(suite.Default, suite.Extra), ", ")},
+			kong.Vars{"default": suite.Default, "suites": suite.Default + "," + suite.Extra},
 		},
 		Do: func(parsed *kong.Context) error {
 			rig, err := find(c.Base)
@@ -115,15 +115,12 @@ func exitCode(err error, stderr io.Writer) int {
 }
 
 type testCmd struct {
-	Only []string `sep:"," enum:"${suites}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
+	Only []string `sep:"," enum:"${suites}" default:"${default}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
 	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
 }
 
 // Run runs the suites and prints the report.
 func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	if len(c.Only) == 0 {
-		c.Only = suite.Default
-	}
 	rig.Race = c.Race
 	start := time.Now()
 	results, err := rig.Run(ctx, c.Only)
@@ -147,9 +144,8 @@ func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Write
 	project := &fork.Project{Root: rig.Root}
 	list, listErr := project.Advisories()
 	bases, err := project.Bases()
-	scanner := advisories.Scanner{Database: c.Database, Tool: c.Tool, Index: filepath.Join(rig.Root, "build", "vulndb"),
-		Run: command.Output}
-	if err := errors.Join(listErr, err, scanner.Prepare(ctx)); err != nil {
+	index := filepath.Join(rig.Root, "build", "vulndb")
+	if err := errors.Join(listErr, err, advisories.Prepare(ctx, c.Database, index)); err != nil {
 		return err
 	}
 	var failed error
@@ -158,7 +154,7 @@ func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Write
 		if i < len(bases) {
 			folder = filepath.Join("build", of)
 		}
-		found, err := scanner.Scan(ctx, filepath.Join(rig.Root, folder))
+		found, err := advisories.Scan(ctx, c.Tool, index, filepath.Join(rig.Root, folder))
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
 		}

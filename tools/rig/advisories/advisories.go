@@ -27,35 +27,27 @@ type Found struct {
 // standard is the Module of what is in Go's standard library: whoever builds an application decides on that.
 const standard = "stdlib"
 
-// Scanner scans modules.
-type Scanner struct {
-	// Database is the version of the module golang.org/x/vulndb, Tool that of govulncheck's package, as go run takes them.
-	Database, Tool string
-	// Index is the folder to which an index of the database is written.
-	Index string
-	Run   command.RunFunc
-}
-
-// Prepare gets the database, and makes of its entries, with its own command, the files that govulncheck reads.
-func (s Scanner) Prepare(ctx context.Context) error {
+// Prepare gets the database, a version of the module golang.org/x/vulndb, and makes of its entries, with its own command, the files that
+// govulncheck reads, in the folder index.
+func Prepare(ctx context.Context, database, index string) error {
 	env := []string{"GOWORK=off", "GOFLAGS="}
-	out, err := s.Run(ctx, os.TempDir(), env, "go", "mod", "download", "-json", s.Database)
+	out, err := command.Output(ctx, os.TempDir(), env, "go", "mod", "download", "-json", database)
 	if err != nil {
 		return err
 	}
 	var downloaded struct{ Dir string }
-	if err := errors.Join(json.Unmarshal(out, &downloaded), os.RemoveAll(s.Index)); err != nil {
+	if err := errors.Join(json.Unmarshal(out, &downloaded), os.RemoveAll(index)); err != nil {
 		return err
 	}
-	_, err = s.Run(ctx, os.TempDir(), env, "go", "run", strings.Replace(s.Database, "@", "/cmd/indexdb@", 1),
-		"-vulns", filepath.Join(downloaded.Dir, "data", "osv"), "-out", s.Index)
+	_, err = command.Output(ctx, os.TempDir(), env, "go", "run", strings.Replace(database, "@", "/cmd/indexdb@", 1),
+		"-vulns", filepath.Join(downloaded.Dir, "data", "osv"), "-out", index)
 	return err
 }
 
-// Scan returns what a module reaches, in order.
-func (s Scanner) Scan(ctx context.Context, dir string) ([]Found, error) {
-	out, err := s.Run(ctx, dir, []string{"GOWORK=off"}, "go", "run", s.Tool, "-format", "json", "-db",
-		"file://"+filepath.ToSlash(s.Index), "./...")
+// Scan returns what the module in a folder reaches, in order, by a version of govulncheck.
+func Scan(ctx context.Context, tool, index, folder string) ([]Found, error) {
+	out, err := command.Output(ctx, folder, []string{"GOWORK=off"}, "go", "run", tool, "-format", "json", "-db",
+		"file://"+filepath.ToSlash(index), "./...")
 	if err != nil {
 		return nil, err
 	}

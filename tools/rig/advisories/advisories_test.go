@@ -1,8 +1,6 @@
 package advisories
 
 import (
-	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,21 +60,4 @@ func TestJudge(t *testing.T) {
 		assert.True(t, strings.HasSuffix(said, tt.want), said)
 		assert.Equal(t, strings.Contains(said, "\n"), open)
 	}
-}
-
-func TestScan(t *testing.T) {
-	t.Parallel()
-	var ran []string
-	s := Scanner{Database: "d@v1", Tool: "tool@v2", Index: filepath.Join(t.TempDir(), "index"),
-		Run: func(_ context.Context, _ string, _ []string, name string, args ...string) ([]byte, error) {
-			ran = append(ran, strings.Join(append([]string{name}, args...), " "))
-			return []byte(`{"Dir": "there"}`), nil
-		}}
-	require.NoError(t, s.Prepare(t.Context()))
-	found, err := s.Scan(t.Context(), "module")
-	require.NoError(t, err)
-	assert.Empty(t, found)
-	assert.Equal(t, []string{"go mod download -json d@v1",
-		"go run d/cmd/indexdb@v1 -vulns " + filepath.Join("there", "data", "osv") + " -out " + s.Index,
-		"go run tool@v2 -format json -db file://" + filepath.ToSlash(s.Index) + " ./..."}, ran)
 }

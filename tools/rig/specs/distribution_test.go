@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,77 +58,65 @@ func TestDistribution(t *testing.T) {
 		"source/crud/tests/unified/newer.json": []byte("of the revision"), "source/crud/tests/gone.json": []byte("in none"),
 		"source/auth/tests/gone.json": []byte("in none"),
 	}
-	theirs := map[string]string{
-		"test/crud/unified/a.json": "a", "test/gridfs/b.json": "b", "test/crud/unified/newer.json": "of another revision",
-		"test/crud/extra.json": "only there", "other/crud/c.json": "no test", "test/gridfs/b.py": "no data",
-	}
 	const requirement = "pymongo==1 --hash=sha256:0"
-	download := func(archive []byte, err error) func(context.Context, string) ([]byte, error) {
-		return func(_ context.Context, got string) ([]byte, error) {
-			assert.Equal(t, requirement, got)
-			return archive, err
-		}
-	}
-	repository, published := publish(t, revision)
-	whole := newStore(t, repository, published, revision)
-	whole.Download = download(archive(t, theirs), nil)
-	known, err := whole.Compare(t.Context(), "r1", requirement)
-	require.NoError(t, err)
-	require.Equal(t, []string{"source/crud/tests/extra.json"}, known.Surplus)
-	require.Len(t, known.Lacking, 3)
-
-	changed := func(change func(d *Distribution, theirs map[string]string)) (Distribution, map[string]string) {
-		d, theirs := known, maps.Clone(theirs)
-		d.Lacking = maps.Clone(d.Lacking)
-		change(&d, theirs)
-		return d, theirs
-	}
-	for name, tt := range map[string]struct {
+	for want, tt := range map[string]struct {
 		change func(d *Distribution, theirs map[string]string)
 		err    error
-		want   string
 	}{
-		"good": {},
-		"another file": {change: func(_ *Distribution, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" },
-			want: "are not those of r1"},
-		"one file less": {change: func(_ *Distribution, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") },
-			want: "are not those of r1"},
-		"one file more": {change: func(d *Distribution, _ map[string]string) { d.Surplus = nil }, want: "are not those of r1"},
-		"another hash of what is lacking": {change: func(d *Distribution, _ map[string]string) {
-			d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
-		}, want: "are not those of r1"},
-		"no index":        {err: pypi.ErrUnavailable, want: "and those in pymongo==1"},
-		"another archive": {err: errors.New("another file than the pinned one"), want: "another file than"},
+		"": {},
+		"are not those of r1, or etc/distributions is not right": {
+			change: func(_ *Distribution, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" }},
+		"are not those of r1, or etc/distributions": {
+			change: func(_ *Distribution, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") }},
+		"are not those of r1, or": {change: func(d *Distribution, _ map[string]string) { d.Surplus = nil }},
+		"are not those of r1": {
+			change: func(d *Distribution, _ map[string]string) {
+				d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
+			}},
+		"and those in pymongo==1": {err: pypi.ErrUnavailable},
+		"another file than":       {err: errors.New("another file than the pinned one")},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			if tt.change == nil {
-				tt.change = func(*Distribution, map[string]string) {}
+			theirs := map[string]string{
+				"test/crud/unified/a.json": "a", "test/gridfs/b.json": "b", "test/crud/unified/newer.json": "of another revision",
+				"test/crud/extra.json": "only there", "other/crud/c.json": "no test", "test/gridfs/b.py": "no data",
 			}
-			d, theirs := changed(tt.change)
-			s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
-			s.Distributions, s.Download = map[string]Distribution{"r1": d}, download(archive(t, theirs), tt.err)
+			s := newStore(t, revision, revision)
+			var downloadErr error
+			s.Download = func(_ context.Context, got string) ([]byte, error) {
+				assert.Equal(t, requirement, got)
+				return archive(t, theirs), downloadErr
+			}
+			d, err := s.Compare(t.Context(), "r1", requirement)
+			require.NoError(t, err)
+			require.Equal(t, []string{"source/crud/tests/extra.json"}, d.Surplus)
+			require.Len(t, d.Lacking, 3)
+			if tt.change != nil {
+				tt.change(&d, theirs)
+			}
+			downloadErr = tt.err
+			s.Root, s.Repository, s.Distributions = t.TempDir(), "none", map[string]Distribution{"r1": d}
 			p, err := s.Project(t.Context(), "r1")
 			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, pypi.ErrUnavailable))
-			if tt.want != "" {
-				assert.ErrorContains(t, err, tt.want)
+			if want != "" {
+				assert.ErrorContains(t, err, want)
 				return
 			}
 			require.NoError(t, err)
 			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: auth 1, crud 2", p.Lacks)
 
 			// The copy is used from then on, unless it was changed.
-			s.Download = nil
+			downloadErr = pypi.ErrUnavailable
 			again, err := s.Project(t.Context(), "r1")
 			require.NoError(t, err)
 			assert.Equal(t, p, again)
-			write(t, filepath.Join(p.Dir, data), filetree.Tree{"source/gridfs/tests/b.json": []byte("B")})
-			s.Download = download(nil, pypi.ErrUnavailable)
+			require.NoError(t, filetree.Tree{"source/gridfs/tests/b.json": []byte("B")}.Write(filepath.Join(p.Dir, data)))
 			_, err = s.Project(t.Context(), "r1")
 			assert.ErrorIs(t, err, pypi.ErrUnavailable)
 
 			// Nor does a comparison with a copy that lacks files make sense.
-			s.Download = download(archive(t, theirs), nil)
+			downloadErr = nil
 			_, err = s.Compare(t.Context(), "r1", requirement)
 			assert.ErrorContains(t, err, "not in it")
 		})

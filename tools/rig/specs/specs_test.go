@@ -2,9 +2,8 @@ package specs
 
 import (
 	"context"
-	"errors"
 	"io"
-	"os"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -38,9 +37,9 @@ func TestOpen(t *testing.T) {
 		"fork r1": "cannot unmarshal",
 	} {
 		root := t.TempDir()
-		write(t, root, filetree.Tree{
+		require.NoError(t, filetree.Tree{
 			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text), "etc/distributions": nil,
-		})
+		}.Write(root))
 		s, base, err := Open(root, "v1", io.Discard)
 		if want != "" {
 			assert.ErrorContains(t, err, want)
@@ -52,94 +51,50 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-const commit = "0123456789abcdef0123456789abcdef01234567"
-
-// checkout is a made-up state of the specifications repository.
-func checkout(content string) filetree.Tree {
-	return filetree.Tree{
-		"README.md": []byte("no test data"), "source/crud/schema.json": []byte("{}"),
-		"source/crud/tests/unified/a.yml":  []byte("no JSON"),
-		"source/crud/tests/unified/a.json": []byte(content), "source/gridfs/tests/b.json": []byte("{}"),
-	}
-}
-
-func write(t *testing.T, dir string, files filetree.Tree) {
+// newStore returns a store whose repository has some files, and that pins others as revision r1.
+func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	t.Helper()
-	require.NoError(t, files.Write(dir))
-}
-
-// publish makes a git repository of the files, and returns its commit.
-func publish(t *testing.T, files filetree.Tree) (repository, commit string) {
-	t.Helper()
-	repository = t.TempDir()
-	write(t, repository, files)
-	for _, args := range [][]string{
-		{"init", "--quiet"}, {"add", "."},
-		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"},
-	} {
+	repository, commit := t.TempDir(), ""
+	require.NoError(t, published.Write(repository))
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"}} {
 		out, err := command.Output(t.Context(), repository, nil, "git", args...)
 		require.NoError(t, err)
 		commit = strings.TrimSpace(string(out))
 	}
-	return repository, commit
-}
-
-// newStore returns a store that pins the files as revision r1.
-func newStore(t *testing.T, repository, commit string, files filetree.Tree) *Store {
-	t.Helper()
-	tests := filetree.Tree{}
-	for name, text := range files {
-		if wanted(name) {
-			tests[name] = text
-		}
-	}
-	hash, err := tests.Hash("")
+	hash, err := pinned.Hash("")
 	require.NoError(t, err)
-	return &Store{
-		Root: filepath.Join(t.TempDir(), "repository"), Pins: map[string]Revision{"r1": {commit, hash}}, Repository: repository,
-		Progress: io.Discard,
-	}
+	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {commit, hash}}, Repository: repository, Progress: io.Discard}
 }
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	repository, published := publish(t, checkout("one"))
-	for _, tt := range []struct {
-		name, repository, commit, content, want string
-		unavailable                             bool
-	}{
-		{"good", repository, published, "one", "", false},
-		{"other content", repository, published, "two", "are not those of r1", false},
-		{"no such commit", repository, commit, "one",
-			"set SPECIFICATIONS to a clone of mongodb/specifications that has " + commit, true},
-		{"no repository", t.TempDir(), published, "one", "set SPECIFICATIONS", true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := newStore(t, tt.repository, tt.commit, checkout(tt.content))
-			var running sync.WaitGroup
-			for range 3 { // suites side by side
-				running.Go(func() { _, _ = s.Project(context.Background(), "r1") })
-			}
-			running.Wait()
-			project, err := s.Project(t.Context(), "r1")
-			if tt.want != "" {
-				assert.ErrorContains(t, err, tt.want)
-				assert.Equal(t, tt.unavailable, errors.Is(err, pypi.ErrUnavailable))
-				return
-			}
-			require.NoError(t, err)
-			source := filepath.Join(project.Dir, "testdata", "specifications", "source")
-			assert.FileExists(t, filepath.Join(source, "crud", "tests", "unified", "a.json"))
-			assert.NoFileExists(t, filepath.Join(source, "crud", "schema.json"))
-
-			// The copy is used from then on, unless it was changed.
-			s.Repository = filepath.Join(s.Root, "none")
-			_, err = s.Project(t.Context(), "r1")
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(source, "gridfs", "tests", "b.json"), []byte("[]"), 0o600))
-			_, err = s.Project(t.Context(), "r1")
-			assert.ErrorIs(t, err, pypi.ErrUnavailable)
-		})
+	tests := filetree.Tree{"source/crud/tests/unified/a.json": []byte("one"), "source/gridfs/tests/b.json": []byte("{}")}
+	checkout := filetree.Tree{"README.md": nil, "source/crud/schema.json": []byte("{}"), "source/crud/tests/unified/a.yml": []byte("no JSON")}
+	maps.Copy(checkout, tests)
+	s := newStore(t, checkout, tests)
+	var running sync.WaitGroup
+	for range 3 { // suites side by side
+		running.Go(func() { _, _ = s.Project(context.Background(), "r1") })
 	}
+	running.Wait()
+	project, err := s.Project(t.Context(), "r1")
+	require.NoError(t, err)
+	found, err := filetree.Read(filepath.Join(project.Dir, "testdata", "specifications"))
+	require.NoError(t, err)
+	assert.Equal(t, tests, found)
+
+	// The copy is used from then on, unless it was changed.
+	commit := s.Pins["r1"].Commit
+	s.Repository = filepath.Join(s.Root, "none")
+	_, err = s.Project(t.Context(), "r1")
+	require.NoError(t, err)
+	require.NoError(t, filetree.Tree{"source/gridfs/tests/b.json": []byte("[]")}.Write(filepath.Join(project.Dir, data)))
+	_, err = s.Project(t.Context(), "r1")
+	assert.ErrorIs(t, err, pypi.ErrUnavailable)
+	assert.ErrorContains(t, err, "set SPECIFICATIONS to a clone of mongodb/specifications that has "+commit)
+	assert.NoDirExists(t, project.Dir)
+
+	_, err = newStore(t, filetree.Tree{"source/crud/tests/unified/a.json": []byte("two")}, tests).Project(t.Context(), "r1")
+	assert.ErrorContains(t, err, "are not those of r1")
 }

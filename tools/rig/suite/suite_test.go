@@ -97,33 +97,46 @@ func counts(r Result) string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), len(r.Skips))
 }
 
-// TestUpstream is about the verdicts on a test of upstream's that fails in the fork.
+// TestUpstream is about the verdicts on a test of upstream's: one that fails in the fork, is in the skip list, or is not in the fork.
 func TestUpstream(t *testing.T) {
 	t.Parallel()
-	const fails, unfinished = "p TestA failed     a_test.go:7: wrong", "[the test process ended before this had a result]"
+	const passes, fails, dies = "p TestA passed", "p TestA failed     a_test.go:7: wrong", "p TestA failed " + unfinished
+	const entry = "- {reason: it changed, successor: p TestOurs, package: p, tests: [TestA]}\n"
+	listed := func(from, to string) string { return strings.Replace(entry, from, to, 1) }
 	for _, tt := range []struct {
 		name           string
 		fork, pristine []string // outcomes of TestA, run after run; the last one repeats
-		want, what     string
+		list, lost     string
+		want, problem  string
 		runs           int
 	}{
-		{"passes", []string{"p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 1},
-		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "0 passed, 0 failed, 1 skipped", "", 1},
-		{"fails upstream as well", []string{fails}, []string{fails}, "0 passed, 0 failed, 1 skipped", "", 2},
-		{"fails in the fork alone", []string{fails}, []string{"p TestA passed"}, "0 passed, 1 failed, 0 skipped",
+		{"passes", []string{passes}, nil, "", "", "1 passed, 0 failed, 0 skipped", "", 1},
+		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "", "", "0 passed, 0 failed, 1 skipped", "", 1},
+		{"fails upstream as well", []string{fails}, []string{fails}, "", "", "0 passed, 0 failed, 1 skipped", "", 2},
+		{"fails in the fork alone", []string{fails}, []string{passes}, "", "", "0 passed, 1 failed, 0 skipped",
 			"does not fail so in the untouched", 7},
-		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"},
+		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"}, "", "",
 			"0 passed, 1 failed, 0 skipped", "does not fail so", 7},
-		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "0 passed, 1 failed, 0 skipped",
-			"does not fail so", 7},
-		{"fails once", []string{fails, "p TestA passed"}, []string{"p TestA passed"}, "1 passed, 0 failed, 0 skipped", "", 3},
-		{"fails upstream at last", []string{fails}, []string{"p TestA passed", fails}, "0 passed, 0 failed, 1 skipped", "", 4},
-		{"dies once", []string{"p TestA failed " + unfinished, "p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 2},
-		{"dies, like upstream", []string{"p TestA failed " + unfinished}, []string{"p TestA failed " + unfinished},
-			"0 passed, 1 failed, 0 skipped", "failed", 2},
-		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "0 passed, 1 failed, 0 skipped",
-			"failed", 1},
-		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "", "", "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"fails once", []string{fails, passes}, []string{passes}, "", "", "1 passed, 0 failed, 0 skipped", "", 3},
+		{"fails upstream at last", []string{fails}, []string{passes, fails}, "", "", "0 passed, 0 failed, 1 skipped", "", 4},
+		{"dies once", []string{dies, passes}, nil, "", "", "1 passed, 0 failed, 0 skipped", "", 2},
+		{"dies, like upstream", []string{dies}, []string{dies}, "", "", "0 passed, 1 failed, 0 skipped", "TestAfailed", 2},
+		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "", "", "0 passed, 1 failed, 0 skipped",
+			"/pfailed", 1},
+		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "", "", "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"is listed", []string{fails}, nil, entry, "", "0 passed, 0 failed, 1 skipped", "", 1},
+		{"is listed, and passes", []string{passes}, nil, entry, "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork", 1},
+		{"is listed, and not there", []string{passes}, nil, listed("TestA", "TestX"), "", "1 passed, 1 failed, 0 skipped",
+			"is not a test that was run", 1},
+		{"is listed, but no successor is", []string{fails}, nil, listed("TestOurs", "TestNone"), "", "0 passed, 1 failed, 1 skipped",
+			`p TestNone"`, 1},
+		{"is listed, and skipped with its parent", []string{"p TestA skipped"}, nil, listed("TestA", "TestA/x"), "",
+			"0 passed, 0 failed, 1 skipped", "", 1},
+		{"is listed for another suite", []string{passes}, nil, listed("package: p", "package: internal/integration"), "",
+			"1 passed, 0 failed, 0 skipped", "", 1},
+		{"is lost", []string{passes}, nil, "", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not", 1},
+		{"is listed as lost", []string{passes}, nil, listed("TestA", "TestLost"), "TestLost", "1 passed, 0 failed, 0 skipped", "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,11 +151,15 @@ func TestUpstream(t *testing.T) {
 				}
 				return []string{line}
 			})
+			f.write(t, "etc/bases/v1.0.0/skips", tt.list)
+			if tt.lost != "" {
+				f.write(t, "build/pristine/v1.0.0/p/more_test.go", "package p\n\nfunc "+tt.lost+"(t *testing.T) {}\n")
+			}
 			r := f.one(t, "upstream")
 			assert.Equal(t, tt.want, counts(r))
 			assert.Len(t, f.runs, tt.runs)
 			if len(r.Failures) > 0 {
-				assert.Contains(t, r.Failures[0].What, tt.what)
+				assert.Contains(t, r.Failures[0].Name+r.Failures[0].What, tt.problem)
 			}
 			first, last := f.runs[0], f.runs[len(f.runs)-1]
 			assert.Contains(t, first.flags, "-skip=^(TestOurs)$")
@@ -151,40 +168,6 @@ func TestUpstream(t *testing.T) {
 			if tt.runs > 2 {
 				assert.Equal(t, "^TestA$", last.run)
 				assert.Equal(t, []string{Module + "/p"}, last.packages)
-			}
-		})
-	}
-}
-
-func TestSkipList(t *testing.T) {
-	t.Parallel()
-	const entry = "- {reason: it changed, successor: p TestOurs, package: p, tests: [TestA]}\n"
-	for _, tt := range []struct{ name, list, outcome, lost, want, problem string }{
-		{"expected", entry, "failed", "", "0 passed, 0 failed, 1 skipped", ""},
-		{"passes again", entry, "passed", "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork"},
-		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped",
-			"is not a test that was run"},
-		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped",
-			`p TestNone"`},
-		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "",
-			"0 passed, 0 failed, 1 skipped", ""},
-		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "",
-			"1 passed, 0 failed, 0 skipped", ""},
-		{"lost", "", "passed", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not"},
-		{"listed as lost", strings.Replace(entry, "TestA", "TestLost", 1), "passed", "TestLost",
-			"1 passed, 0 failed, 0 skipped", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, func(command) []string { return []string{"p TestA " + tt.outcome} })
-			f.write(t, "etc/bases/v1.0.0/skips", tt.list)
-			if tt.lost != "" {
-				f.write(t, "build/pristine/v1.0.0/p/more_test.go", "package p\n\nfunc "+tt.lost+"(t *testing.T) {}\n")
-			}
-			r := f.one(t, "upstream")
-			assert.Equal(t, tt.want, counts(r))
-			if tt.problem != "" {
-				assert.Contains(t, r.Failures[0].Name+r.Failures[0].What, tt.problem)
 			}
 		})
 	}
@@ -262,26 +245,35 @@ func TestSpec(t *testing.T) {
 	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$", `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`}, ran)
 }
 
-// TestIncomplete is about the specifications' tests: if there are some, or none, the report ends with that.
+// TestIncomplete is about what is not available: the report ends with that, and in CI it is a failure.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
+	some, none := specs.Project{Dir: "d", Lacks: "1 of 2 files"}, pypi.Absent("no network")
 	for _, tt := range []struct {
-		project specs.Project
-		err     error
-		suite   string
-		want    string
+		project   specs.Project
+		err       error
+		suite     string
+		ci        bool
+		want      string
+		judged    string
+		serverErr error
 	}{
-		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "upstream", "INCOMPLETE: upstream, upstream: 1 of 2 files\n"},
-		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "spec", "INCOMPLETE: spec, spec: 1 of 2 files\n"},
-		{specs.Project{}, pypi.Absent("no network"), "upstream",
-			"INCOMPLETE: upstream, upstream: without the specifications' tests: no network\n"},
-		{specs.Project{}, pypi.Absent("no network"), "spec",
-			"INCOMPLETE: spec, spec: not run: no network\n"},
-		{specs.Project{Dir: "d"}, nil, "spec", ""},
+		{some, nil, "upstream", true, "INCOMPLETE: upstream, upstream: 1 of 2 files\n", "1 passed, 0 failed, 0 skipped", nil},
+		{some, nil, "spec", true, "INCOMPLETE: spec, spec: 1 of 2 files\n", "1 passed, 1 failed, 0 skipped", nil},
+		{specs.Project{}, none, "upstream", false, "INCOMPLETE: upstream, upstream: without the specifications' tests: no network\n",
+			"1 passed, 0 failed, 0 skipped", nil},
+		{specs.Project{}, none, "upstream", true, "", "0 passed, 1 failed, 0 skipped", nil},
+		{specs.Project{}, none, "spec", false, "INCOMPLETE: spec, spec: not run: no network\n", "0 passed, 0 failed, 1 skipped", nil},
+		{specs.Project{}, nil, "spec", false, "INCOMPLETE: spec, spec: not run: no network\n", "0 passed, 0 failed, 1 skipped", none},
+		{specs.Project{}, nil, "spec", true, "", "0 passed, 1 failed, 0 skipped", none},
 	} {
 		f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 		f.Project = func(context.Context, string) (specs.Project, error) { return tt.project, tt.err }
+		if f.CI = tt.ci; tt.serverErr != nil {
+			f.Open = func(context.Context, server.Config) (*server.Deployment, error) { return nil, tt.serverErr }
+		}
 		r := f.one(t, tt.suite)
+		assert.Equal(t, tt.judged, counts(r))
 		text := Incomplete([]Result{r, {Name: "other"}, r})
 		assert.Equal(t, tt.want, strings.TrimPrefix(text, "\n"))
 		for _, run := range f.runs {
@@ -293,26 +285,21 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-func TestUnavailable(t *testing.T) {
+func TestWhatCannotRun(t *testing.T) {
 	t.Parallel()
-	for ci, want := range map[bool]string{false: "0 passed, 0 failed, 1 skipped", true: "0 passed, 1 failed, 0 skipped"} {
-		f := newFixture(t, nil)
-		f.CI, f.Revisions.Upstream = ci, "old"
-		f.Open = func(context.Context, server.Config) (*server.Deployment, error) {
-			return nil, pypi.Absent("none")
-		}
-		results, err := f.Run(t.Context(), []string{"spec"})
-		require.NoError(t, err)
-		for _, r := range results {
-			assert.Equal(t, want, counts(r))
-		}
-	}
 	f := newFixture(t, func(command) []string { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	results, err := f.Run(ctx, []string{"upstream"})
 	require.NoError(t, err)
 	assert.Contains(t, results[0].Failures[0].What, "interrupted")
+	for text, problem := range map[string]string{
+		"- {reason: r, package: p}": "entry 1 needs reason, successor, package and tests", "- {reason: r, test: T}": "field test not found",
+	} {
+		f.write(t, "etc/bases/v1.0.0/skips", text)
+		_, err := f.Run(t.Context(), nil)
+		assert.ErrorContains(t, err, problem)
+	}
 	_, err = (&Rig{Root: t.TempDir(), Base: "v1.0.0"}).Run(t.Context(), nil)
 	assert.ErrorContains(t, err, "make trees")
 }
@@ -336,27 +323,4 @@ func TestWrite(t *testing.T) {
 	assert.Contains(t, text, "    mongodb://xxxxx@h\n")
 	assert.True(t, strings.HasSuffix(text, "\n7820 passed, 21 failed, 3 skipped\n"))
 	assert.Len(t, regexp.MustCompile("early").FindAllString(text, -1), 21*29)
-}
-
-func TestReadSkips(t *testing.T) {
-	t.Parallel()
-	const entry = "- {reason: it changed, successor: q TestB, package: p, tests: [TestA, TestC/d]}\n"
-	for text, problem := range map[string]string{
-		entry:                       "",
-		"- {reason: r, package: p}": "entry 1 needs reason, successor, package and tests",
-		"- {reason: r, test: T}":    "field test not found",
-	} {
-		file := filepath.Join(t.TempDir(), "skips")
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		skips, err := readSkips(file)
-		if problem != "" {
-			assert.ErrorContains(t, err, problem)
-			continue
-		}
-		require.NoError(t, err)
-		why := skip{"it changed", key{Package: Module + "/q", Test: "TestB"}}
-		assert.Equal(t, map[key]skip{
-			{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why,
-		}, skips)
-	}
 }

@@ -10,10 +10,7 @@ import (
 )
 
 // Default are the suites that run if none is named, Extra those that run only if they are.
-var (
-	Default = []string{"fork", "upstream", "spec"}
-	Extra   = []string{"integration", "topologies"}
-)
+const Default, Extra = "fork,upstream,spec", "integration,topologies"
 
 // unifiedTest runs the specifications' unified tests.
 const unifiedTest = "TestUnifiedSpec"
@@ -85,18 +82,15 @@ func (t trees) unified(name string, cfg server.Config, ours functions, theirs ..
 		command: command{run: anyOf(append(ours.names(), theirs...)), packages: []string{unified, integration}}}
 }
 
-// topologies are the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
-// load balancer that the lab makes of one.
+// topologies are the unified tests and the prose tests of the fork's revision, on SecantusDB, which knows all commands, or the given server,
+// and on the sharded cluster and the load balancer that the lab makes of one.
 func (t trees) topologies() (parts []*suite) {
-	cfg := server.Config{Name: os.Getenv("SERVER")}
-	if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
-		cfg.Name = server.SecantusDB // which knows all commands
+	cfg := server.Config{Name: server.SecantusDB}
+	if os.Getenv("MONGODB_URI") != "" {
+		cfg.Name = server.Given
 	}
 	ours, theirs := t.own.in(isUnified), append(slices.Clip(proseTests), unifiedTest)
 	parts = append(parts, t.unified("topologies without the lab", cfg, ours, theirs...))
-	if cfg.Name == server.Path || cfg.Name == server.Pinned {
-		cfg.Topology = "replicaset:1" // the lab stands before one server
-	}
 	for _, lab := range []string{"sharded:2", "loadbalanced:2"} {
 		s := t.unified("topologies "+lab, cfg, ours, theirs...)
 		s.command.through = []string{t.file("build/lab"), "serve", "--topology", lab, "--"}
