@@ -43,10 +43,10 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
-	Advisories advisoriesCmd `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
-	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
-	Compare    compareCmd    `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
-	Soak       soakCmd       `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
+	Advisories advisoriesCmd    `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
+	With       programs.With    `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
+	Compare    programs.Compare `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
+	Soak       programs.Soak    `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
 	Planted        plantedCmd        `cmd:"" help:"Plant each defect of etc/planted.yaml into the fork, and report which tests find it."`
 	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			return parsed.Run(rig)
+			return parsed.Run(rig, programs.Builder{Root: rig.Root, Base: rig.Base, Stderr: os.Stderr})
 		},
 	}.Run(args, stdout, stderr)
 }
@@ -188,17 +188,15 @@ type plantedCmd struct {
 }
 
 // Run plants defects into the fork.
-func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
 	var defects []planted.Defect
 	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
 		return err
 	}
-	comparison := func(folder string) programs.Comparison {
-		return programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: folder, First: true}
-	}
+	comparison := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true}
 	judges := map[string]planted.Judge{"compare": func(ctx context.Context, tree, defect string) (string, error) {
 		var out strings.Builder
-		err := comparison(filepath.Join(rig.Root, tree)).Run(ctx, c.Seeds, 1, &out, planted.Switch+"="+defect)
+		err := comparison.Start(ctx, builder, &out, planted.Switch+"="+defect)
 		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
 			return seed, nil
 		}
@@ -213,68 +211,15 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) 
 		return strings.Join(failed, ", "), err
 	}}
 	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
-	plan := planted.Plan{Root: rig.Root, Judges: judges,
-		Build: func(ctx context.Context, folder string) error { return comparison(folder).Build(ctx) }}
+	plan := planted.Plan{Root: rig.Root, Judges: judges, Build: func(ctx context.Context, folder string) error {
+		comparison.Fork = folder
+		return comparison.Build(ctx, builder)
+	}}
 	enough, err := plan.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
 	if err == nil && !enough {
 		return suite.ErrFailed
 	}
 	return err
-}
-
-func builder(rig *suite.Rig) programs.Builder {
-	return programs.Builder{Root: rig.Root, Stderr: os.Stderr}
-}
-
-// words are the arguments behind the "--" that ends the rig's own.
-func words(args []string) []string {
-	if len(args) > 0 && args[0] == "--" {
-		return args[1:]
-	}
-	return args
-}
-
-type withCmd struct {
-	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
-	Driver   string   `arg:"" help:"A base, such as v2.5.0, for its fork; pristine/v2.5.0 for the untouched module; or the folder of a module."`
-	Module   string   `arg:"" help:"The module, such as lab."`
-	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
-}
-
-// Run runs the go command.
-func (c *withCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	c.Command = words(c.Command)
-	if c.Programs {
-		return builder(rig).Program(ctx, c.Driver, c.Module, c.Command...)
-	}
-	return builder(rig).Go(ctx, c.Driver, c.Module, c.Command...)
-}
-
-type compareCmd struct {
-	Seeds uint64 `default:"2000" help:"The number of plans."`
-	Seed  uint64 `default:"1" help:"The seed of the first plan."`
-	Fork  string `type:"existingdir" help:"The folder of a module of the driver to judge instead of the fork of the base."`
-}
-
-// Run builds the comparison and runs it.
-func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: cmp.Or(c.Fork, rig.Base)}
-	if err := comparison.Build(ctx); err != nil {
-		return err
-	}
-	return comparison.Run(ctx, c.Seeds, c.Seed, stdout)
-}
-
-type soakCmd struct {
-	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
-	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
-	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
-}
-
-// Run builds the lab with each driver, and runs the soak.
-func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	mongod := func(ctx context.Context) (string, error) { return server.MembersBinary(ctx, servers(rig)) }
-	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, words(c.Command))
 }
 
 // servers is where servers are installed and started.

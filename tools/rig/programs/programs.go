@@ -4,6 +4,7 @@ package programs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,15 +19,16 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/process"
+	"mongofork/tools/rig/server"
 )
 
 // upstream is the path of the driver's module.
 const upstream = "go.mongodb.org/mongo-driver/v2"
 
-// Builder builds below the root of the repository. Stderr receives what the builds and the programs say.
+// Builder builds below the root of the repository. Base is the version of the untouched module, and Stderr receives what the builds say.
 type Builder struct {
-	Root   string
-	Stderr io.Writer
+	Root, Base string
+	Stderr     io.Writer
 }
 
 // driver returns the folder of a driver, which is given by its path, or by one below build: "v2.5.0" or "pristine/v2.5.0".
@@ -62,91 +64,127 @@ func (b Builder) workspace(driver string) (string, error) {
 	return file, filetree.Replace(file, []byte(text)) // others may use it
 }
 
-// Go runs a go command in a module, such as "lab", with a driver.
-func (b Builder) Go(ctx context.Context, driver, module string, args ...string) error {
-	workspace, err := b.workspace(driver)
+// With is a command line: a go command in a module, with a driver.
+type With struct {
+	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
+	Driver   string   `arg:"" help:"A base, such as v2.5.0, for its fork; pristine/v2.5.0 for the untouched module; or the folder of a module."`
+	Module   string   `arg:"" help:"The module, such as lab."`
+	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
+}
+
+// Run runs the command.
+func (w *With) Run(ctx context.Context, b Builder) error {
+	workspace, err := b.workspace(w.Driver)
 	if err != nil {
 		return err
 	}
-	cmd := process.Command(ctx, filepath.Join(b.Root, module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
+	args := words(w.Command)
+	if w.Programs {
+		args = slices.Insert(args, 1, "-o", b.output(w.Driver)+string(filepath.Separator))
+	}
+	cmd := process.Command(ctx, filepath.Join(b.Root, w.Module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = b.Stderr, b.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go %s in %s with %s: %w", args[0], module, driver, err)
+		return fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
 	}
 	return nil
 }
 
-// Program builds a program, or with "test", "-c" a test, into the folder of a driver's programs.
-func (b Builder) Program(ctx context.Context, driver, module string, args ...string) error {
-	return b.Go(ctx, driver, module, slices.Insert(args, 1, "-o", b.output(driver)+string(filepath.Separator))...)
+// words are the arguments behind the "--" that ends the rig's own.
+func words(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
 }
 
-// Comparison compares a fork with the untouched module of a base.
-type Comparison struct {
-	Builder
-	// Base is the version of the untouched module, and Fork the fork's, as a base, or the folder of its module.
-	Base, Fork string
-	First      bool // end with the first finding
+// Compare is a command line: the fork, and the untouched module of the base, run random plans.
+type Compare struct {
+	Seeds uint64 `default:"2000" help:"The number of plans."`
+	Seed  uint64 `default:"1" help:"The seed of the first plan."`
+	Fork  string `type:"existingdir" help:"The folder of a module of the driver to judge instead of the fork of the base."`
+	First bool   `hidden:"" help:"End with the first finding."`
+}
+
+// Run builds the comparison and runs it.
+func (c *Compare) Run(ctx context.Context, b Builder, stdout io.Writer) error {
+	if err := c.Build(ctx, b); err != nil {
+		return err
+	}
+	return c.Start(ctx, b, stdout)
 }
 
 // Build builds the comparison with both drivers, changed to draw random numbers from a plan.
-func (c Comparison) Build(ctx context.Context) error {
-	for _, driver := range []string{c.Fork, filepath.Join("pristine", c.Base)} {
-		folder, err := c.driver(driver)
+func (c *Compare) Build(ctx context.Context, b Builder) error {
+	for _, driver := range c.drivers(b) {
+		folder, err := b.driver(driver)
 		if err != nil {
 			return err
 		}
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			filepath.Join(folder, "internal", "randutil", "randutil.go"): filepath.Join(c.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
+			filepath.Join(folder, "internal", "randutil", "randutil.go"): filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
 		}})
-		file := filepath.Join(c.output(driver), "overlay.json")
+		file := filepath.Join(b.output(driver), "overlay.json")
 		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
 			return err
 		}
-		if err := c.Program(ctx, driver, "lab", "build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"); err != nil {
+		build := With{true, driver, "lab", []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}}
+		if err := build.Run(ctx, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Run runs so many plans from a seed on. Build has to be called before.
-func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Writer, env ...string) error {
-	program := func(driver string) string { return filepath.Join(c.output(driver), "fuzz") }
-	args := []string{"compare", "--upstream", program(filepath.Join("pristine", c.Base)), "--seeds", fmt.Sprint(seeds),
-		"--seed", fmt.Sprint(seed)}
-	if c.First {
-		args = append(args, "--first")
+// drivers are the fork and the untouched module.
+func (c *Compare) drivers(b Builder) []string {
+	return []string{cmp.Or(c.Fork, b.Base), filepath.Join("pristine", b.Base)}
+}
+
+// Start runs the comparison that was built, with more in its environment.
+func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ...string) error {
+	var programs []string
+	for _, driver := range c.drivers(b) {
+		programs = append(programs, filepath.Join(b.output(driver), "fuzz"))
 	}
-	cmd := process.Command(ctx, c.Root, append(os.Environ(), env...), program(c.Fork), args...)
+	cmd := process.Command(ctx, b.Root, append(os.Environ(), env...), programs[0], "compare", "--upstream", programs[1],
+		"--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
 	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = stdout, c.Stderr
+	cmd.Stdout, cmd.Stderr = stdout, b.Stderr
 	return cmd.Run()
 }
 
-// Soak runs the soak with the forks of some bases, and with untouched modules. While it builds them, mongod gets the path of a mongod.
-func (b Builder) Soak(ctx context.Context, mongod func(context.Context) (string, error), forks, others, args []string) error {
+// Soak is a command line: applications with several drivers work while members are disturbed.
+type Soak struct {
+	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
+	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
+	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
+}
+
+// Run builds the lab with each driver, finds a mongod meanwhile, and runs the soak.
+func (s *Soak) Run(ctx context.Context, b Builder) error {
 	folder := filepath.Join(b.Root, "build", "server")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
-	soak := []string{lab(forks[0]), "soak", "--dir", folder}
-	var binary string
+	soak := []string{lab(s.Fork[0]), "soak", "--dir", folder}
+	var mongod string
 	group, building := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		binary, err = mongod(building)
+		mongod, err = server.MembersBinary(building, server.Config{Root: b.Root, Progress: b.Stderr})
 		return err
 	})
 	group.Go(func() error {
-		for i, driver := range slices.Concat(forks, others) {
+		for i, driver := range slices.Concat(s.Fork, s.Other) {
 			flag, name := "--fork", "fork of "+driver
-			if i >= len(forks) {
+			if i >= len(s.Fork) {
 				flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
 			}
 			soak = append(soak, flag, name+"="+lab(driver))
-			if err := b.Program(building, driver, "lab", "build", "./cmd/lab"); err != nil {
+			build := With{true, driver, "lab", []string{"build", "./cmd/lab"}}
+			if err := build.Run(building, b); err != nil {
 				return err
 			}
 		}
@@ -155,5 +193,5 @@ func (b Builder) Soak(ctx context.Context, mongod func(context.Context) (string,
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return command.PassThrough(ctx, nil, slices.Concat(soak, []string{"--mongod", binary}, args))
+	return command.PassThrough(ctx, nil, slices.Concat(soak, []string{"--mongod", mongod}, words(s.Command)))
 }

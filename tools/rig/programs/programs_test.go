@@ -36,10 +36,10 @@ func TestGo(t *testing.T) {
 	for _, driver := range []string{"v1", filepath.Join(b.Root, "build", "v1")} {
 		var said strings.Builder
 		b.Stderr = &said
-		require.NoError(t, b.Go(t.Context(), driver, "lab", "run", "."), said.String())
+		require.NoError(t, (&With{false, driver, "lab", []string{"--", "run", "."}}).Run(t.Context(), b), said.String())
 		assert.Equal(t, "forked\n", said.String())
 	}
-	require.NoError(t, b.Program(t.Context(), "v1", "lab", "build", "."))
+	require.NoError(t, (&With{true, "v1", "lab", []string{"build", "."}}).Run(t.Context(), b))
 	assert.FileExists(t, filepath.Join(b.Root, "build", "with", "v1", "lab"))
 }
 
@@ -47,6 +47,6 @@ func TestNoDriver(t *testing.T) {
 	t.Parallel()
 	b := newBuilder(t)
 	for _, driver := range []string{"other", "missing"} {
-		assert.ErrorContains(t, b.Go(t.Context(), driver, "lab", "run", "."), "has no module of the driver; make trees builds")
+		assert.ErrorContains(t, (&With{false, driver, "lab", nil}).Run(t.Context(), b), "has no module of the driver; make trees builds")
 	}
 }

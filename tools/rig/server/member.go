@@ -55,25 +55,12 @@ func (m *Member) kill() {
 	}
 }
 
-// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first.
+// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first. The process's files, the
+// temporary ones and its output included, are in the member's folder. On Linux it ends even if this process is killed.
 func (m *Member) Restart(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.kill()
-	if err := m.start(); err != nil {
-		return fmt.Errorf("%v: %w", m, err)
-	}
-	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}})
-	if err != nil {
-		m.kill()
-		err = m.explain(fmt.Errorf("it does not answer: %w", err))
-	}
-	return err
-}
-
-// start starts the process, whose files, the temporary ones and its output included, are in the member's folder. On Linux it ends even if
-// this process is killed.
-func (m *Member) start() error {
 	log, err := os.OpenFile(m.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -87,7 +74,7 @@ func (m *Member) start() error {
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		kill()
-		return fmt.Errorf("start %s: %w", o.Binary, err)
+		return fmt.Errorf("%v: start %s: %w", m, o.Binary, err)
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -99,6 +86,10 @@ func (m *Member) start() error {
 		process.Reap(cmd)
 	}()
 	m.cmd, m.end = cmd, func() { kill(); <-ended }
+	if _, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}); err != nil {
+		m.kill()
+		return m.explain(fmt.Errorf("it does not answer: %w", err))
+	}
 	return nil
 }
 

@@ -66,9 +66,8 @@ func (f functions) in(keep func(key) bool) functions {
 
 func (f functions) lacks(function key) bool { return !f[function] }
 
-func (f functions) packages() []string {
-	return f.every(func(k key) string { return k.Package })
-}
+func (f functions) packages() []string { return f.every(func(k key) string { return k.Package }) }
+
 func (f functions) names() []string { return f.every(func(k key) string { return k.Test }) }
 
 // every returns what there is of all functions, each once.
