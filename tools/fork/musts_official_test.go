@@ -48,7 +48,7 @@ func TestOfficialFilesOfMustsRun(t *testing.T) {
 		require.NoError(t, err)
 		lacking := map[string]string{}
 		if tests.Lacks != "" {
-			lacking = store.Distributions[revisions.Upstream].Lacking
+			lacking = store.Pins[revisions.Upstream].Differs
 		}
 		source := filepath.Join(tests.Dir, "testdata", "specifications", "source")
 		for _, m := range musts {

@@ -265,7 +265,7 @@ func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) erro
 
 type specificationsCmd struct {
 	Revision string `placeholder:"REVISION" help:"Another revision, by its name in etc/specifications."`
-	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/distributions has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
+	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/specifications has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
 }
 
 // Run prints the folder, or the comparison.
@@ -276,11 +276,11 @@ func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.W
 		if err != nil {
 			return err
 		}
-		distribution, err := store.Compare(ctx, revision, c.Compare)
+		compared, err := store.Compare(ctx, revision, c.Compare)
 		if err != nil {
 			return err
 		}
-		return yaml.NewEncoder(stdout).Encode(map[string]specs.Distribution{revision: distribution})
+		return yaml.NewEncoder(stdout).Encode(map[string]specs.Revision{revision: compared})
 	}
 	project, err := rig.Project(ctx, revision)
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
 	"mongofork/tools/rig/suite"
@@ -40,13 +39,4 @@ func TestExitCode(t *testing.T) {
 	assert.Empty(t, stderr.String())
 	assert.Equal(t, command.ExitUsage, exitCode(fmt.Errorf("mongodb://u:secret@h does not answer"), &stderr))
 	assert.Equal(t, "rig: mongodb://xxxxx@h does not answer\n", stderr.String())
-}
-
-// TestRepository is about this repository.
-func TestRepository(t *testing.T) {
-	t.Parallel()
-	rig, err := find("")
-	require.NoError(t, err)
-	assert.Equal(t, "v2.5.0", rig.Base)
-	assert.NotEmpty(t, rig.Revisions.Fork)
 }

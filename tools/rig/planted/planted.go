@@ -15,10 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/fork/filetree"
 )
@@ -101,23 +98,16 @@ func (p *Plan) Run(ctx context.Context, tree string, defects []Defect, only []st
 	return (len(chosen)-found["neither"])*30 >= len(chosen)*wanted, nil
 }
 
-// judge lets all judges look at the same time, and returns what they found by their names.
+// judge returns what the judges found, by their names.
 func (p *Plan) judge(ctx context.Context, tree, defect string) (by map[string]string, err error) {
 	by = map[string]string{}
-	var mu sync.Mutex
-	var looking errgroup.Group
 	for name, judge := range p.Judges {
-		looking.Go(func() error {
-			found, err := judge(ctx, tree, defect)
-			mu.Lock()
-			defer mu.Unlock()
-			if found != "" {
-				by[name] = found
-			}
-			return err
-		})
+		found, judgeErr := judge(ctx, tree, defect)
+		if err = errors.Join(err, judgeErr); found != "" {
+			by[name] = found
+		}
 	}
-	return by, looking.Wait()
+	return by, err
 }
 
 // Switch is the environment variable that has the name of the defect that is on.

@@ -97,7 +97,7 @@ func (d *Deployment) prepare() (err error) {
 	}
 	var addresses []string
 	for i := range max(1, d.options.Members, d.options.servers) {
-		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir, strconv.Itoa(i))}
+		m := &Member{deployment: d, dir: filepath.Join(d.dir, strconv.Itoa(i))}
 		if m.address, err = freeAddress(); err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (d *Deployment) assemble(ctx context.Context) error {
 	last := bson.D{{Key: "ping", Value: 1}}
 	if d.options.Members > 0 {
 		var members bson.A
-		for _, m := range d.members {
-			members = append(members, bson.M{"_id": m.number, "host": m.address})
+		for i, m := range d.members {
+			members = append(members, bson.M{"_id": i, "host": m.address})
 		}
 		configuration := bson.M{"_id": d.options.ReplicaSet, "members": members,
 			// Elections depend on these times, so they are short.

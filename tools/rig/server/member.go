@@ -24,7 +24,6 @@ import (
 // Member is one mongod, or another server. Its methods may be called from several goroutines.
 type Member struct {
 	deployment   *Deployment
-	number       int
 	dir, address string
 
 	mu  sync.Mutex // held while something happens to the process
@@ -33,9 +32,7 @@ type Member struct {
 }
 
 // String names the member in messages.
-func (m *Member) String() string {
-	return fmt.Sprintf("member %d of %d (%s)", m.number+1, len(m.deployment.members), m.address)
-}
+func (m *Member) String() string { return "member " + m.address }
 
 // Address returns where the member listens, which is its name in the replica set.
 func (m *Member) Address() string { return m.address }
@@ -183,8 +180,6 @@ const (
 	// is down; even a connection to that port can.
 	firstPort = 20000
 	lastPort  = 32000
-
-	portAttempts = 1000
 )
 
 // drawn are the addresses that this process was given, so that deployments that start side by side get different ones.
@@ -192,7 +187,7 @@ var drawn sync.Map
 
 // freeAddress returns an address on which nobody listens right now.
 func freeAddress() (string, error) {
-	for range portAttempts {
+	for range lastPort - firstPort {
 		address := fmt.Sprintf("%s:%d", loopback, firstPort+rand.IntN(lastPort-firstPort))
 		if _, taken := drawn.LoadOrStore(address, true); taken {
 			continue

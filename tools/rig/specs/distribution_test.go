@@ -60,18 +60,18 @@ func TestDistribution(t *testing.T) {
 	}
 	const requirement = "pymongo==1 --hash=sha256:0"
 	for want, tt := range map[string]struct {
-		change func(d *Distribution, theirs map[string]string)
+		change func(r *Revision, theirs map[string]string)
 		err    error
 	}{
 		"": {},
-		"are not those of r1, or etc/distributions is not right": {
-			change: func(_ *Distribution, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" }},
-		"are not those of r1, or etc/distributions": {
-			change: func(_ *Distribution, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") }},
-		"are not those of r1, or": {change: func(d *Distribution, _ map[string]string) { d.Surplus = nil }},
+		"are not those of r1, or etc/specifications is not right": {
+			change: func(_ *Revision, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" }},
+		"are not those of r1, or etc/specifications": {
+			change: func(_ *Revision, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") }},
+		"are not those of r1, or": {change: func(r *Revision, _ map[string]string) { delete(r.Differs, "source/crud/tests/extra.json") }},
 		"are not those of r1": {
-			change: func(d *Distribution, _ map[string]string) {
-				d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
+			change: func(r *Revision, _ map[string]string) {
+				r.Differs["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
 			}},
 		"and those in pymongo==1": {err: pypi.ErrUnavailable},
 		"another file than":       {err: errors.New("another file than the pinned one")},
@@ -88,15 +88,14 @@ func TestDistribution(t *testing.T) {
 				assert.Equal(t, requirement, got)
 				return archive(t, theirs), downloadErr
 			}
-			d, err := s.Compare(t.Context(), "r1", requirement)
+			r, err := s.Compare(t.Context(), "r1", requirement)
 			require.NoError(t, err)
-			require.Equal(t, []string{"source/crud/tests/extra.json"}, d.Surplus)
-			require.Len(t, d.Lacking, 3)
+			require.Len(t, r.Differs, 4)
 			if tt.change != nil {
-				tt.change(&d, theirs)
+				tt.change(&r, theirs)
 			}
 			downloadErr = tt.err
-			s.Root, s.Repository, s.Distributions = t.TempDir(), "none", map[string]Distribution{"r1": d}
+			s.Root, s.Repository, s.Pins = t.TempDir(), "none", map[string]Revision{"r1": r}
 			p, err := s.Project(t.Context(), "r1")
 			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, pypi.ErrUnavailable))
 			if want != "" {

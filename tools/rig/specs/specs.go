@@ -28,7 +28,15 @@ import (
 )
 
 // Revision is one pinned state of the specifications repository: its commit, and the "h1:" hash of its test files.
-type Revision struct{ Commit, Hash string }
+type Revision struct {
+	Commit, Hash string
+	// Requirement names a source distribution of PyMongo that has most of the test files, and its hash, as a line of a file for pip.
+	Requirement string
+	// Differs are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name, and
+	// nothing of those that only the distribution has. Together with what the distribution has they give the revision's hash, so each
+	// file of the distribution is verified.
+	Differs map[string]string
+}
 
 // Base names the revisions whose tests run with one version of upstream: that of upstream's own tests, and the one that the fork follows.
 type Base struct{ Upstream, Fork string }
@@ -41,9 +49,8 @@ type Store struct {
 	Pins map[string]Revision
 	// Repository is the address of the specifications' git repository, or the folder of a clone.
 	Repository string
-	// Distributions are what has most of a revision, by its name, and Download gets one.
-	Distributions map[string]Distribution
-	Download      func(ctx context.Context, requirement string) ([]byte, error)
+	// Download gets a source distribution.
+	Download func(ctx context.Context, requirement string) ([]byte, error)
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
 }
@@ -68,13 +75,12 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
 	for name, to := range map[string]any{
 		filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b,
-		filepath.Join(root, "etc", "distributions"): &s.Distributions,
 	} {
 		if err := strict.Read(name, to); err != nil {
 			return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
 		}
 	}
-	if s.Pins[b.Upstream] == (Revision{}) || s.Pins[b.Fork] == (Revision{}) {
+	if s.Pins[b.Upstream].Commit == "" || s.Pins[b.Fork].Commit == "" {
 		return nil, b, fmt.Errorf("%s: want upstream and fork, with names that etc/specifications pins", file)
 	}
 	return s, b, nil
@@ -93,35 +99,34 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 		return p, err
 	}
 	defer unlock()
-	revision, known := s.Pins[name], s.Distributions[name]
+	revision := s.Pins[name]
 	files, err := read(filepath.Join(p.Dir, data))
 	switch {
 	case err == nil && revision.is(files, nil):
 		return p, nil
-	case err == nil && revision.is(files, known.Lacking):
-		p.Lacks = known.lacks(files)
+	case err == nil && revision.is(files, revision.Differs):
+		p.Lacks = revision.lacks(files)
 		return p, nil
 	}
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return p, err
 	}
-	var lacking map[string]string
+	var without map[string]string
 	files, err = s.clone(ctx, name)
-	if errors.Is(err, pypi.ErrUnavailable) && known.Requirement != "" {
-		fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, known.Requirement)
-		lacking = known.Lacking
-		archive, getErr := s.Download(ctx, known.Requirement)
+	if errors.Is(err, pypi.ErrUnavailable) && revision.Requirement != "" {
+		fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, revision.Requirement)
+		archive, getErr := s.Download(ctx, revision.Requirement)
 		if errors.Is(getErr, pypi.ErrUnavailable) {
-			return p, fmt.Errorf("%w; and those in %s could not be got: %v", err, known.Requirement, getErr)
+			return p, fmt.Errorf("%w; and those in %s could not be got: %v", err, revision.Requirement, getErr)
 		}
 		if err = getErr; err == nil {
-			files, err = known.of(archive)
+			files, err = unpack(archive, revision.Differs)
 		}
-		p.Lacks = known.lacks(files)
+		without, p.Lacks = revision.Differs, revision.lacks(files)
 		fmt.Fprintln(s.Progress, p.Lacks)
 	}
-	if err == nil && !revision.is(files, lacking) {
-		err = fmt.Errorf("the specification tests that were got are not those of %s, or etc/distributions is not right", name)
+	if err == nil && !revision.is(files, without) {
+		err = fmt.Errorf("the specification tests that were got are not those of %s, or etc/specifications is not right", name)
 	}
 	if err != nil {
 		return p, err
@@ -180,6 +185,7 @@ func read(checkout string) (filetree.Tree, error) {
 func (r Revision) is(files filetree.Tree, without map[string]string) bool {
 	digests := map[string]string{}
 	maps.Copy(digests, without)
+	maps.DeleteFunc(digests, func(_, digest string) bool { return digest == "" })
 	for name, text := range files {
 		digests[name] = filetree.Digest(text)
 	}

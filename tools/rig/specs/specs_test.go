@@ -28,8 +28,8 @@ func TestOpen(t *testing.T) {
 	for _, lock := range locks {
 		s, base, err := Open(root, filepath.Base(filepath.Dir(lock)), io.Discard)
 		assert.NoError(t, err)
-		assert.NotEmpty(t, s.Distributions[base.Fork].Requirement)
-		assert.NotEmpty(t, s.Distributions[base.Upstream].Requirement)
+		assert.NotEmpty(t, s.Pins[base.Fork].Requirement)
+		assert.NotEmpty(t, s.Pins[base.Upstream].Requirement)
 	}
 	for text, want := range map[string]string{
 		"fork: r1\nupstream: r1\n": "",
@@ -38,7 +38,7 @@ func TestOpen(t *testing.T) {
 	} {
 		root := t.TempDir()
 		require.NoError(t, filetree.Tree{
-			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text), "etc/distributions": nil,
+			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text),
 		}.Write(root))
 		s, base, err := Open(root, "v1", io.Discard)
 		if want != "" {
@@ -47,7 +47,7 @@ func TestOpen(t *testing.T) {
 		}
 		require.NoError(t, err)
 		assert.Equal(t, Base{"r1", "r1"}, base)
-		assert.Equal(t, map[string]Revision{"r1": {"c", "h"}}, s.Pins)
+		assert.Equal(t, map[string]Revision{"r1": {Commit: "c", Hash: "h"}}, s.Pins)
 	}
 }
 
@@ -64,7 +64,7 @@ func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	}
 	hash, err := pinned.Hash("")
 	require.NoError(t, err)
-	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {commit, hash}}, Repository: repository, Progress: io.Discard}
+	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {Commit: commit, Hash: hash}}, Repository: repository, Progress: io.Discard}
 }
 
 func TestDownload(t *testing.T) {
