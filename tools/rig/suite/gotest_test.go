@@ -18,7 +18,7 @@ func script(t *testing.T, text string) string {
 	var stream strings.Builder
 	for line := range strings.SplitSeq(text, "; ") {
 		words := strings.SplitN(line, " ", 4)
-		e := event{Action: words[0], Package: words[1]}
+		e := event{Action: words[0], Package: Module + "/" + words[1]}
 		if len(words) > 2 && words[2] != "-" {
 			e.Test = words[2]
 		}
@@ -76,8 +76,8 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	c := command{flags: []string{"-race"}, run: anyOf([]string{"TestA", "TestB"}), packages: []string{"./p"}}
 	assert.Equal(t, "go test -json -vet=off -timeout=1h -trimpath -race -run=^(TestA|TestB)$ ./p", strings.Join(c.words(), " "))
-	c = c.only([]testCase{{key: key{"q", "TestC"}}, {key: key{"q", "TestD/e(f)/g|h"}}})
-	assert.Equal(t, `go test -json -vet=off -timeout=1h -trimpath -race -count=1 -run=^TestC$|^TestD$/^e\(f\)$/^g\|h$ q`,
+	c = c.only([]testCase{{key: key{"./q", "TestC"}}, {key: key{"./q", "TestD/e(f)/g|h"}}})
+	assert.Equal(t, `go test -json -vet=off -timeout=1h -trimpath -race -count=1 -run=^TestC$|^TestD$/^e\(f\)$/^g\|h$ ./q`,
 		strings.Join(c.words(), " "))
 }
 
@@ -86,7 +86,7 @@ func module(t *testing.T, test string) command {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"go.mod":    "module example.com/m\n\ngo 1.19\n",
+		"go.mod":    "module " + Module + "\n\ngo 1.19\n",
 		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + test,
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
@@ -106,9 +106,9 @@ func TestDie(t *testing.T) { os.Exit(3) }
 `))
 	require.NoError(t, err)
 	for test, want := range map[string]outcome{"TestPass": passed, "TestSkip": skipped, "TestFail/sub": failed, "TestDie": failed} {
-		assert.Equal(t, want, result[key{"example.com/m", test}].outcome, test)
+		assert.Equal(t, want, result[key{".", test}].outcome, test)
 	}
-	assert.True(t, result[key{"example.com/m", "TestDie"}].unfinished())
+	assert.True(t, result[key{".", "TestDie"}].unfinished())
 
 	result, err = goTest(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
 	require.NoError(t, err)

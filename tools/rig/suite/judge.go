@@ -46,7 +46,7 @@ func (s *suite) judge(ctx context.Context) error {
 			_, why := c.said()
 			s.skip(versions.ReplaceAllString(why, "N"))
 		case is:
-			s.skip(fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %v)", listed.reason, listed.successor))
+			s.skip(fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %v)", listed.Reason, listed.Successor))
 		case c.Test == "" || c.unfinished() || s.own[c.function()]:
 			s.fail(c.String(), "failed", c.output)
 		default:
@@ -123,9 +123,9 @@ func (s *suite) checkList(result cases) {
 			s.fail(s.skipFile(), test.String()+" passes in the fork; remove the entry", "")
 		case !s.lost[test] && result[test.function()].outcome == missing:
 			s.fail(s.skipFile(), test.String()+" is not a test that was run; correct its name or remove the entry", "")
-		case !s.own[listed.successor]:
+		case !s.own[listed.Successor]:
 			s.fail(s.skipFile(), fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %v",
-				listed.successor, test), "")
+				listed.Successor, test), "")
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
@@ -26,7 +25,7 @@ import (
 // go test.
 type fixture struct {
 	*Rig
-	// answer returns the lines "package Test outcome [message]" of a run, its Dir being "fork" or "pristine".
+	// answer returns the lines "package Test outcome [message]" of a run.
 	answer func(command) []string
 	mu     sync.Mutex
 	runs   []command
@@ -46,32 +45,23 @@ func newFixture(t *testing.T, answer func(command) []string) *fixture {
 			return &server.Deployment{Name: name, Version: "1.2", URI: "mongodb://u:secret@" + name}, nil
 		},
 		run: func(_ context.Context, c command) (cases, error) {
-			tree := "fork"
-			if strings.Contains(c.dir, "pristine") {
-				tree = "pristine"
-			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.runs = append(f.runs, c)
-			c.dir = tree
 			return results(f.answer(c)...), nil
 		},
 		Log: log.New(io.Discard, "", 0),
 	}
-	ours := "package p\n\nfunc TestOurs(t *testing.T) {}\n"
-	f.write(t, "build/v1.0.0/p/ours_test.go", ours)
-	f.write(t, "build/v1.0.0/internal/integration/unified/ours_test.go", ours)
-	for _, tree := range []string{"build/v1.0.0", "build/pristine/v1.0.0"} {
-		f.write(t, tree+"/p/p_test.go",
-			"package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
-	}
+	ours := []byte("package p\n\nfunc TestOurs(t *testing.T) {}\n")
+	theirs := []byte("package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
+	require.NoError(t, filetree.Tree{"build/v1.0.0/p/ours_test.go": ours, "build/v1.0.0/internal/integration/unified/ours_test.go": ours,
+		"build/v1.0.0/p/p_test.go": theirs, "build/pristine/v1.0.0/p/p_test.go": theirs}.Write(f.Root))
 	return f
 }
 
 func (f *fixture) write(t *testing.T, name, text string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(f.file(name)), 0o755))
-	require.NoError(t, os.WriteFile(f.file(name), []byte(text), 0o600))
+	require.NoError(t, filetree.Tree{name: []byte(text)}.Write(f.Root))
 }
 
 // one runs a suite, and returns the result of its first part.
@@ -87,7 +77,7 @@ func results(lines ...string) cases {
 	all := cases{}
 	for _, line := range lines {
 		words := append(strings.SplitN(line, " ", 4), "")
-		k := key{Package: Module + "/" + words[0], Test: words[1]}
+		k := key{"./" + words[0], words[1]}
 		all[k] = testCase{key: k, outcome: outcomes[words[2]], output: words[3]}
 	}
 	return all
@@ -101,7 +91,7 @@ func counts(r Result) string {
 func TestUpstream(t *testing.T) {
 	t.Parallel()
 	const passes, fails, dies = "p TestA passed", "p TestA failed     a_test.go:7: wrong", "p TestA failed " + unfinished
-	const entry = "- {reason: it changed, successor: p TestOurs, package: p, tests: [TestA]}\n"
+	const entry = "- {reason: it changed, successor: p TestOurs, tests: [p TestA]}\n"
 	listed := func(from, to string) string { return strings.Replace(entry, from, to, 1) }
 	for _, tt := range []struct {
 		name           string
@@ -123,7 +113,7 @@ func TestUpstream(t *testing.T) {
 		{"dies once", []string{dies, passes}, nil, "", "", "1 passed, 0 failed, 0 skipped", "", 2},
 		{"dies, like upstream", []string{dies}, []string{dies}, "", "", "0 passed, 1 failed, 0 skipped", "TestAfailed", 2},
 		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "", "", "0 passed, 1 failed, 0 skipped",
-			"/pfailed", 1},
+			"pfailed", 1},
 		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "", "", "0 passed, 1 failed, 0 skipped", "failed", 1},
 		{"is listed", []string{fails}, nil, entry, "", "0 passed, 0 failed, 1 skipped", "", 1},
 		{"is listed, and passes", []string{passes}, nil, entry, "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork", 1},
@@ -133,7 +123,7 @@ func TestUpstream(t *testing.T) {
 			`p TestNone"`, 1},
 		{"is listed, and skipped with its parent", []string{"p TestA skipped"}, nil, listed("TestA", "TestA/x"), "",
 			"0 passed, 0 failed, 1 skipped", "", 1},
-		{"is listed for another suite", []string{passes}, nil, listed("package: p", "package: internal/integration"), "",
+		{"is listed for another suite", []string{passes}, nil, listed("[p", "[internal/integration"), "",
 			"1 passed, 0 failed, 0 skipped", "", 1},
 		{"is lost", []string{passes}, nil, "", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not", 1},
 		{"is listed as lost", []string{passes}, nil, listed("TestA", "TestLost"), "TestLost", "1 passed, 0 failed, 0 skipped", "", 1},
@@ -142,7 +132,7 @@ func TestUpstream(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, func(c command) []string {
 				list := &tt.fork
-				if c.dir == "pristine" {
+				if strings.Contains(c.dir, "pristine") {
 					list = &tt.pristine
 				}
 				line := (*list)[0]
@@ -167,7 +157,7 @@ func TestUpstream(t *testing.T) {
 				"GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.env, "the last one counts")
 			if tt.runs > 2 {
 				assert.Equal(t, "^TestA$", last.run)
-				assert.Equal(t, []string{Module + "/p"}, last.packages)
+				assert.Equal(t, []string{"./p"}, last.packages)
 			}
 		})
 	}
@@ -197,10 +187,10 @@ func TestOurTestsHaveToRun(t *testing.T) {
 	f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 	r := f.one(t, "fork")
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(r))
-	assert.Equal(t, Module+"/p TestOurs", r.Failures[0].Name)
+	assert.Equal(t, "p TestOurs", r.Failures[0].Name)
 	assert.Equal(t, "did not run", r.Failures[0].What)
 	assert.Equal(t, "^(TestOurs)$", f.runs[0].run)
-	assert.Equal(t, []string{Module + "/p"}, f.runs[0].packages)
+	assert.Equal(t, []string{"./p"}, f.runs[0].packages)
 	assert.NotContains(t, f.runs[0].flags, fresh, "Go's cache knows what has not changed")
 	_, err := f.Ours(t.Context(), "build/v1.0.0")
 	require.NoError(t, err)
@@ -294,7 +284,7 @@ func TestWhatCannotRun(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, results[0].Failures[0].What, "interrupted")
 	for text, problem := range map[string]string{
-		"- {reason: r, package: p}": "entry 1 needs reason, successor, package and tests", "- {reason: r, test: T}": "field test not found",
+		"- {reason: r, tests: [p TestA]}": "entry 1 needs reason, successor and tests", "- {reason: r, test: T}": "field test not found",
 	} {
 		f.write(t, "etc/bases/v1.0.0/skips", text)
 		_, err := f.Run(t.Context(), nil)
