@@ -53,30 +53,30 @@ type cli struct {
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
 
-// find returns the rig of the repository around the working directory, after checking that it has the base.
-func find(base string) (*suite.Rig, error) {
+// find returns the rig and the specifications of the repository around the working directory, after checking that it has the base.
+func find(base string) (*suite.Rig, *specs.Store, error) {
 	root, err := plan.FindRoot(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bases, err := (&fork.Project{Root: root}).Bases()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if base == "" {
 		base = bases[0]
 	}
 	if !slices.Contains(bases, base) {
-		return nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
+		return nil, nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
 	}
 	store, revisions, err := specs.Open(root, base, os.Stderr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &suite.Rig{
 		Root: root, Base: base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
 		Project: store.Project, Open: server.Open, Log: log.New(os.Stderr, "", 0),
-	}, nil
+	}, store, nil
 }
 
 func main() { command.Main(run) }
@@ -89,14 +89,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Options: []kong.Option{
 			kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)),
 			kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-			kong.Vars{"default": suite.Default, "suites": suite.Default + "," + suite.Extra},
+			kong.Vars{"default": suite.Default, "suites": suite.All},
 		},
 		Do: func(parsed *kong.Context) error {
-			rig, err := find(c.Base)
+			rig, store, err := find(c.Base)
 			if err != nil {
 				return err
 			}
-			return parsed.Run(rig, programs.Builder{Root: rig.Root, Base: rig.Base, Stderr: os.Stderr})
+			return parsed.Run(rig, store, programs.Builder{Root: rig.Root, Base: rig.Base, Stderr: os.Stderr})
 		},
 	}.Run(args, stdout, stderr)
 }
@@ -211,11 +211,11 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 		return strings.Join(failed, ", "), err
 	}}
 	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
-	plan := planted.Plan{Root: rig.Root, Judges: judges, Build: func(ctx context.Context, folder string) error {
+	build := func(ctx context.Context, folder string) error {
 		comparison.Fork = folder
 		return comparison.Build(ctx, builder)
-	}}
-	enough, err := plan.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
+	}
+	enough, err := planted.Run(ctx, rig.Root, path.Join("build", rig.Base), defects, c.Only, build, judges, stdout)
 	if err == nil && !enough {
 		return suite.ErrFailed
 	}
@@ -235,9 +235,6 @@ type serverCmd struct {
 func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
 	cfg := servers(rig)
 	cfg.Topology, cfg.Users = c.Topology, c.Users
-	if c.Users {
-		cfg.Topology = cmp.Or(c.Topology, "replicaset:3")
-	}
 	s, err := server.Open(ctx, cfg)
 	if err != nil {
 		return err
@@ -269,20 +266,16 @@ type specificationsCmd struct {
 }
 
 // Run prints the folder, or the comparison.
-func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, store *specs.Store, stdout io.Writer) error {
 	revision := cmp.Or(c.Revision, rig.Revisions.Upstream)
 	if c.Compare != "" {
-		store, _, err := specs.Open(rig.Root, rig.Base, os.Stderr)
-		if err != nil {
-			return err
-		}
 		compared, err := store.Compare(ctx, revision, c.Compare)
 		if err != nil {
 			return err
 		}
 		return yaml.NewEncoder(stdout).Encode(map[string]specs.Revision{revision: compared})
 	}
-	project, err := rig.Project(ctx, revision)
+	project, err := store.Project(ctx, revision)
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, project.Dir)
 	}

@@ -1,5 +1,5 @@
-// Package advisories looks with govulncheck for published vulnerabilities of what this repository's modules depend on, in the Go vulnerability
-// database as the module proxy has it.
+// Package advisories looks with govulncheck for published vulnerabilities of what this repository's modules depend on, in the Go
+// vulnerability database as the module proxy has it.
 package advisories
 
 import (
@@ -74,7 +74,7 @@ func read(messages []byte) (list []Found, err error) {
 		first, last := f.Trace[0], f.Trace[len(f.Trace)-1]
 		reached := strings.TrimPrefix(last.Package+"."+strings.TrimPrefix(last.Receiver+"."+last.Function, "."), ".")
 		if !slices.ContainsFunc(list, func(o Found) bool { return o.ID == f.OSV && o.Module == first.Module }) {
-			list = append(list, Found{ID: f.OSV, Module: first.Module, Version: first.Version, Fixed: f.FixedVersion, Reached: reached})
+			list = append(list, Found{f.OSV, first.Module, first.Version, f.FixedVersion, reached})
 		}
 	}
 	slices.SortFunc(list, func(a, b Found) int { return strings.Compare(a.ID+a.Module, b.ID+b.Module) })
@@ -99,12 +99,14 @@ func Judge(found []Found, list []fork.Advisory, base string) (said string, open 
 		case accepted[f.ID]:
 			delete(accepted, f.ID)
 		default:
-			lines = append(lines, fmt.Sprintf("\n  %s is open: %s %s, fixed in %s, reached by %s", f.ID, f.Module, f.Version, f.Fixed, f.Reached))
+			lines = append(lines, fmt.Sprintf("%s is open: %s %s, fixed in %s, reached by %s",
+				f.ID, f.Module, f.Version, f.Fixed, f.Reached))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(accepted)) {
-		lines = append(lines, "\n  "+id+" is accepted by etc/advisories.yaml, but is not found: remove the entry, or the base from it")
+		lines = append(lines, id+" is accepted by etc/advisories.yaml, but is not found: remove the entry, or the base from it")
 	}
-	return fmt.Sprintf("%d reached in dependencies, %d open; %d in the standard library of this Go%s", len(found)-inGo, len(lines),
-		inGo, strings.Join(lines, "")), len(lines) > 0
+	first := fmt.Sprintf("%d reached in dependencies, %d open; %d in the standard library of this Go",
+		len(found)-inGo, len(lines), inGo)
+	return strings.Join(append([]string{first}, lines...), "\n  "), len(lines) > 0
 }

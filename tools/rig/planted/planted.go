@@ -36,23 +36,17 @@ type Defect struct {
 // Judge looks for a defect that is switched on in a tree, a folder below the root of the repository, and says what it found, if anything.
 type Judge func(ctx context.Context, tree, defect string) (found string, err error)
 
-// Plan says what looks for defects.
-type Plan struct {
-	Root string
-	// Build builds the folder of a tree: if that does not compile, no judge has found anything.
-	Build  func(ctx context.Context, folder string) error
-	Judges map[string]Judge
-}
-
 // wanted is how many of 30 defects are enough.
 const wanted = 28
 
-// Run plants the named defects, or all, into a copy of a tree, and prints what finds each. It reports whether enough of them are found. First
-// the tree is judged without a defect: if anything is found there, it refuses to go on, because what is found later would say nothing.
-func (p *Plan) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
+// Run plants the named defects, or all, into a copy of a tree, builds that folder, and prints which judge finds each, by their names. It
+// reports whether enough are found. If the copy does not compile, no judge has found anything. First the copy is judged without a defect:
+// if anything is found then, Run refuses to go on, because what is found later would say nothing.
+func Run(ctx context.Context, root, tree string, defects []Defect, only []string, build func(ctx context.Context, folder string) error,
+	judges map[string]Judge, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
-	folder := filepath.Join(p.Root, plot)
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(p.Root, tree)))); err != nil {
+	folder := filepath.Join(root, plot)
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(root, tree)))); err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(folder)
@@ -66,16 +60,16 @@ func (p *Plan) Run(ctx context.Context, tree string, defects []Defect, only []st
 		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
 			strings.Join(only, " "))
 	}
-	if err := p.Build(ctx, folder); err != nil {
+	if err := build(ctx, folder); err != nil {
 		return false, err
 	}
-	if by, err := p.judge(ctx, plot, ""); err != nil || len(by) > 0 {
+	if by, err := judge(ctx, judges, plot, ""); err != nil || len(by) > 0 {
 		return false, errors.Join(err, fmt.Errorf("without a defect there is a finding, or an error: %v", by))
 	}
 	found := map[string]int{}
 	for _, d := range chosen {
 		start := time.Now()
-		by, err := p.judge(ctx, plot, d.Name)
+		by, err := judge(ctx, judges, plot, d.Name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
@@ -99,9 +93,9 @@ func (p *Plan) Run(ctx context.Context, tree string, defects []Defect, only []st
 }
 
 // judge returns what the judges found, by their names.
-func (p *Plan) judge(ctx context.Context, tree, defect string) (by map[string]string, err error) {
+func judge(ctx context.Context, judges map[string]Judge, tree, defect string) (by map[string]string, err error) {
 	by = map[string]string{}
-	for name, judge := range p.Judges {
+	for name, judge := range judges {
 		found, judgeErr := judge(ctx, tree, defect)
 		if err = errors.Join(err, judgeErr); found != "" {
 			by[name] = found
@@ -132,8 +126,8 @@ func Plant(tree string, defects []Defect) error {
 	var wrong []error
 	for _, d := range defects {
 		if n := count[d.Name]; n != 1 {
-			wrong = append(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times instead of once; "+
-				"mend it there", Table, d.Name, d.In, n))
+			wrong = append(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times "+
+				"instead of once; mend it there", Table, d.Name, d.In, n))
 		}
 	}
 	return errors.Join(wrong...)

@@ -111,10 +111,13 @@ func TestRun(t *testing.T) {
 			return "", nil
 		}
 	}
-	p := Plan{Root: newTree(t), Build: func(context.Context, string) error { return broken },
-		Judges: map[string]Judge{"compare": finds("compared", "seed 7"), "tests": finds("tested", "TestA")}}
+	judges := map[string]Judge{"compare": finds("compared", "seed 7"), "tests": finds("tested", "TestA")}
+	root := newTree(t)
 	var out strings.Builder
-	enough, err := p.Run(t.Context(), "fork", defects, nil, &out)
+	run := func(only ...string) (bool, error) {
+		return Run(t.Context(), root, "fork", defects, only, func(context.Context, string) error { return broken }, judges, &out)
+	}
+	enough, err := run()
 	require.NoError(t, err)
 	assert.False(t, enough, "3 of 4 are not 28 of 30")
 	var found []string
@@ -127,20 +130,20 @@ func TestRun(t *testing.T) {
 		"hidden nothing; not for compare: why",
 		"4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
 	}, found)
-	assert.NoDirExists(t, filepath.Join(p.Root, "build", "planted"))
+	assert.NoDirExists(t, filepath.Join(root, "build", "planted"))
 
-	enough, err = p.Run(t.Context(), "fork", defects, []string{"compared", "tested"}, &out)
+	enough, err = run("compared", "tested")
 	require.NoError(t, err)
 	assert.True(t, enough)
 
-	_, err = p.Run(t.Context(), "fork", defects, []string{"tested", "no-such"}, &out)
+	_, err = run("tested", "no-such")
 	assert.EqualError(t, err, "1 of these are not among the names that etc/planted.yaml lists: tested no-such")
 
-	p.Judges["tests"] = finds("", "TestA")
-	_, err = p.Run(t.Context(), "fork", defects, nil, &out)
+	judges["tests"] = finds("", "TestA")
+	_, err = run()
 	assert.ErrorContains(t, err, "without a defect there is a finding, or an error: map[tests:TestA]")
 
 	broken = errors.New("does not compile")
-	_, err = p.Run(t.Context(), "fork", defects, nil, &out)
+	_, err = run()
 	assert.ErrorContains(t, err, "does not compile", "no test has found it")
 }

@@ -122,8 +122,9 @@ func (c *Compare) Build(ctx context.Context, b Builder) error {
 		if err != nil {
 			return err
 		}
+		drawn := filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt")
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			filepath.Join(folder, "internal", "randutil", "randutil.go"): filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
+			filepath.Join(folder, "internal", "randutil", "randutil.go"): drawn,
 		}})
 		file := filepath.Join(b.output(driver), "overlay.json")
 		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {

@@ -66,8 +66,8 @@ func Executable(venv, name string) string {
 	return filepath.Join(venv, "bin", name)
 }
 
-// Ensure returns a virtual environment, in build/server below the root of the repository, that holds exactly what a file of pins in etc/server
-// lists, and installs it if necessary, once for each content of the file, after a line about it.
+// Ensure returns a virtual environment, in build/server below the root of the repository, that holds exactly what a file of pins in
+// etc/server lists, and installs it if necessary, once for each content of the file, after a line about it.
 func Ensure(ctx context.Context, root, pins, what string, progress io.Writer) (venv string, err error) {
 	pins = filepath.Join(root, "etc", "server", pins)
 	text, err := os.ReadFile(pins)
@@ -142,7 +142,8 @@ func pip(ctx context.Context, venv, pins string, env []string, verb string, args
 			return fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, "+
 				"change the hash in %s", pins)
 		case err != nil: // usually there is no network
-			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, LastLine(output))
+			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
+				LastLine(output))
 		}
 	}
 	return nil

@@ -37,9 +37,8 @@ type Options struct {
 
 	// servers is the number of servers that are no members; the default is 1.
 	servers int
-	// arguments returns the command line of a server that is no mongod, by its address, and env is added to its environment.
+	// arguments returns the command line of a server that is no mongod, by its address.
 	arguments func(address string) []string
-	env       []string
 	// below are the servers that the members need. They end after the members, or if these do not start.
 	below *Deployment
 }

@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/tools/process"
+	"mongofork/tools/rig/pypi"
 )
 
 // Member is one mongod, or another server. Its methods may be called from several goroutines.
@@ -65,7 +66,7 @@ func (m *Member) Restart(ctx context.Context) error {
 	defer log.Close() // the process has its own copy
 	wanted, kill := context.WithCancel(context.Background())
 	o := m.deployment.options
-	env := slices.Concat(os.Environ(), []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir}, o.env)
+	env := slices.Concat(os.Environ(), pypi.Isolated, []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir})
 	cmd := process.Command(wanted, m.dir, env, o.Binary, m.arguments()...)
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 	cmd.Stdout, cmd.Stderr = log, log

@@ -114,7 +114,7 @@ func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
 		return nil, err
 	}
 	return Start(ctx, Options{
-		Binary: pypi.Executable(venv, "secantusd-py"), Dir: cfg.folder(), ReplicaSet: "secantus", env: pypi.Isolated,
+		Binary: pypi.Executable(venv, "secantusd-py"), Dir: cfg.folder(), ReplicaSet: "secantus",
 		arguments: func(address string) []string {
 			return []string{"--config", settings, "--host", loopback, "--port", port(address), "--storage-path", ":memory:",
 				"--enable-test-commands"}

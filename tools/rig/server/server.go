@@ -48,7 +48,7 @@ type Config struct {
 	// Topology is what is started of mongods of any version: "standalone", "replicaset:N" or "sharded:N". Without one it is a replica
 	// set of three of a version with overload errors, and a server that is no mongod will do as well.
 	Topology string
-	// Users makes clients of what is started authenticate; Topology is required.
+	// Users makes clients of what is started, which are mongods then, authenticate.
 	Users bool
 }
 
@@ -58,7 +58,8 @@ var topologies = regexp.MustCompile(`^(?:standalone|replicaset:([1-7])|sharded:(
 func (c Config) form() (members, routers int, err error) {
 	match := topologies.FindStringSubmatch(cmp.Or(c.Topology, "replicaset:3"))
 	if match == nil || match[2] != "" && c.Users {
-		return 0, 0, fmt.Errorf("topology %q: want standalone, replicaset:N or, without users, sharded:N, N from 1 to 7", c.Topology)
+		return 0, 0, fmt.Errorf("topology %q: want standalone, replicaset:N or, without users, sharded:N, N from 1 to 7",
+			c.Topology)
 	}
 	members, _ = strconv.Atoi(match[1]) // of nothing it makes 0
 	routers, _ = strconv.Atoi(match[2])
@@ -79,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (d *Deployment, err error) {
 	switch {
 	case routers > 0:
 		names = []string{Path} // the pinned wheel has no mongos
-	case cfg.Topology == "":
+	case cfg.Topology == "" && !cfg.Users:
 		names = append(names, SecantusDB)
 		if os.Getenv("MONGODB_URI") != "" {
 			names = slices.Insert(names, 0, Given)
@@ -109,8 +110,8 @@ func Open(ctx context.Context, cfg Config) (d *Deployment, err error) {
 // returns why none before it is.
 func (c *Config) search(ctx context.Context, names []string, try func(name string) error) (reasons string, err error) {
 	if c.Name != "" && !slices.Contains(names, c.Name) {
-		return "", fmt.Errorf("SERVER or MONGODB_URI asks for %q, which cannot be had for this; name one of %s with SERVER, or unset both to "+
-			"take the first available one", c.Name, strings.Join(names, ", "))
+		return "", fmt.Errorf("SERVER or MONGODB_URI asks for %q, which cannot be had for this; name one of %s with SERVER, "+
+			"or unset both to take the first available one", c.Name, strings.Join(names, ", "))
 	}
 	var all []string
 	for _, name := range names {
@@ -129,8 +130,8 @@ func (c *Config) search(ctx context.Context, names []string, try func(name strin
 		}
 		all = append(all, err.Error())
 	}
-	return "", pypi.Absent("no MongoDB server is available: %s: install mongod >= %s or Python %s, or, for other tests than those that start "+
-		"and end members, set MONGODB_URI", strings.Join(all, "; "), oldestMongod, pypi.Range)
+	return "", pypi.Absent("no MongoDB server is available: %s: install mongod >= %s or Python %s, or, for other "+
+		"tests than those that start and end members, set MONGODB_URI", strings.Join(all, "; "), oldestMongod, pypi.Range)
 }
 
 // given is a server that is already running.

@@ -32,9 +32,9 @@ type Revision struct {
 	Commit, Hash string
 	// Requirement names a source distribution of PyMongo that has most of the test files, and its hash, as a line of a file for pip.
 	Requirement string
-	// Differs are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name, and
-	// nothing of those that only the distribution has. Together with what the distribution has they give the revision's hash, so each
-	// file of the distribution is verified.
+	// Differs are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name,
+	// and nothing of those that only the distribution has. Together with what the distribution has they give the revision's hash, so
+	// each file of the distribution is verified.
 	Differs map[string]string
 }
 
@@ -69,8 +69,8 @@ var data = filepath.Join("testdata", "specifications")
 // Open returns the store of a repository, and the revisions of a base.
 func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	s = &Store{
-		Root: root, Repository: cmp.Or(os.Getenv("SPECIFICATIONS"), "https://github.com/mongodb/specifications"), Progress: progress,
-		Download: pypi.Download,
+		Root: root, Repository: cmp.Or(os.Getenv("SPECIFICATIONS"), "https://github.com/mongodb/specifications"),
+		Download: pypi.Download, Progress: progress,
 	}
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
 	for name, to := range map[string]any{
@@ -87,8 +87,7 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 }
 
 // Project returns the tests of the named revision, after verifying each file against the pinned hash. A copy that lacks some is used from
-// then on, too, until it is removed. If they cannot be had here, the error is a
-// pypi.ErrUnavailable, and the folder is not there.
+// then on, too, until it is removed. If they cannot be had here, the error is a pypi.ErrUnavailable, and the folder is not there.
 func (s *Store) Project(ctx context.Context, name string) (p Project, err error) {
 	p.Dir = filepath.Join(s.Root, "build", "specifications", name)
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o755); err != nil {
@@ -101,18 +100,16 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 	defer unlock()
 	revision := s.Pins[name]
 	files, err := read(filepath.Join(p.Dir, data))
-	switch {
-	case err == nil && revision.is(files, nil):
-		return p, nil
-	case err == nil && revision.is(files, revision.Differs):
-		p.Lacks = revision.lacks(files)
-		return p, nil
+	if err == nil {
+		if p.Lacks, err = revision.verify(files); err == nil {
+			return p, nil
+		}
 	}
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return p, err
 	}
-	var without map[string]string
-	files, err = s.clone(ctx, name)
+	fmt.Fprintf(s.Progress, "getting the specification tests %s from %s\n", name, s.Repository)
+	files, err = s.clone(ctx, revision.Commit)
 	if errors.Is(err, pypi.ErrUnavailable) && revision.Requirement != "" {
 		fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, revision.Requirement)
 		archive, getErr := s.Download(ctx, revision.Requirement)
@@ -122,25 +119,22 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 		if err = getErr; err == nil {
 			files, err = unpack(archive, revision.Differs)
 		}
-		without, p.Lacks = revision.Differs, revision.lacks(files)
-		fmt.Fprintln(s.Progress, p.Lacks)
 	}
-	if err == nil && !revision.is(files, without) {
-		err = fmt.Errorf("the specification tests that were got are not those of %s, or etc/specifications is not right", name)
+	if err == nil {
+		p.Lacks, err = revision.verify(files)
 	}
 	if err != nil {
 		return p, err
 	}
+	fmt.Fprintln(s.Progress, cmp.Or(p.Lacks, "all of them"))
 	return p, files.Write(filepath.Join(p.Dir, data))
 }
 
 // cloning is how long the repository may take: where it is out of reach a firewall may say nothing.
 const cloning = 2 * time.Minute
 
-// clone returns the test files of a revision from the repository.
-func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
-	commit := s.Pins[name].Commit
-	fmt.Fprintf(s.Progress, "getting the specification tests %s from %s\n", name, s.Repository)
+// clone returns the test files of a commit of the repository.
+func (s *Store) clone(ctx context.Context, commit string) (filetree.Tree, error) {
 	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
 		return nil, err
@@ -148,16 +142,17 @@ func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
 	defer os.RemoveAll(clone)
 	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it took more than %v", cloning))
 	defer cancel()
+	env := []string{"GIT_DIR=" + filepath.Join(clone, ".git"), "GIT_WORK_TREE=" + clone}
 	for _, args := range [][]string{
 		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, commit}, {"checkout", "--quiet", "FETCH_HEAD"},
 	} {
-		if _, err := command.Output(limited, "", []string{"GIT_DIR=" + filepath.Join(clone, ".git"), "GIT_WORK_TREE=" + clone}, "git",
-			args...); err != nil {
+		if _, err := command.Output(limited, "", env, "git", args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, pypi.Absent("no specification tests are available: %s: %s; set SPECIFICATIONS to a clone of mongodb/specifications that "+
-				"has %s", s.Repository, strings.TrimSpace(cmp.Or(context.Cause(limited), err).Error()), commit)
+			return nil, pypi.Absent("no specification tests are available: %s: %s; set SPECIFICATIONS to a clone of "+
+				"mongodb/specifications that has %s",
+				s.Repository, strings.TrimSpace(cmp.Or(context.Cause(limited), err).Error()), commit)
 		}
 	}
 	return read(clone)
@@ -180,18 +175,26 @@ func read(checkout string) (filetree.Tree, error) {
 	return files, err
 }
 
-// is reports whether files are exactly those of the revision without some, whose hexadecimal SHA-256 is given. The revision's hash covers
-// the names and hashes of all files, as in go.sum.
-func (r Revision) is(files filetree.Tree, without map[string]string) bool {
+// verify reports an error unless files are exactly those of the revision, or of its distribution. Then it says what they lack. The
+// revision's hash covers the names and hashes of all files, as in go.sum.
+func (r Revision) verify(files filetree.Tree) (lacks string, err error) {
 	digests := map[string]string{}
-	maps.Copy(digests, without)
-	maps.DeleteFunc(digests, func(_, digest string) bool { return digest == "" })
 	for name, text := range files {
 		digests[name] = filetree.Digest(text)
 	}
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(digests)) {
-		fmt.Fprintf(sum, "%s  %s\n", digests[name], name)
+	for _, lacks := range []string{"", r.lacks(files)} {
+		sum := sha256.New()
+		for _, name := range slices.Sorted(maps.Keys(digests)) {
+			fmt.Fprintf(sum, "%s  %s\n", digests[name], name)
+		}
+		if "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash {
+			return lacks, nil
+		}
+		for name, digest := range r.Differs {
+			if _, has := files[name]; !has && digest != "" {
+				digests[name] = digest
+			}
+		}
 	}
-	return "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash
+	return "", errors.New("the specification tests are not the pinned ones, or etc/specifications is not right")
 }

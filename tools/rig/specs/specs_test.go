@@ -96,5 +96,5 @@ func TestDownload(t *testing.T) {
 	assert.NoDirExists(t, project.Dir)
 
 	_, err = newStore(t, filetree.Tree{"source/crud/tests/unified/a.json": []byte("two")}, tests).Project(t.Context(), "r1")
-	assert.ErrorContains(t, err, "are not those of r1")
+	assert.ErrorContains(t, err, "are not the pinned ones")
 }

@@ -16,16 +16,8 @@ import (
 	"mongofork/tools/process"
 )
 
-// outcome is how a test ended.
-type outcome string
-
 // The outcomes of a test. missing is that of one that was never seen.
-const (
-	missing outcome = ""
-	passed  outcome = "pass"
-	failed  outcome = "fail"
-	skipped outcome = "skip"
-)
+const missing, passed, failed, skipped = "", "pass", "fail", "skip"
 
 // key names one test. Package is the argument of go that names the package in its module, such as ./mongo. Test is the full name of a test
 // or subtest, or empty for anything outside the package's tests, such as a compile error.
@@ -52,14 +44,9 @@ func (k key) function() key {
 // testCase is one test with its outcome.
 type testCase struct {
 	key
-	outcome outcome
-	output  string
+	outcome, output string
+	unfinished      bool // it failed because its process ended, for any reason, before it had a result
 }
-
-// unfinished ends the output of a case whose process ended, for any reason, before the case had a result.
-const unfinished = "[the test process ended before this had a result]"
-
-func (c testCase) unfinished() bool { return strings.HasSuffix(c.output, unfinished) }
 
 // message matches what testing.T.Log writes: an indented file name, the line number and the text, of several lines.
 var message = regexp.MustCompile(`(?m)^\s*([^\s:]+\.go:\d+): (.*(?:\n {8,}[^\s-].*)*)$`)
@@ -104,8 +91,8 @@ func (r cases) counted() []testCase {
 }
 
 // count returns the number of cases with an outcome.
-func (r cases) count(o outcome) int {
-	return len(slices.DeleteFunc(r.counted(), func(c testCase) bool { return c.outcome != o }))
+func (r cases) count(outcome string) int {
+	return len(slices.DeleteFunc(r.counted(), func(c testCase) bool { return c.outcome != outcome }))
 }
 
 // event is one line of the stream; see "go doc test2json" and, for the build events, "go help buildjson".
@@ -120,21 +107,21 @@ func parse(stream []byte) (r cases, stray string) {
 	outputs, builds := map[key]*bytes.Buffer{}, map[string]string{}
 	for line := range bytes.Lines(stream) {
 		var e event
-		k := key{}
-		switch {
-		case json.Unmarshal(line, &e) != nil || e.Action == "":
+		if json.Unmarshal(line, &e) != nil || e.Action == "" {
 			stray += string(line)
 			continue
-		case e.Package == "":
+		}
+		if e.Package == "" {
 			builds[e.ImportPath] += e.Output
 			continue
 		}
-		if k = (key{"." + strings.TrimPrefix(e.Package, Module), e.Test}); outputs[k] == nil {
+		k := key{"." + strings.TrimPrefix(e.Package, Module), e.Test}
+		if outputs[k] == nil {
 			r[k], outputs[k] = testCase{key: k}, new(bytes.Buffer)
 		}
 		outputs[k].WriteString(e.Output + builds[e.FailedBuild])
-		if o := outcome(e.Action); o == passed || o == failed || o == skipped {
-			r.add(cases{k: {key: k, outcome: o}})
+		if slices.Contains([]string{passed, failed, skipped}, e.Action) {
+			r.add(cases{k: {key: k, outcome: e.Action}})
 		}
 	}
 	for k, c := range r {
@@ -142,7 +129,7 @@ func parse(stream []byte) (r cases, stray string) {
 			c.output = outputs[k].String()
 		}
 		if c.outcome == missing {
-			c.outcome, c.output = failed, c.output+unfinished
+			c.outcome, c.output, c.unfinished = failed, c.output+"[the test process ended before this had a result]", true
 		}
 		r[k] = c
 	}

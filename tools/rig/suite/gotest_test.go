@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 		result, _ := parse([]byte(script(t, tt.stream)))
 		var got []string
 		for _, c := range result.counted() {
-			got = append(got, c.String()+" "+string(c.outcome))
+			got = append(got, c.String()+" "+c.outcome)
 		}
 		assert.Equal(t, tt.want, strings.Join(got, ", "), name)
 	}
@@ -105,10 +105,10 @@ func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken"
 func TestDie(t *testing.T) { os.Exit(3) }
 `))
 	require.NoError(t, err)
-	for test, want := range map[string]outcome{"TestPass": passed, "TestSkip": skipped, "TestFail/sub": failed, "TestDie": failed} {
+	for test, want := range map[string]string{"TestPass": passed, "TestSkip": skipped, "TestFail/sub": failed, "TestDie": failed} {
 		assert.Equal(t, want, result[key{".", test}].outcome, test)
 	}
-	assert.True(t, result[key{".", "TestDie"}].unfinished())
+	assert.True(t, result[key{".", "TestDie"}].unfinished)
 
 	result, err = goTest(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
 	require.NoError(t, err)

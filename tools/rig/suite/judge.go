@@ -29,7 +29,7 @@ func (s *suite) judge(ctx context.Context) error {
 		return err
 	}
 	result, err := s.run(ctx, s.Name, s.fork, s.command)
-	if err == nil && slices.ContainsFunc(result.counted(), testCase.unfinished) {
+	if err == nil && slices.ContainsFunc(result.counted(), func(c testCase) bool { return c.unfinished }) {
 		// A test that panics when the machine is slow takes those after it along.
 		result, err = s.run(ctx, s.Name+", once more, because a process ended", s.fork, s.command)
 	}
@@ -47,16 +47,13 @@ func (s *suite) judge(ctx context.Context) error {
 			s.skip(versions.ReplaceAllString(why, "N"))
 		case is:
 			s.skip(fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %v)", listed.Reason, listed.Successor))
-		case c.Test == "" || c.unfinished() || s.own[c.function()]:
+		case c.Test == "" || c.unfinished || s.own[c.function()]:
 			s.fail(c.String(), "failed", c.output)
 		default:
 			doubtful = append(doubtful, c)
 		}
 	}
-	s.checkRan(result)
-	if s.covers != nil {
-		s.checkList(result)
-	}
+	s.check(result)
 	if len(doubtful) <= repeatLimit {
 		doubtful, err = s.appeal(ctx, doubtful)
 	}
@@ -97,19 +94,18 @@ func (s *suite) appeal(ctx context.Context, doubtful []testCase) ([]testCase, er
 	return doubtful, nil
 }
 
-// checkRan adds a failure for each of our tests that did not run. Examples run only if they state their output, and nothing runs if the
-// whole package has failed.
-func (s *suite) checkRan(result cases) {
+// check adds a failure for each of our tests that did not run, for each of upstream's that the fork lacks, and for each entry of the skip
+// list that is not needed. Examples run only if they state their output, and nothing runs if the whole package has failed.
+func (s *suite) check(result cases) {
 	for test := range s.must {
 		ran := result[test].outcome != missing || result[key{Package: test.Package}].outcome == failed
 		if !ran && !strings.HasPrefix(test.Test, "Example") {
 			s.fail(test.String(), "did not run", "")
 		}
 	}
-}
-
-// checkList adds a failure for each of upstream's tests that the fork lacks, and for each entry of the skip list that is not needed.
-func (s *suite) checkList(result cases) {
+	if s.covers == nil {
+		return
+	}
 	for test := range s.lost.in(s.covers) {
 		if _, listed := s.skips[test]; !listed {
 			s.fail(test.String(), "upstream has this test, but the fork does not; name it in "+s.skipFile()+

@@ -75,7 +75,8 @@ func Write(w io.Writer, results []Result) error {
 	fmt.Fprint(table, "\nsuite\tpassed\tfailed\tskipped\ttime\tnote\n")
 	for _, r := range results {
 		passed, failed, skipped = passed+r.Passed, failed+len(r.Failures), skipped+len(r.Skips)
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), len(r.Skips), r.Elapsed.Round(time.Second), r.Note)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), len(r.Skips),
+			r.Elapsed.Round(time.Second), r.Note)
 		counts := map[string]int{}
 		for _, reason := range r.Skips {
 			counts[reason]++

@@ -45,13 +45,14 @@ type Rig struct {
 // Packages runs all tests of some packages, as far as they need no server, in a tree that is to become the fork, below the root.
 func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]Result, error) {
 	return r.each(ctx, tree, func(t trees) []*suite {
-		return []*suite{{trees: t, Result: Result{Name: "packages"}, command: command{flags: []string{"-short"}, packages: packages}}}
+		return []*suite{{trees: t, Result: Result{Name: "packages"},
+			command: command{flags: []string{"-short"}, packages: packages}}}
 	})
 }
 
 // Ours runs those tests of the overlay that need no server, in a copy of the fork below the root, and returns the names of those that fail,
-// such as retry.TestBackoff. It takes no result from Go's cache, because Go does not notice what a package reads from the environment before
-// its tests begin, such as which defect is planted.
+// such as retry.TestBackoff. It takes no result from Go's cache, because Go does not notice what a package reads from the environment
+// before its tests begin, such as which defect is planted.
 func (r *Rig) Ours(ctx context.Context, tree string) (failed []string, err error) {
 	t, err := r.readTrees(tree)
 	if err != nil {
@@ -128,14 +129,16 @@ func (r *Rig) file(slashed string) string { return filepath.Join(r.Root, filepat
 // differ, and with the given assignments.
 func (r *Rig) test(ctx context.Context, label, folder string, c command, assignments ...string) (cases, error) {
 	c.dir = r.file(folder)
-	c.env = slices.Concat(r.Environ, []string{"MONGODB_URI=", "PROJECT_DIRECTORY=", "SPECIFICATIONS_INCOMPLETE=", "GOWORK=off"}, assignments)
+	c.env = slices.Concat(r.Environ, []string{"MONGODB_URI=", "PROJECT_DIRECTORY=", "SPECIFICATIONS_INCOMPLETE=", "GOWORK=off"},
+		assignments)
 	run := goTest
 	if r.run != nil {
 		run = r.run
 	}
 	result, err := run(ctx, c)
 	if err == nil {
-		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label, result.count(passed), result.count(failed), result.count(skipped))
+		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label,
+			result.count(passed), result.count(failed), result.count(skipped))
 	}
 	return result, err
 }

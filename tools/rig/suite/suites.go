@@ -9,8 +9,11 @@ import (
 	"mongofork/tools/rig/server"
 )
 
-// Default are the suites that run if none is named, Extra those that run only if they are.
-const Default, Extra = "fork,upstream,spec", "integration,topologies"
+// Default are the suites that run if none is named, and All has those that run only if they are, too.
+const (
+	Default = "fork,upstream,spec"
+	All     = Default + ",integration,topologies"
+)
 
 // unifiedTest runs the specifications' unified tests.
 const unifiedTest = "TestUnifiedSpec"
@@ -82,8 +85,8 @@ func (t trees) unified(name string, cfg server.Config, ours functions, theirs ..
 		command: command{run: anyOf(append(ours.names(), theirs...)), packages: []string{unified, integration}}}
 }
 
-// topologies are the unified tests and the prose tests of the fork's revision, on SecantusDB, which knows all commands, or the given server,
-// and on the sharded cluster and the load balancer that the lab makes of one.
+// topologies are the unified tests and the prose tests of the fork's revision, on SecantusDB, which knows all commands, or the given
+// server, and on the sharded cluster and the load balancer that the lab makes of one.
 func (t trees) topologies() (parts []*suite) {
 	cfg := server.Config{Name: server.SecantusDB}
 	if os.Getenv("MONGODB_URI") != "" {

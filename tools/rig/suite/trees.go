@@ -87,7 +87,7 @@ func readFunctions(tree string) (functions, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.Name() == "testdata":
+		case entry.IsDir() && entry.Name() == "testdata":
 			return fs.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
 			return nil
