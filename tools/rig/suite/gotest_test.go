@@ -2,62 +2,15 @@ package suite
 
 import (
 	"context"
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
-
-// script writes an event stream of lines "action package test output"; the last two may be missing, and "-" is an empty test.
-func script(t *testing.T, text string) string {
-	t.Helper()
-	var stream strings.Builder
-	for line := range strings.SplitSeq(text, "; ") {
-		words := strings.SplitN(line, " ", 4)
-		e := event{Action: words[0], Package: Module + "/" + words[1]}
-		if len(words) > 2 && words[2] != "-" {
-			e.Test = words[2]
-		}
-		if len(words) > 3 {
-			e.Output = words[3] + "\n"
-		}
-		text, err := json.Marshal(e)
-		require.NoError(t, err)
-		stream.Write(append(text, '\n'))
-	}
-	return stream.String()
-}
-
-func TestParse(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ stream, want string }{
-		"passes, failures and skips": {
-			"start p; run p TestA; pass p TestA; run p TestB; fail p TestB; run p TestC; skip p TestC; fail p",
-			"p TestA pass, p TestB fail, p TestC skip"},
-		"package without tests":      {"start p; skip p", ""},
-		"all tests are filtered out": {"start p; output p - ok p [no tests to run]; pass p", ""},
-		"subtests instead of parents": {
-			"start p; run p TestA; run p TestA/x; fail p TestA/x; fail p TestA; fail p", "p TestA/x fail"},
-		"parent that fails by itself": {
-			"start p; run p TestA; run p TestA/x; pass p TestA/x; fail p TestA; fail p", "p TestA fail, p TestA/x pass"},
-		"package that does not compile": {"start p; output p - FAIL p [build failed]; fail p", "p fail"},
-		"package that fails at its end": {"start p; run p TestA; pass p TestA; output p - race; fail p", "p fail, p TestA pass"},
-		"binary that dies": {
-			"start p; run p TestA; run p TestB; run p TestC; pass p TestC; fail p", "p TestA fail, p TestB fail, p TestC pass"},
-		"stream that ends": {"start p; run p TestA; pass p TestA; start q; run q TestB", "p fail, p TestA pass, q TestB fail"},
-	} {
-		result, _ := parse([]byte(script(t, tt.stream)))
-		var got []string
-		for _, c := range result.counted() {
-			got = append(got, c.String()+" "+c.outcome)
-		}
-		assert.Equal(t, tt.want, strings.Join(got, ", "), name)
-	}
-}
 
 func TestSaid(t *testing.T) {
 	t.Parallel()
@@ -81,52 +34,50 @@ func TestArguments(t *testing.T) {
 		strings.Join(c.words(), " "))
 }
 
-// module writes a module with one test file and returns a command that tests it.
-func module(t *testing.T, test string) command {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"go.mod":    "module " + Module + "\n\ngo 1.19\n",
-		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + test,
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
-	}
-	return command{dir: dir, env: append(os.Environ(), "GOWORK=off"), packages: []string{"./..."}}
-}
-
-func TestGoRunsTheRealThing(t *testing.T) {
+// TestGoTest runs tests that end in every way.
+func TestGoTest(t *testing.T) {
 	t.Parallel()
-	result, err := goTest(t.Context(), module(t, `func TestPass(t *testing.T) {}
-
-func TestSkip(t *testing.T) { t.Skip("because") }
-
-func TestFail(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken") }) }
-
-func TestDie(t *testing.T) { os.Exit(3) }
-`))
-	require.NoError(t, err)
-	for test, want := range map[string]string{"TestPass": passed, "TestSkip": skipped, "TestFail/sub": failed, "TestDie": failed} {
-		assert.Equal(t, want, result[key{".", test}].outcome, test)
+	dir, files := t.TempDir(), filetree.Tree{"go.mod": []byte("module " + Module + "\n\ngo 1.19\n"), "none/n.go": []byte("package none\n")}
+	for folder, tests := range map[string]string{
+		"all": `func TestFail(t *testing.T) { t.Error("wrong") }
+			func TestItself(t *testing.T) { t.Run("sub", func(t *testing.T) {}); t.Error("wrong") }
+			func TestParent(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("wrong") }) }
+			func TestPass(t *testing.T) {}
+			func TestSkip(t *testing.T) { t.Skip("because") }`,
+		"broken": `func TestA(t *testing.T) { undefined() }`,
+		"dies":   `func TestA(t *testing.T) {}; func TestB(t *testing.T) { os.Exit(3) }; func TestC(t *testing.T) {}`,
+		"end":    `func TestA(t *testing.T) {}; func TestMain(m *testing.M) { m.Run(); os.Exit(1) }`,
+	} {
+		files[folder+"/a_test.go"] = []byte("package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + tests)
 	}
-	assert.True(t, result[key{".", "TestDie"}].unfinished)
-
-	result, err = goTest(t.Context(), module(t, "func TestA(t *testing.T) { undefined() }\n"))
+	require.NoError(t, files.Write(dir))
+	c := command{dir: dir, env: append(os.Environ(), "GOWORK=off"), packages: []string{"./..."}}
+	result, err := goTest(t.Context(), c)
 	require.NoError(t, err)
-	require.Len(t, result.counted(), 1)
-	assert.Equal(t, failed, result.counted()[0].outcome)
-	assert.Contains(t, result.counted()[0].output, "undefined: undefined", "what the compiler says")
+	var got []string
+	for _, c := range result.counted() {
+		got = append(got, c.String()+" "+c.outcome)
+	}
+	assert.Equal(t, []string{"all TestFail fail", "all TestItself fail", "all TestItself/sub pass", "all TestParent/sub fail",
+		"all TestPass pass", "all TestSkip skip", "broken fail", "dies TestA pass", "dies TestB fail", "end fail", "end TestA pass"}, got)
+	assert.True(t, result[key{"./dies", "TestB"}].unfinished)
+	assert.Contains(t, result[key{"./broken", ""}].output, "undefined: undefined", "what the compiler says")
 
-	c := module(t, "")
+	result, _ = parse([]byte(`{"Action": "run", "Package": "` + Module + `/cut", "Test": "TestA"}`))
+	assert.True(t, result[key{"./cut", "TestA"}].unfinished, "the stream ends")
+
+	c.run, c.packages = "^None$", []string{"./all"}
+	result, err = goTest(t.Context(), c)
+	require.NoError(t, err)
+	assert.Empty(t, result.counted(), "all tests are filtered out")
+
 	c.flags = []string{"-parallel=many"}
 	_, err = goTest(t.Context(), c)
 	assert.ErrorContains(t, err, "parallel", "nothing could be run")
-}
 
-// What was interrupted is no result. That a command ends with its context is proved by the package process.
-func TestGoStopsWithItsContext(t *testing.T) {
-	t.Parallel()
+	// What was interrupted is no result. That a command ends with its context is proved by the package process.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := goTest(ctx, module(t, "func TestA(t *testing.T) {}\n"))
+	_, err = goTest(ctx, command{dir: dir})
 	assert.ErrorIs(t, err, context.Canceled)
 }
