@@ -3,6 +3,7 @@ package specs
 import (
 	"context"
 	"errors"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -50,73 +51,58 @@ func TestDistribution(t *testing.T) {
 		"source/crud/tests/unified/newer.json": []byte("of the revision"), "source/crud/tests/gone.json": []byte("in none"),
 		"source/auth/tests/gone.json": []byte("in none"),
 	}
+	theirs := filetree.Tree{
+		"test/crud/unified/a.json": []byte("a"), "test/gridfs/b.json": []byte("b"),
+		"test/crud/unified/newer.json": []byte("of another revision"), "test/crud/extra.json": []byte("only there"),
+		"other/crud/c.json": []byte("no test"), "test/gridfs/b.py": []byte("no data"),
+	}
 	const requirement = "pymongo==1 --hash=sha256:0"
-	for want, tt := range map[string]struct {
-		change func(r *Revision, theirs filetree.Tree)
-		err    error
-	}{
-		"": {},
-		"are not the pinned ones, or etc/specifications is not right": {
-			change: func(_ *Revision, theirs filetree.Tree) { theirs["test/gridfs/b.json"] = []byte("B") }},
-		"are not the pinned ones, or etc/specifications": {
-			change: func(_ *Revision, theirs filetree.Tree) { delete(theirs, "test/gridfs/b.json") }},
-		"are not the pinned ones, or": {change: func(r *Revision, _ filetree.Tree) { delete(r.Differs, "source/crud/tests/extra.json") }},
-		"are not the pinned ones": {
-			change: func(r *Revision, _ filetree.Tree) {
-				r.Differs["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
-			}},
-		"and those in pymongo==1": {err: pypi.ErrUnavailable},
-		"another file than":       {err: errors.New("another file than the pinned one")},
+	var downloadErr error
+	s := newStore(t, revision, revision)
+	s.Download = func(_ context.Context, got string) ([]byte, error) {
+		assert.Equal(t, requirement, got)
+		return archive(t, theirs), downloadErr
+	}
+	known, err := s.Compare(t.Context(), "r1", requirement)
+	require.NoError(t, err)
+	require.Len(t, known.Differs, 4)
+	s.Root, s.Repository, s.Pins["r1"] = t.TempDir(), "none", known
+	project := func() (Project, error) { return s.Project(t.Context(), "r1") }
+
+	for name, change := range map[string]func(r *Revision){
+		"test/gridfs/b.json": func(*Revision) { theirs["test/gridfs/b.json"] = []byte("B") },
+		"test/crud/a.json":   func(*Revision) { delete(theirs, "test/crud/unified/a.json") },
+		"surplus":            func(r *Revision) { delete(r.Differs, "source/crud/tests/extra.json") },
+		"lacking":            func(r *Revision) { r.Differs["source/crud/tests/gone.json"] = strings.Repeat("0", 64) },
 	} {
-		t.Run(want, func(t *testing.T) {
-			t.Parallel()
-			theirs := filetree.Tree{
-				"test/crud/unified/a.json": []byte("a"), "test/gridfs/b.json": []byte("b"),
-				"test/crud/unified/newer.json": []byte("of another revision"), "test/crud/extra.json": []byte("only there"),
-				"other/crud/c.json": []byte("no test"), "test/gridfs/b.py": []byte("no data"),
-			}
-			s := newStore(t, revision, revision)
-			var downloadErr error
-			s.Download = func(_ context.Context, got string) ([]byte, error) {
-				assert.Equal(t, requirement, got)
-				return archive(t, theirs), downloadErr
-			}
-			r, err := s.Compare(t.Context(), "r1", requirement)
-			require.NoError(t, err)
-			require.Len(t, r.Differs, 4)
-			if tt.change != nil {
-				tt.change(&r, theirs)
-			}
-			downloadErr = tt.err
-			s.Root, s.Repository, s.Pins = t.TempDir(), "none", map[string]Revision{"r1": r}
-			p, err := s.Project(t.Context(), "r1")
-			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, pypi.ErrUnavailable))
-			if want != "" {
-				assert.ErrorContains(t, err, want)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: auth 1, crud 2", p.Lacks)
+		before, changed := maps.Clone(theirs), known
+		changed.Differs = maps.Clone(known.Differs)
+		change(&changed)
+		s.Pins["r1"] = changed
+		_, err := project()
+		assert.ErrorContains(t, err, "are not the pinned ones, or etc/specifications is not right", name)
+		theirs, s.Pins["r1"] = before, known
+	}
+	downloadErr = errors.New("another file than the pinned one")
+	_, err = project()
+	assert.ErrorIs(t, err, downloadErr)
+	assert.NotErrorIs(t, err, pypi.ErrUnavailable)
 
-			// The copy is used from then on, unless it was changed.
-			downloadErr = pypi.ErrUnavailable
-			again, err := s.Project(t.Context(), "r1")
-			require.NoError(t, err)
-			assert.Equal(t, p, again)
-			for _, name := range []string{"source/gridfs/tests/b.json", "source/crud/tests/gone.json"} {
-				require.NoError(t, filetree.Tree{name: []byte("B")}.Write(filepath.Join(p.Dir, data)))
-				_, err = s.Project(t.Context(), "r1")
-				assert.ErrorIs(t, err, pypi.ErrUnavailable)
-				downloadErr = nil
-				_, err = s.Project(t.Context(), "r1")
-				require.NoError(t, err)
-				downloadErr = pypi.ErrUnavailable
-			}
-
-			// Nor does a comparison with a copy that lacks files make sense.
-			downloadErr = nil
-			_, err = s.Compare(t.Context(), "r1", requirement)
-			assert.ErrorContains(t, err, "not in it")
-		})
+	// A copy is used until it is changed.
+	for _, name := range []string{"source/gridfs/tests/b.json", "source/crud/tests/gone.json"} {
+		downloadErr = nil
+		p, err := project()
+		require.NoError(t, err)
+		assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: auth 1, crud 2", p.Lacks)
+		downloadErr = pypi.ErrUnavailable
+		again, err := project()
+		require.NoError(t, err)
+		assert.Equal(t, p, again)
+		_, err = s.Compare(t.Context(), "r1", requirement)
+		assert.ErrorContains(t, err, "not in it", "which it does not make sense to compare")
+		require.NoError(t, filetree.Tree{name: []byte("B")}.Write(filepath.Join(p.Dir, data)))
+		_, err = project()
+		assert.ErrorIs(t, err, pypi.ErrUnavailable)
+		assert.ErrorContains(t, err, "and those in pymongo==1")
 	}
 }

@@ -73,12 +73,8 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 		Download: pypi.Download, Progress: progress,
 	}
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
-	for name, to := range map[string]any{
-		filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b,
-	} {
-		if err := strict.Read(name, to); err != nil {
-			return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
-		}
+	if err := errors.Join(strict.Read(filepath.Join(root, "etc", "specifications"), &s.Pins), strict.Read(file, &b)); err != nil {
+		return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
 	}
 	if s.Pins[b.Upstream].Commit == "" || s.Pins[b.Fork].Commit == "" {
 		return nil, b, fmt.Errorf("%s: want upstream and fork, with names that etc/specifications pins", file)
