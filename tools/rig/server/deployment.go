@@ -154,7 +154,7 @@ func (d *Deployment) assemble(ctx context.Context) error {
 			// Elections depend on these times, so they are short.
 			"settings": bson.M{"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500},
 		}
-		if slices.Contains(d.options.Arguments, configServer) {
+		if slices.Contains(d.options.Arguments, "--configsvr") {
 			configuration["configsvr"] = true
 		}
 		initiate := bson.D{{Key: "replSetInitiate", Value: configuration}}

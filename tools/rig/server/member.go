@@ -142,9 +142,6 @@ func (m *Member) signal(what string, signal func(*os.Process) error) error {
 	return nil
 }
 
-// configServer makes a mongod one with a sharded cluster's configuration.
-const configServer = "--configsvr"
-
 // arguments returns the member's command line. The sizes keep several members on a small machine.
 func (m *Member) arguments() []string {
 	o := m.deployment.options

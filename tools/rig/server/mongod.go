@@ -129,7 +129,7 @@ func startCluster(ctx context.Context, o Options, routers int) (*Deployment, err
 		return nil, pypi.Absent("no mongos on the PATH")
 	}
 	name := func(d *Deployment) string { return d.options.ReplicaSet + "/" + d.members[0].address }
-	o.Members, o.ReplicaSet, o.Arguments = 1, "config", []string{configServer}
+	o.Members, o.ReplicaSet, o.Arguments = 1, "config", []string{"--configsvr"}
 	config, err := Start(ctx, o)
 	if err != nil {
 		return nil, err

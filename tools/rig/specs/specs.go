@@ -154,16 +154,11 @@ func (s *Store) clone(ctx context.Context, commit string) (filetree.Tree, error)
 	return read(clone)
 }
 
-// wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
-func wanted(name string) bool {
-	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
-}
-
-// read returns the test files of a checkout.
+// read returns the test files of a checkout: source/<specification>/.../tests/.../name.json.
 func read(checkout string) (filetree.Tree, error) {
 	files := filetree.Tree{}
 	err := fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && wanted(name) {
+		if err == nil && entry.Type().IsRegular() && strings.Contains(name, "/tests/") && path.Ext(name) == ".json" {
 			files[name], err = os.ReadFile(filepath.Join(checkout, filepath.FromSlash(name)))
 		}
 		return err

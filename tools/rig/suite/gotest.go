@@ -178,11 +178,6 @@ func goTest(ctx context.Context, c command) (cases, error) {
 	return nil, fmt.Errorf("go test: %w: %s", err, strings.TrimSpace(stderr.String()+"\n"+stray))
 }
 
-// pattern returns the argument of -run that selects exactly the named test or subtest.
-func pattern(test string) string {
-	return "^" + strings.ReplaceAll(regexp.QuoteMeta(test), "/", "$/^") + "$"
-}
-
 // anyOf returns the argument of -run that selects exactly the named test functions.
 func anyOf(functions []string) string { return "^(" + strings.Join(functions, "|") + ")$" }
 
@@ -193,7 +188,8 @@ const fresh = "-count=1"
 func (c command) only(tests []testCase) command {
 	var patterns, packages []string
 	for _, test := range tests {
-		patterns, packages = append(patterns, pattern(test.Test)), append(packages, test.Package)
+		patterns = append(patterns, "^"+strings.ReplaceAll(regexp.QuoteMeta(test.Test), "/", "$/^")+"$")
+		packages = append(packages, test.Package)
 	}
 	slices.Sort(packages)
 	c.flags, c.run, c.packages = append(slices.Clip(c.flags), fresh), strings.Join(patterns, "|"), slices.Compact(packages)
