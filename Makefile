@@ -152,7 +152,7 @@ test-cse: fork rig ## Install libmongocrypt from packages of Debian, on x86-64, 
 
 .PHONY: limits
 limits: fork rig ## Run an application against the request limiter of a real server, 8.2 or later: the one on the PATH, or MONGODB_URI
-	$(HELD) $(RIG) server --limits -- go -C lab/limits test -count=1 -v .
+	$(HELD) $(if $(MONGODB_URI),,$(RIG) server --topology replicaset:1 --users -- )go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
 quick: check trees rig ##! Check everything, and run the overlay's tests that need no server, without the race detector

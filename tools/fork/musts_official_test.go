@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/specs"
 )
 
@@ -41,13 +42,13 @@ func TestOfficialFilesOfMustsRun(t *testing.T) {
 		store, revisions, err := specs.Open(repositoryRoot, base, io.Discard)
 		require.NoError(t, err)
 		tests, err := store.Project(t.Context(), revisions.Upstream)
-		if errors.Is(err, specs.ErrUnavailable) {
+		if errors.Is(err, pypi.ErrUnavailable) {
 			t.Skip(err)
 		}
 		require.NoError(t, err)
 		lacking := map[string]string{}
 		if tests.Lacks != "" {
-			lacking = store.Distributions[revisions.Upstream].Lacking
+			lacking = store.Pins[revisions.Upstream].Differs
 		}
 		source := filepath.Join(tests.Dir, "testdata", "specifications", "source")
 		for _, m := range musts {

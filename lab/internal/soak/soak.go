@@ -115,7 +115,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", seed, count, set.Version())
+	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", seed, count, set.Version)
 
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served, serving := errgroup.WithContext(serving)
@@ -136,7 +136,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		labs = append(labs, lab)
 		work := assignment{
 			Duration: duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
-			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
+			Direct: set.URI, Database: fmt.Sprintf("soak%d", i),
 		}
 		group.Go(func() error { return arm.run(ctx, seed, work) })
 	}

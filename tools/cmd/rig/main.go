@@ -2,13 +2,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,7 +22,6 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/gotest"
 	"mongofork/tools/rig/advisories"
 	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/programs"
@@ -44,40 +43,40 @@ type cli struct {
 	Server serverCmd `cmd:"" help:"Start a MongoDB server, or find the one that MONGODB_URI names."`
 	Mongod mongodCmd `cmd:"" help:"Print the path of the mongod whose members a soak starts, and install it if necessary."`
 
-	Advisories advisoriesCmd `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
-	With       withCmd       `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
-	Compare    compareCmd    `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
-	Soak       soakCmd       `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
+	Advisories advisoriesCmd    `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
+	With       programs.With    `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
+	Compare    programs.Compare `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
+	Soak       programs.Soak    `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
 	Planted        plantedCmd        `cmd:"" help:"Plant each defect of etc/planted.yaml into the fork, and report which tests find it."`
 	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
 
-// find returns the rig of the repository around the working directory, after checking that it has the base.
-func find(base string) (*suite.Rig, error) {
+// find returns the rig and the specifications of the repository around the working directory, after checking that it has the base.
+func find(base string) (*suite.Rig, *specs.Store, error) {
 	root, err := plan.FindRoot(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bases, err := (&fork.Project{Root: root}).Bases()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if base == "" {
 		base = bases[0]
 	}
 	if !slices.Contains(bases, base) {
-		return nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
+		return nil, nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
 	}
 	store, revisions, err := specs.Open(root, base, os.Stderr)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &suite.Rig{
 		Root: root, Base: base, Revisions: revisions, CI: os.Getenv("CI") == "true", Environ: os.Environ(),
-		Project: store.Project, Open: server.Open, GoTest: gotest.Go, Log: log.New(os.Stderr, "", 0),
-	}, nil
+		Project: store.Project, Open: server.Open, Log: log.New(os.Stderr, "", 0),
+	}, store, nil
 }
 
 func main() { command.Main(run) }
@@ -90,14 +89,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Options: []kong.Option{
 			kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)),
 			kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-			kong.Vars{"suites": strings.Join(slices.Concat(suite.Default, suite.Extra), ", ")},
+			kong.Vars{"default": suite.Default, "suites": suite.All},
 		},
 		Do: func(parsed *kong.Context) error {
-			rig, err := find(c.Base)
+			rig, store, err := find(c.Base)
 			if err != nil {
 				return err
 			}
-			return parsed.Run(rig)
+			return parsed.Run(rig, store, programs.Builder{Root: rig.Root, Base: rig.Base, Stderr: os.Stderr})
 		},
 	}.Run(args, stdout, stderr)
 }
@@ -116,15 +115,12 @@ func exitCode(err error, stderr io.Writer) int {
 }
 
 type testCmd struct {
-	Only []string `sep:"," enum:"${suites}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
+	Only []string `sep:"," enum:"${suites}" default:"${default}" placeholder:"SUITE" help:"Run only these suites: ${suites}. The last two run only if they are named."`
 	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
 }
 
 // Run runs the suites and prints the report.
 func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	if len(c.Only) == 0 {
-		c.Only = suite.Default
-	}
 	rig.Race = c.Race
 	start := time.Now()
 	results, err := rig.Run(ctx, c.Only)
@@ -148,30 +144,23 @@ func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Write
 	project := &fork.Project{Root: rig.Root}
 	list, listErr := project.Advisories()
 	bases, err := project.Bases()
-	if err := errors.Join(listErr, err); err != nil {
-		return err
-	}
-	scanner := advisories.Scanner{Database: c.Database, Tool: c.Tool, Index: filepath.Join(rig.Root, "build", "vulndb"),
-		Run: command.Output}
-	if err := scanner.Prepare(ctx); err != nil {
+	index := filepath.Join(rig.Root, "build", "vulndb")
+	if err := errors.Join(listErr, err, advisories.Prepare(ctx, c.Database, index)); err != nil {
 		return err
 	}
 	var failed error
-	for _, folder := range slices.Concat(bases, c.Modules) {
-		base, at := "", folder
-		if slices.Contains(bases, folder) {
-			base, at = folder, path.Join("build", folder)
+	for i, of := range slices.Concat(bases, c.Modules) {
+		folder := of
+		if i < len(bases) {
+			folder = filepath.Join("build", of)
 		}
-		found, err := scanner.Scan(ctx, filepath.Join(rig.Root, at))
+		found, err := advisories.Scan(ctx, c.Tool, index, filepath.Join(rig.Root, folder))
 		if err != nil {
-			return fmt.Errorf("%s: %w", at, err)
+			return fmt.Errorf("%s: %w", folder, err)
 		}
-		open := advisories.Judge(found, list, base)
-		others := slices.DeleteFunc(slices.Clone(found), func(f advisories.Found) bool { return f.Module == advisories.Standard })
-		fmt.Fprintf(stdout, "%s: %d reached in dependencies, %d open; %d in the standard library of this Go\n", at, len(others), len(open),
-			len(found)-len(others))
-		for _, what := range open {
-			fmt.Fprintf(stdout, "  %s\n", what)
+		said, open := advisories.Judge(found, list, of)
+		fmt.Fprintf(stdout, "%s: %s\n", folder, said)
+		if open {
 			failed = suite.ErrFailed
 		}
 	}
@@ -199,115 +188,58 @@ type plantedCmd struct {
 }
 
 // Run plants defects into the fork.
-func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
 	var defects []planted.Defect
 	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
 		return err
 	}
-	compare := builder(rig)
-	judges := planted.Judges{Root: rig.Root, By: c.By, Build: func(ctx context.Context, tree string) error {
-		return (&programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree}).Build(ctx)
-	}, Compare: func(ctx context.Context, tree, defect string) ([]byte, error) {
-		var out bytes.Buffer
-		comparison := programs.Comparison{Builder: compare, Base: rig.Base, Fork: tree, First: true}
-		err := comparison.Run(ctx, c.Seeds, 1, &out, planted.Switch+"="+defect)
-		return out.Bytes(), err
-	}, Test: func(ctx context.Context, tree, defect string) ([]string, error) {
+	comparison := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true}
+	judges := map[string]planted.Judge{"compare": func(ctx context.Context, tree, defect string) (string, error) {
+		var out strings.Builder
+		err := comparison.Start(ctx, builder, &out, planted.Switch+"="+defect)
+		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
+			return seed, nil
+		}
+		return "", err
+	}, "tests": func(ctx context.Context, tree, defect string) (string, error) {
 		with := *rig
 		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
-		result, err := with.Ours(ctx, tree)
-		var failed []string
-		for _, f := range result.Failures {
-			folder, test, _ := strings.Cut(f.Name, " ")
-			failed = append(failed, path.Base(folder)+"."+gotest.Key{Test: test}.Function().Test)
+		failed, err := with.Ours(ctx, tree)
+		if len(failed) > 2 {
+			failed = append(failed[:2], fmt.Sprintf("%d more", len(failed)-2))
 		}
-		slices.Sort(failed)
-		return slices.Compact(failed), err
+		return strings.Join(failed, ", "), err
 	}}
-	enough, err := judges.Run(ctx, path.Join("build", rig.Base), defects, c.Only, stdout)
+	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
+	build := func(ctx context.Context, folder string) error {
+		comparison.Fork = folder
+		return comparison.Build(ctx, builder)
+	}
+	enough, err := planted.Run(ctx, rig.Root, path.Join("build", rig.Base), defects, c.Only, build, judges, stdout)
 	if err == nil && !enough {
 		return suite.ErrFailed
 	}
 	return err
 }
 
-func builder(rig *suite.Rig) programs.Builder {
-	return programs.Builder{Root: rig.Root, Environ: rig.Environ, Stderr: os.Stderr}
-}
-
-type withCmd struct {
-	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
-	Driver   string   `arg:"" help:"A base, such as v2.5.0, for its fork; pristine/v2.5.0 for the untouched module; or the folder of a module."`
-	Module   string   `arg:"" help:"The module, such as lab."`
-	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
-}
-
-// Run runs the go command.
-func (c *withCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	args := c.Command
-	if args[0] == "--" {
-		args = args[1:]
-	}
-	if !c.Programs {
-		return builder(rig).Go(ctx, c.Driver, c.Module, args...)
-	}
-	_, err := builder(rig).Program(ctx, c.Driver, c.Module, "", args...)
-	return err
-}
-
-type compareCmd struct {
-	Seeds uint64 `default:"2000" help:"The number of plans."`
-	Seed  uint64 `default:"1" help:"The seed of the first plan."`
-	Fork  string `help:"The folder of a module of the driver to judge instead of the fork of the base."`
-}
-
-// Run builds the comparison and runs it.
-func (c *compareCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
-	if c.Fork != "" {
-		if c.Fork, err = filepath.Abs(c.Fork); err != nil {
-			return err
-		}
-	}
-	comparison := programs.Comparison{Builder: builder(rig), Base: rig.Base, Fork: c.Fork}
-	if err := comparison.Build(ctx); err != nil {
-		return err
-	}
-	return comparison.Run(ctx, c.Seeds, c.Seed, stdout)
-}
-
-type soakCmd struct {
-	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
-	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
-	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
-}
-
-// Run builds the lab with each driver, and runs the soak.
-func (c *soakCmd) Run(ctx context.Context, rig *suite.Rig) error {
-	if len(c.Command) > 0 && c.Command[0] == "--" {
-		c.Command = c.Command[1:]
-	}
-	mongod := func(ctx context.Context) (string, error) { return membersBinary(ctx, rig) }
-	return builder(rig).Soak(ctx, mongod, c.Fork, c.Other, c.Command)
-}
+// servers is where servers are installed and started.
+func servers(rig *suite.Rig) server.Config { return server.Config{Root: rig.Root, Progress: os.Stderr} }
 
 type serverCmd struct {
 	Topology string   `placeholder:"TOPOLOGY" help:"Start this deployment, with the mongod on the PATH, of any version, or else the pinned one: standalone, replicaset:N, or, with the mongos on the PATH, sharded:N."`
 	Users    bool     `help:"Start it with a key file and a user; the URI has the credentials."`
-	Limits   bool     `help:"Start the mongod on the PATH in a way that lets clients switch on its limits."`
 	Command  []string `arg:"" optional:"" passthrough:"partial" placeholder:"COMMAND" help:"Command to run with MONGODB_URI set (after --). Without one, print the server's URI and run it until interrupted."`
 }
 
 // Run starts or finds a server, and finally stops it if it started it.
 func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (err error) {
-	cfg := server.Config{Root: rig.Root, Progress: os.Stderr, Topology: c.Topology, Users: c.Users, Limitable: c.Limits}
-	if c.Users && c.Topology == "" {
-		cfg.Topology = "replicaset:3"
-	}
+	cfg := servers(rig)
+	cfg.Topology, cfg.Users = c.Topology, c.Users
 	s, err := server.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, s.Stop()) }()
 	if len(c.Command) > 0 {
 		return command.PassThrough(ctx, []string{"MONGODB_URI=" + s.URI, "SERVER="}, c.Command) // it has been chosen
 	}
@@ -321,38 +253,29 @@ type mongodCmd struct{}
 
 // Run prints the path.
 func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	path, err := membersBinary(ctx, rig)
+	path, err := server.MembersBinary(ctx, servers(rig))
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, path)
 	}
 	return err
 }
 
-// membersBinary returns the path of the mongod whose members a soak starts.
-func membersBinary(ctx context.Context, rig *suite.Rig) (string, error) {
-	return server.MembersBinary(ctx, server.Config{Root: rig.Root, Progress: os.Stderr})
-}
-
 type specificationsCmd struct {
 	Revision string `placeholder:"REVISION" help:"Another revision, by its name in etc/specifications."`
-	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/distributions has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
+	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/specifications has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
 }
 
 // Run prints the folder, or the comparison.
-func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
+func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, store *specs.Store, stdout io.Writer) error {
 	revision := cmp.Or(c.Revision, rig.Revisions.Upstream)
 	if c.Compare != "" {
-		store, _, err := specs.Open(rig.Root, rig.Base, os.Stderr)
+		compared, err := store.Compare(ctx, revision, c.Compare)
 		if err != nil {
 			return err
 		}
-		distribution, err := store.Compare(ctx, revision, c.Compare)
-		if err != nil {
-			return err
-		}
-		return yaml.NewEncoder(stdout).Encode(map[string]specs.Distribution{revision: distribution})
+		return yaml.NewEncoder(stdout).Encode(map[string]specs.Revision{revision: compared})
 	}
-	project, err := rig.Project(ctx, revision)
+	project, err := store.Project(ctx, revision)
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, project.Dir)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/command"
 	"mongofork/tools/rig/suite"
@@ -20,7 +19,7 @@ func TestCommandLine(t *testing.T) {
 		stdout, stderr string
 	}{
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
-		{[]string{"test", "--help"}, command.ExitOK, "fork, upstream,", ""},
+		{[]string{"test", "--help"}, command.ExitOK, "fork,upstream,", ""},
 		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `--only must be one of "fork",`},
 		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "",
 			`there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
@@ -40,13 +39,4 @@ func TestExitCode(t *testing.T) {
 	assert.Empty(t, stderr.String())
 	assert.Equal(t, command.ExitUsage, exitCode(fmt.Errorf("mongodb://u:secret@h does not answer"), &stderr))
 	assert.Equal(t, "rig: mongodb://xxxxx@h does not answer\n", stderr.String())
-}
-
-// TestRepository is about this repository.
-func TestRepository(t *testing.T) {
-	t.Parallel()
-	rig, err := find("")
-	require.NoError(t, err)
-	assert.Equal(t, "v2.5.0", rig.Base)
-	assert.NotEmpty(t, rig.Revisions.Fork)
 }

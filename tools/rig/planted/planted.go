@@ -13,10 +13,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"mongofork/tools/fork/filetree"
@@ -35,27 +33,20 @@ type Defect struct {
 	Unseen string
 }
 
-// Judges find defects in a tree, a folder below the root of the repository.
-type Judges struct {
-	Root string
-	// By says who of them looks: "compare", "tests" or both.
-	By []string
-	// Build builds the comparison with a tree, and Compare runs it with a defect and returns what it printed.
-	Build   func(ctx context.Context, tree string) error
-	Compare func(ctx context.Context, tree, defect string) ([]byte, error)
-	// Test returns the names of the overlay's tests that fail in a tree with a defect.
-	Test func(ctx context.Context, tree, defect string) ([]string, error)
-}
+// Judge looks for a defect that is switched on in a tree, a folder below the root of the repository, and says what it found, if anything.
+type Judge func(ctx context.Context, tree, defect string) (found string, err error)
 
 // wanted is how many of 30 defects are enough.
 const wanted = 28
 
-// Run plants the named defects, or all, into a copy of a tree, and prints what finds each. It reports whether compare or the tests find
-// enough of them. First it judges the tree without a defect, and refuses to go on if anything is found.
-func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []string, out io.Writer) (enough bool, err error) {
+// Run plants the named defects, or all, into a copy of a tree, builds that folder, and prints which judge finds each, by their names. It
+// reports whether enough are found. If the copy does not compile, no judge has found anything. First the copy is judged without a defect:
+// if anything is found then, Run refuses to go on, because what is found later would say nothing.
+func Run(ctx context.Context, root, tree string, defects []Defect, only []string, build func(ctx context.Context, folder string) error,
+	judges map[string]Judge, out io.Writer) (enough bool, err error) {
 	const plot = "build/planted"
-	folder := filepath.Join(j.Root, plot)
-	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(j.Root, tree)))); err != nil {
+	folder := filepath.Join(root, plot)
+	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(filepath.Join(root, tree)))); err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(folder)
@@ -69,163 +60,113 @@ func (j *Judges) Run(ctx context.Context, tree string, defects []Defect, only []
 		return false, fmt.Errorf("%d of these are not among the names that %s lists: %s", len(only)-len(chosen), Table,
 			strings.Join(only, " "))
 	}
-	if err := j.Build(ctx, folder); err != nil { // if it does not compile, no test has found it
+	if err := build(ctx, folder); err != nil {
 		return false, err
 	}
-	switch seed, failed, err := j.judge(ctx, plot, ""); { // or what is found says nothing about the defects
-	case err != nil:
-		return false, fmt.Errorf("without a defect: %w", err)
-	case seed != "":
-		return false, fmt.Errorf("without a defect, compare has a finding at seed %s", seed)
-	case len(failed) > 0:
-		return false, fmt.Errorf("without a defect, these fail: %s", tell(failed))
+	if by, err := judge(ctx, judges, plot, ""); err != nil || len(by) > 0 {
+		return false, errors.Join(err, fmt.Errorf("without a defect there is a finding, or an error: %v", by))
 	}
-	var compared, tested, neither int
+	found := map[string]int{}
 	for _, d := range chosen {
 		start := time.Now()
-		seed, failed, err := j.judge(ctx, plot, d.Name)
+		by, err := judge(ctx, judges, plot, d.Name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
-		var by []string
-		if seed != "" {
-			compared++
-			by = append(by, "compare, seed "+seed)
+		var said []string
+		for _, name := range slices.Sorted(maps.Keys(by)) {
+			said = append(said, name+": "+by[name])
+			found[name]++
 		}
-		if len(failed) > 0 {
-			tested++
-			by = append(by, tell(failed))
+		if said == nil {
+			said = []string{"nothing"}
+			found["neither"]++
 		}
-		if by == nil {
-			neither++
-			by = []string{"nothing"}
+		if by["compare"] == "" && d.Unseen != "" {
+			said = append(said, "not for compare: "+d.Unseen)
 		}
-		if seed == "" && d.Unseen != "" {
-			by = append(by, "not for compare: "+d.Unseen)
-		}
-		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(by, "; "), time.Since(start).Round(time.Second))
+		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(said, "; "), time.Since(start).Round(time.Second))
 	}
 	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n",
-		len(chosen), compared, tested, neither, wanted)
-	return (len(chosen)-neither)*30 >= len(chosen)*wanted, nil
+		len(chosen), found["compare"], found["tests"], found["neither"], wanted)
+	return (len(chosen)-found["neither"])*30 >= len(chosen)*wanted, nil
 }
 
-// tell names tests, if they are few.
-func tell(failed []string) string {
-	if rest := len(failed) - 2; rest > 0 {
-		return fmt.Sprintf("tests %s and %d more", strings.Join(failed[:2], ", "), rest)
+// judge returns what the judges found, by their names.
+func judge(ctx context.Context, judges map[string]Judge, tree, defect string) (by map[string]string, err error) {
+	by = map[string]string{}
+	for name, judge := range judges {
+		found, judgeErr := judge(ctx, tree, defect)
+		if err = errors.Join(err, judgeErr); found != "" {
+			by[name] = found
+		}
 	}
-	return "tests " + strings.Join(failed, ", ")
-}
-
-// judge runs the comparison and the tests at the same time. It returns the seed of the comparison's first finding, if any, and the tests
-// that fail.
-func (j *Judges) judge(ctx context.Context, tree, defect string) (seed string, failed []string, err error) {
-	var compareErr, testErr error
-	var judges sync.WaitGroup
-	if slices.Contains(j.By, "compare") {
-		judges.Go(func() { seed, compareErr = firstSeed(j.Compare(ctx, filepath.Join(j.Root, tree), defect)) })
-	}
-	if slices.Contains(j.By, "tests") {
-		judges.Go(func() { failed, testErr = j.Test(ctx, tree, defect) })
-	}
-	judges.Wait()
-	return seed, failed, errors.Join(compareErr, testErr)
-}
-
-var finding = regexp.MustCompile(`(?m)^seed (\d+): `)
-
-// firstSeed returns the seed of the first finding in the output of a comparison that has failed.
-func firstSeed(output []byte, err error) (string, error) {
-	if err == nil {
-		return "", nil
-	}
-	if match := finding.FindSubmatch(output); match != nil {
-		return string(match[1]), nil
-	}
-	return "", err
+	return by, err
 }
 
 // Switch is the environment variable that has the name of the defect that is on.
 const Switch = "PLANTED"
 
-// place is where the body of a function begins.
-type place struct {
-	file, pkg string
-	offset    int
-}
-
 // Plant plants defects into a tree. Each defect is in a copy of its function's body, which runs instead of the original when the defect is
 // switched on. So the tree is built once for all of them.
 func Plant(tree string, defects []Defect) error {
-	var wrong []error
-	copies := map[place]string{}
+	in, count := map[string][]Defect{}, map[string]int{}
 	for _, d := range defects {
-		at, body, err := d.copied(filepath.Join(tree, d.In))
-		wrong = append(wrong, err)
-		copies[at] += fmt.Sprintf("\n\tif planted == %q %s\n", d.Name, body)
+		in[d.In] = append(in[d.In], d)
 	}
-	if err := errors.Join(wrong...); err != nil {
-		return err
-	}
-	// From the end of each file, so that the other offsets stay right.
-	for _, at := range slices.SortedFunc(maps.Keys(copies), func(a, b place) int { return b.offset - a.offset }) {
-		data, err := os.ReadFile(at.file)
-		if err != nil {
-			return err
+	for folder, defects := range in {
+		names, err := filepath.Glob(filepath.Join(tree, folder, "*.go"))
+		for _, name := range names {
+			err = errors.Join(err, plant(name, defects, count))
 		}
-		on := fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", at.pkg, Switch)
-		data = slices.Insert(data, at.offset, []byte(copies[at])...)
-		err = filetree.Tree{filepath.Base(at.file): data, "planted.go": []byte(on)}.Write(filepath.Dir(at.file))
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	var wrong []error
+	for _, d := range defects {
+		if n := count[d.Name]; n != 1 {
+			wrong = append(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times "+
+				"instead of once; mend it there", Table, d.Name, d.In, n))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
-// copied returns the body of the function of a folder that has the defect's text, with what replaces that, and its place.
-func (d Defect) copied(folder string) (at place, body string, err error) {
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+// plant plants those defects whose text is in the functions of a file, and counts how often it is there.
+func plant(name string, defects []Defect, count map[string]int) error {
+	text, err := os.ReadFile(name)
+	if err != nil || strings.HasSuffix(name, "_test.go") {
+		return err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
 	if err != nil {
-		return at, "", err
+		return err
 	}
-	found, text := 0, ""
-	for _, name := range names {
-		content, err := os.ReadFile(name)
-		if err != nil {
-			return at, "", err
-		}
-		if n := strings.Count(string(content), d.Text); n > 0 && !strings.HasSuffix(name, "_test.go") {
-			found += n
-			at.file, text = name, string(content)
-		}
-	}
-	if found != 1 {
-		return at, "", fmt.Errorf("%s: the entry %q is out of date: the files of %s contain its text %d times instead of once; mend it there", Table,
-			d.Name, d.In, found)
-	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), at.file, text, 0)
-	if err != nil {
-		return at, "", err
-	}
-	at.pkg = parsed.Name.Name
-	for _, decl := range parsed.Decls {
+	original := string(text)
+	for _, decl := range slices.Backward(file.Decls) { // so that the other offsets stay right
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok || f.Body == nil {
 			continue
 		}
-		start := int(f.Body.Lbrace - parsed.FileStart)
-		body := text[start:int(f.Body.End()-parsed.FileStart)]
-		wrong := strings.Replace(body, d.Text, d.Instead, 1)
-		if wrong == body {
-			continue
+		start := int(f.Body.Lbrace - file.FileStart)
+		body := original[start:int(f.Body.End()-file.FileStart)]
+		for _, d := range defects {
+			n := strings.Count(body, d.Text)
+			if n == 0 {
+				continue
+			}
+			count[d.Name] += n
+			wrong := strings.Replace(body, d.Text, d.Instead, 1)
+			if f.Type.Results == nil {
+				wrong = "{" + wrong + "; return }" // which may not end with a return
+			}
+			text = slices.Insert(text, start+1, fmt.Appendf(nil, "\n\tif planted == %q %s\n", d.Name, wrong)...)
 		}
-		if f.Type.Results == nil {
-			wrong = "{" + wrong + "; return }" // which may not end with a return
-		}
-		at.offset = start + 1
-		return at, wrong, nil
 	}
-	return at, "", fmt.Errorf("%s: the text of the entry %q is not in a function", Table, d.Name)
+	if len(text) == len(original) {
+		return nil
+	}
+	on := fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", file.Name.Name, Switch)
+	return filetree.Tree{filepath.Base(name): text, "planted.go": on}.Write(filepath.Dir(name))
 }

@@ -7,26 +7,28 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/process"
+	"mongofork/tools/rig/server"
 )
 
 // upstream is the path of the driver's module.
 const upstream = "go.mongodb.org/mongo-driver/v2"
 
-// Builder builds below the root of the repository.
+// Builder builds below the root of the repository. Base is the version of the untouched module, and Stderr receives what the builds say.
 type Builder struct {
-	Root    string
-	Environ []string
-	Stderr  io.Writer
+	Root, Base string
+	Stderr     io.Writer
 }
 
 // driver returns the folder of a driver, which is given by its path, or by one below build: "v2.5.0" or "pristine/v2.5.0".
@@ -50,8 +52,7 @@ func (b Builder) output(driver string) string {
 	return filepath.Join(b.Root, "build", "with", driver)
 }
 
-// workspace writes a go.work of this repository's modules with a driver, and returns its path. The file is put in its place whole, because
-// others may use it.
+// workspace writes a go.work of this repository's modules with a driver, and returns its path.
 func (b Builder) workspace(driver string) (string, error) {
 	folder, err := b.driver(driver)
 	if err != nil {
@@ -59,142 +60,139 @@ func (b Builder) workspace(driver string) (string, error) {
 	}
 	text := fmt.Sprintf("go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root, filepath.Join(b.Root, "lab"),
 		filepath.Join(b.Root, "bench"), upstream, folder)
-	return b.write(driver, "go.work", []byte(text))
+	file := filepath.Join(b.output(driver), "go.work")
+	return file, filetree.Replace(file, []byte(text)) // others may use it
 }
 
-// write writes a file to the folder of a driver's programs.
-func (b Builder) write(driver, name string, content []byte) (string, error) {
-	file := filepath.Join(b.output(driver), name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", err
-	}
-	temporary := fmt.Sprintf("%s.%d", file, os.Getpid())
-	if err := os.WriteFile(temporary, content, 0o644); err != nil {
-		return "", err
-	}
-	return file, os.Rename(temporary, file)
+// With is a command line: a go command in a module, with a driver.
+type With struct {
+	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
+	Driver   string   `arg:"" help:"A base, such as v2.5.0, for its fork; pristine/v2.5.0 for the untouched module; or the folder of a module."`
+	Module   string   `arg:"" help:"The module, such as lab."`
+	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
 }
 
-// Go runs a go command in a module, such as "lab", with a driver.
-func (b Builder) Go(ctx context.Context, driver, module string, args ...string) error {
-	workspace, err := b.workspace(driver)
+// Run runs the command.
+func (w *With) Run(ctx context.Context, b Builder) error {
+	workspace, err := b.workspace(w.Driver)
 	if err != nil {
 		return err
 	}
-	cmd := process.Command(ctx, filepath.Join(b.Root, module), append(b.Environ, "GOWORK="+workspace), "go", args...)
+	args := words(w.Command)
+	if w.Programs {
+		args = slices.Insert(args, 1, "-o", b.output(w.Driver)+string(filepath.Separator))
+	}
+	cmd := process.Command(ctx, filepath.Join(b.Root, w.Module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = b.Stderr, b.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go %s in %s with %s: %w", args[0], module, driver, err)
+		return fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
 	}
 	return nil
 }
 
-// Program builds a program, or with "test", "-c" a test, and returns its path, as go names it.
-func (b Builder) Program(ctx context.Context, driver, module, name string, args ...string) (string, error) {
-	folder := b.output(driver) + string(filepath.Separator)
-	return folder + name, b.Go(ctx, driver, module, append([]string{args[0], "-o", folder}, args[1:]...)...)
+// words are the arguments behind the "--" that ends the rig's own.
+func words(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
 }
 
-// Lab builds the lab with a driver.
-func (b Builder) Lab(ctx context.Context, driver string) (string, error) {
-	return b.Program(ctx, driver, "lab", "lab", "build", "./cmd/lab")
+// Compare is a command line: the fork, and the untouched module of the base, run random plans.
+type Compare struct {
+	Seeds uint64 `default:"2000" help:"The number of plans."`
+	Seed  uint64 `default:"1" help:"The seed of the first plan."`
+	Fork  string `type:"existingdir" help:"The folder of a module of the driver to judge instead of the fork of the base."`
+	First bool   `hidden:"" help:"End with the first finding."`
 }
 
-// Comparison compares a fork with the untouched module of a base.
-type Comparison struct {
-	Builder
-	Base string
-	// Fork is the folder of the fork's module; if it is empty, that is the fork of the base.
-	Fork  string
-	First bool // end with the first finding
+// Run builds the comparison and runs it.
+func (c *Compare) Run(ctx context.Context, b Builder, stdout io.Writer) error {
+	if err := c.Build(ctx, b); err != nil {
+		return err
+	}
+	return c.Start(ctx, b, stdout)
 }
 
 // Build builds the comparison with both drivers, changed to draw random numbers from a plan.
-func (c Comparison) Build(ctx context.Context) error {
-	for _, driver := range []string{c.driver(), filepath.Join("pristine", c.Base)} {
-		folder, err := c.Builder.driver(driver)
+func (c *Compare) Build(ctx context.Context, b Builder) error {
+	for _, driver := range c.drivers(b) {
+		folder, err := b.driver(driver)
 		if err != nil {
 			return err
 		}
-		drawn := filepath.Join(folder, "internal", "randutil", "randutil.go")
+		drawn := filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt")
 		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			drawn: filepath.Join(c.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt"),
+			filepath.Join(folder, "internal", "randutil", "randutil.go"): drawn,
 		}})
-		if err != nil {
+		file := filepath.Join(b.output(driver), "overlay.json")
+		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
 			return err
 		}
-		file, err := c.write(driver, "overlay.json", overlay)
-		if err != nil {
-			return err
-		}
-		args := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
-		if _, err := c.Program(ctx, driver, "lab", "fuzz", args...); err != nil {
+		build := With{true, driver, "lab", []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}}
+		if err := build.Run(ctx, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c Comparison) driver() string { return cmp.Or(c.Fork, c.Base) }
+// drivers are the fork and the untouched module.
+func (c *Compare) drivers(b Builder) []string {
+	return []string{cmp.Or(c.Fork, b.Base), filepath.Join("pristine", b.Base)}
+}
 
-// Run runs so many plans from a seed on. Build has to be called before.
-func (c Comparison) Run(ctx context.Context, seeds, seed uint64, stdout io.Writer, env ...string) error {
-	program := func(driver string) string { return filepath.Join(c.output(driver), "fuzz") }
-	args := []string{"compare", "--upstream", program(filepath.Join("pristine", c.Base)), "--seeds", fmt.Sprint(seeds),
-		"--seed", fmt.Sprint(seed)}
-	if c.First {
-		args = append(args, "--first")
+// Start runs the comparison that was built, with more in its environment.
+func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ...string) error {
+	var programs []string
+	for _, driver := range c.drivers(b) {
+		programs = append(programs, filepath.Join(b.output(driver), "fuzz"))
 	}
-	cmd := process.Command(ctx, c.Root, append(append([]string{}, c.Environ...), env...), program(c.driver()), args...)
+	cmd := process.Command(ctx, b.Root, append(os.Environ(), env...), programs[0], "compare", "--upstream", programs[1],
+		"--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
 	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = stdout, c.Stderr
+	cmd.Stdout, cmd.Stderr = stdout, b.Stderr
 	return cmd.Run()
 }
 
-// Soak runs the soak with the forks of some bases, and with untouched modules. While it builds them, mongod gets the path of a mongod.
-func (b Builder) Soak(ctx context.Context, mongod func(context.Context) (string, error), forks, others, args []string) error {
+// Soak is a command line: applications with several drivers work while members are disturbed.
+type Soak struct {
+	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
+	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
+	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
+}
+
+// Run builds the lab with each driver, finds a mongod meanwhile, and runs the soak.
+func (s *Soak) Run(ctx context.Context, b Builder) error {
 	folder := filepath.Join(b.Root, "build", "server")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	var (
-		named  []string
-		binary string
-	)
+	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
+	soak := []string{lab(s.Fork[0]), "soak", "--dir", folder}
+	var mongod string
 	group, building := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		binary, err = mongod(building)
+		mongod, err = server.MembersBinary(building, server.Config{Root: b.Root, Progress: b.Stderr})
 		return err
 	})
-	group.Go(func() (err error) {
-		named, err = b.labs(building, forks, others)
-		return err
+	group.Go(func() error {
+		for i, driver := range slices.Concat(s.Fork, s.Other) {
+			flag, name := "--fork", "fork of "+driver
+			if i >= len(s.Fork) {
+				flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
+			}
+			soak = append(soak, flag, name+"="+lab(driver))
+			build := With{true, driver, "lab", []string{"build", "./cmd/lab"}}
+			if err := build.Run(building, b); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	_, lab, _ := strings.Cut(named[1], "=")
-	soak := append([]string{lab, "soak", "--dir", folder, "--mongod", binary}, named...)
-	return command.PassThrough(ctx, nil, append(soak, args...))
-}
-
-// labs builds the lab with some drivers, and returns the soak's flags that name them.
-func (b Builder) labs(ctx context.Context, forks, others []string) (named []string, err error) {
-	add := func(flag, name, driver string) error {
-		lab, err := b.Lab(ctx, driver)
-		named = append(named, flag, name+"="+lab)
-		return err
-	}
-	for _, base := range forks {
-		if err := add("--fork", "fork of "+base, base); err != nil {
-			return nil, err
-		}
-	}
-	for _, base := range others {
-		if err := add("--other", base, "pristine/"+base); err != nil {
-			return nil, err
-		}
-	}
-	return named, nil
+	return command.PassThrough(ctx, nil, slices.Concat(soak, []string{"--mongod", mongod}, words(s.Command)))
 }

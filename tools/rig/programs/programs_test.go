@@ -1,53 +1,41 @@
 package programs
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
 )
 
-// newBuilder returns a builder below a root that has a driver, and a module that uses it.
-func newBuilder(t *testing.T) Builder {
-	t.Helper()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"build/v1/go.mod": "module " + upstream + "\n\ngo 1.19\n", "build/v1/a.go": "package driver\n\nconst Name = \"forked\"\n",
-		"build/other/go.mod": "module other\n",
-		"go.mod":             "module rig\n\ngo 1.25.0\n",
-		"bench/go.mod":       "module bench\n\ngo 1.25.0\n",
-		"lab/go.mod":         "module lab\n\ngo 1.25.0\n\nrequire " + upstream + " v2.5.0\n",
-		"lab/main.go":        "package main\n\nimport driver \"" + upstream + "\"\n\nfunc main() { println(driver.Name) }\n",
-	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-	return Builder{Root: root, Environ: os.Environ(), Stderr: new(strings.Builder)}
-}
-
-// TestGo runs a program with a driver that stands below build, or in any folder.
-func TestGo(t *testing.T) {
+// TestWith runs a program with a driver that stands below build, or in any folder.
+func TestWith(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t)
-	for _, driver := range []string{"v1", filepath.Join(b.Root, "build", "v1")} {
-		var said strings.Builder
-		b.Stderr = &said
-		require.NoError(t, b.Go(t.Context(), driver, "lab", "run", "."), said.String())
+	root := t.TempDir()
+	require.NoError(t, filetree.Tree{
+		"build/v1/go.mod":    []byte("module " + upstream + "\n\ngo 1.19\n"),
+		"build/v1/a.go":      []byte("package driver\n\nconst Name = \"forked\"\n"),
+		"build/other/go.mod": []byte("module other\n"),
+		"go.mod":             []byte("module rig\n\ngo 1.25.0\n"),
+		"bench/go.mod":       []byte("module bench\n\ngo 1.25.0\n"),
+		"lab/go.mod":         []byte("module lab\n\ngo 1.25.0\n\nrequire " + upstream + " v2.5.0\n"),
+		"lab/main.go":        []byte("package main\n\nimport driver \"" + upstream + "\"\n\nfunc main() { println(driver.Name) }\n"),
+	}.Write(root))
+	var said strings.Builder
+	with := func(programs bool, driver string, args ...string) error {
+		said.Reset()
+		return (&With{programs, driver, "lab", args}).Run(t.Context(), Builder{Root: root, Stderr: &said})
+	}
+	for _, driver := range []string{"v1", filepath.Join(root, "build", "v1")} {
+		require.NoError(t, with(false, driver, "--", "run", "."), said.String())
 		assert.Equal(t, "forked\n", said.String())
 	}
-	program, err := b.Program(t.Context(), "v1", "lab", "lab", "build", ".")
-	require.NoError(t, err)
-	assert.FileExists(t, program)
-}
-
-func TestNoDriver(t *testing.T) {
-	t.Parallel()
-	b := newBuilder(t)
+	require.NoError(t, with(true, "v1", "build", "."))
+	assert.FileExists(t, filepath.Join(root, "build", "with", "v1", "lab"))
 	for _, driver := range []string{"other", "missing"} {
-		assert.ErrorContains(t, b.Go(t.Context(), driver, "lab", "run", "."), "has no module of the driver; make trees builds")
+		assert.ErrorContains(t, with(false, driver, "run", "."), "has no module of the driver; make trees builds")
 	}
 }

@@ -25,12 +25,11 @@ import (
 // the package. The text of an error that is one is one line.
 var ErrUnavailable = errors.New("not available here")
 
-// absence says why something is not available here.
+// absence says why something is not available here, and is an ErrUnavailable.
 type absence string
 
 func (a absence) Error() string { return string(a) }
 
-// Is makes it an ErrUnavailable.
 func (a absence) Is(target error) bool { return target == ErrUnavailable }
 
 // Absent returns an ErrUnavailable of this text alone.
@@ -67,17 +66,16 @@ func Executable(venv, name string) string {
 	return filepath.Join(venv, "bin", name)
 }
 
-// Ensure returns a virtual environment below a folder that holds exactly what a file of pins lists, and installs it if necessary, once for
-// each content of the file, after a line about it.
-func Ensure(ctx context.Context, folder, pins, what string, progress io.Writer) (venv string, err error) {
+// Ensure returns a virtual environment, in build/server below the root of the repository, that holds exactly what a file of pins in
+// etc/server lists, and installs it if necessary, once for each content of the file, after a line about it.
+func Ensure(ctx context.Context, root, pins, what string, progress io.Writer) (venv string, err error) {
+	pins = filepath.Join(root, "etc", "server", pins)
 	text, err := os.ReadFile(pins)
 	if err != nil {
 		return "", fmt.Errorf("read the pins: %w", err)
 	}
-	if venv, err = filepath.Abs(filepath.Join(folder, "venv-"+filetree.Digest(text)[:16])); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	venv, err = filepath.Abs(filepath.Join(root, "build", "server", "venv-"+filetree.Digest(text)[:16]))
+	if err := errors.Join(err, os.MkdirAll(filepath.Dir(venv), 0o755)); err != nil {
 		return "", err
 	}
 	unlock, err := lockedfile.MutexAt(venv + ".lock").Lock() // another process may be installing it
@@ -91,15 +89,10 @@ func Ensure(ctx context.Context, folder, pins, what string, progress io.Writer) 
 		return venv, nil
 	}
 	fmt.Fprintf(progress, "installing %s in %s, once\n", what, venv)
-	if err := install(ctx, venv, pins); err != nil {
+	if err := pip(ctx, venv, pins, nil, "install", "--only-binary", ":all:"); err != nil {
 		return "", errors.Join(err, os.RemoveAll(venv))
 	}
 	return venv, os.WriteFile(installed, nil, 0o644)
-}
-
-// install makes an environment anew, regardless of the remains of an interrupted attempt.
-func install(ctx context.Context, venv, pins string) error {
-	return pip(ctx, venv, pins, nil, "install", "--only-binary", ":all:")
 }
 
 //go:embed backend.py
@@ -130,32 +123,27 @@ func Download(ctx context.Context, requirement string) ([]byte, error) {
 	return os.ReadFile(got[0])
 }
 
-// pip makes an environment, and runs pip there on what a file of pins lists.
+// pip makes an environment anew, regardless of the remains of an interrupted attempt, and runs pip there on what a file of pins lists.
 func pip(ctx context.Context, venv, pins string, env []string, verb string, args ...string) error {
 	python, err := find(ctx)
-	if err == nil {
-		err = os.RemoveAll(venv)
+	if err := errors.Join(err, os.RemoveAll(venv)); err != nil {
+		return err
 	}
 	args = append([]string{Executable(venv, "python"), "-m", "pip", verb, "--require-hashes", "--no-deps",
 		"--disable-pip-version-check", "--no-input", "--retries", "2", "-r", pins}, args...)
 	for _, command := range [][]string{{python, "-m", "venv", venv}, args} {
-		if err != nil {
-			return err
-		}
 		cmd := process.Command(ctx, "", slices.Concat(os.Environ(), Isolated, env), command[0], command[1:]...)
-		var output []byte
-		output, err = cmd.CombinedOutput()
+		output, err := cmd.CombinedOutput()
 		process.Reap(cmd)
 		switch {
-		case err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case strings.Contains(string(output), "DO NOT MATCH THE HASHES"):
 			return fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, "+
 				"change the hash in %s", pins)
-		default:
-			// Usually there is no network.
-			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err, LastLine(output))
+		case err != nil: // usually there is no network
+			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
+				LastLine(output))
 		}
 	}
 	return nil

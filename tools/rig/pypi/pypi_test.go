@@ -1,11 +1,10 @@
 package pypi
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -27,32 +26,34 @@ venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python" ;;
 pip) echo note; echo "ERROR: `+message+`"; exit 1 ;;
 *) echo Python 3.12.1 ;;
 esac`), 0o755))
-		target := filepath.Join(t.TempDir(), "venv")
-		err := install(t.Context(), target, "pins.txt")
+		root := t.TempDir()
+		require.NoError(t, filetree.Tree{"etc/server/pins.txt": nil}.Write(root))
+		_, err := Ensure(t.Context(), root, "pins.txt", "it", io.Discard)
 		require.Error(t, err)
 		assert.Equal(t, missing, errors.Is(err, ErrUnavailable), err)
 		if missing {
 			assert.ErrorContains(t, err, "ERROR: No network")
 		} else {
-			assert.ErrorContains(t, err, "change the hash in pins.txt")
+			assert.ErrorContains(t, err, "change the hash in "+filepath.Join(root, "etc", "server", "pins.txt"))
 		}
 	}
 }
 
 // TestDownload gets a distribution as pip does, from a folder instead of an index, and runs nothing of it.
 func TestDownload(t *testing.T) {
-	python, err := find(t.Context())
-	if err != nil {
+	if _, err := find(t.Context()); err != nil {
 		t.Skip(err)
 	}
-	require.NotEmpty(t, python)
-	index := t.TempDir()
-	text := archive(t, map[string]string{
-		"PKG-INFO":       "Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n",
-		"pyproject.toml": "[build-system]\nrequires = [\"hatchling\"]\nbuild-backend = \"hatchling.build\"\n",
-		"setup.py":       "raise SystemExit('it was run')",
-	})
-	require.NoError(t, os.WriteFile(filepath.Join(index, "thing-1.0.tar.gz"), text, 0o600))
+	index, folder := t.TempDir(), t.TempDir()
+	require.NoError(t, filetree.Tree{
+		"thing-1.0/PKG-INFO":       []byte("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n"),
+		"thing-1.0/pyproject.toml": []byte("[build-system]\nrequires = [\"hatchling\"]\nbuild-backend = \"hatchling.build\"\n"),
+		"thing-1.0/setup.py":       []byte("raise SystemExit('it was run')"),
+	}.Write(folder))
+	archive := filepath.Join(index, "thing-1.0.tar.gz")
+	require.NoError(t, exec.Command("tar", "-czf", archive, "-C", folder, "thing-1.0").Run())
+	text, err := os.ReadFile(archive)
+	require.NoError(t, err)
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", index)
 	got, err := Download(t.Context(), "thing==1.0 --hash=sha256:"+filetree.Digest(text))
@@ -61,18 +62,4 @@ func TestDownload(t *testing.T) {
 
 	_, err = Download(t.Context(), "thing==1.0 --hash=sha256:"+filetree.Digest(nil))
 	assert.ErrorContains(t, err, "another file than the pinned one")
-}
-
-func archive(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	zipped := gzip.NewWriter(&b)
-	w := tar.NewWriter(zipped)
-	for name, text := range files {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: "thing-1.0/" + name, Mode: 0o644, Size: int64(len(text))}))
-		_, err := w.Write([]byte(text))
-		require.NoError(t, err)
-	}
-	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
-	return b.Bytes()
 }

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -35,22 +37,24 @@ type Options struct {
 
 	// servers is the number of servers that are no members; the default is 1.
 	servers int
-	// arguments returns the command line of a server that is no mongod, by its address, and env is added to its environment.
+	// arguments returns the command line of a server that is no mongod, by its address.
 	arguments func(address string) []string
-	env       []string
 	// below are the servers that the members need. They end after the members, or if these do not start.
 	below *Deployment
 }
 
-// Deployment is a running replica set, or other servers. It has no members if it was not started here. Its methods may be called from
+// Deployment is a running replica set, or another server. It has no members if it was not started here. Its methods may be called from
 // several goroutines.
 type Deployment struct {
+	// Name says which of the servers that Open finds it is, and Version is what it says it is, such as 8.2.11.
+	Name, Version string
+	// URI is the connection string for clients.
+	URI string
+
 	options Options
 	dir     string
 	user    *url.Userinfo
-	uri     string
 	members []*Member
-	version string
 
 	running context.Context // until a member ends by itself
 	fail    context.CancelCauseFunc
@@ -59,38 +63,24 @@ type Deployment struct {
 // Start starts a deployment and returns when it has a primary and all other members are secondaries. The caller must Stop it.
 // After an error nothing is left of it.
 func Start(ctx context.Context, o Options) (*Deployment, error) {
-	if o.Members > 0 {
-		o.ReplicaSet = cmp.Or(o.ReplicaSet, "rig")
-	}
 	d := &Deployment{options: o}
 	d.running, d.fail = context.WithCancelCause(context.Background())
-	starting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	context.AfterFunc(d.running, cancel)
-	if err := d.start(starting); err != nil {
-		return nil, errors.Join(cmp.Or(d.Err(), err), d.Stop()) // the first is why
+	err := d.prepare()
+	if err == nil {
+		group, starting := errgroup.WithContext(ctx)
+		for _, m := range d.members {
+			group.Go(func() error { return m.Restart(starting) })
+		}
+		err = group.Wait()
+	}
+	if err == nil {
+		err = d.assemble(ctx)
+	}
+	if err != nil {
+		err = cmp.Or(d.Err(), err) // the first is why
+		return nil, errors.Join(err, d.Stop())
 	}
 	return d, nil
-}
-
-func (d *Deployment) start(ctx context.Context) error {
-	if err := d.prepare(); err != nil {
-		return err
-	}
-	group, waiting := errgroup.WithContext(ctx)
-	for _, m := range d.members {
-		group.Go(func() error { return m.Restart(waiting) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	err := d.assemble(ctx)
-	for _, m := range d.members {
-		if err != nil {
-			err = fmt.Errorf("%w\n%v:\n%s", err, m, m.tail())
-		}
-	}
-	return err
 }
 
 // prepare makes the files and the members, without starting them.
@@ -104,33 +94,42 @@ func (d *Deployment) prepare() (err error) {
 			return err
 		}
 	}
-	addresses, err := freeAddresses(max(1, d.options.Members, d.options.servers))
+	var addresses []string
+	for i := range max(1, d.options.Members, d.options.servers) {
+		m := &Member{deployment: d, dir: filepath.Join(d.dir, strconv.Itoa(i))}
+		if m.address, err = freeAddress(); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
+			return err
+		}
+		d.members, addresses = append(d.members, m), append(addresses, m.address)
+	}
 	uri := url.URL{Scheme: "mongodb", User: d.user, Host: strings.Join(addresses, ","), Path: "/"}
+	if d.options.Members > 0 {
+		d.options.ReplicaSet = cmp.Or(d.options.ReplicaSet, "rig")
+	}
 	if d.options.ReplicaSet != "" {
 		uri.RawQuery = "replicaSet=" + d.options.ReplicaSet
 	}
-	d.uri = uri.String()
-	for i, address := range addresses {
-		m := &Member{deployment: d, number: i, dir: filepath.Join(d.dir, fmt.Sprint(i)), address: address}
-		err = errors.Join(err, os.MkdirAll(filepath.Join(m.dir, "data"), 0o700))
-		d.members = append(d.members, m)
-	}
-	return err
+	d.URI = uri.String()
+	return nil
 }
 
 // newRunDir makes a new folder for data and logs below parent, and removes those of processes that were killed.
 func newRunDir(parent string) (string, error) {
 	parent, err := filepath.Abs(parent)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := errors.Join(err, os.MkdirAll(parent, 0o755)); err != nil {
 		return "", err
 	}
 	left, err := filepath.Glob(filepath.Join(parent, "run-*-*"))
 	for _, dir := range left {
 		var owner int
-		if _, scanned := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); scanned == nil && !lives(owner) {
+		if _, other := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); other != nil {
+			continue
+		}
+		process, gone := os.FindProcess(owner)
+		if gone != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
@@ -138,12 +137,6 @@ func newRunDir(parent string) (string, error) {
 		return "", err
 	}
 	return os.MkdirTemp(parent, fmt.Sprintf("run-%d-", os.Getpid()))
-}
-
-// lives reports whether there is a process with this number.
-func lives(pid int) bool {
-	process, err := os.FindProcess(pid)
-	return err == nil && !errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // key is the file by which members recognize each other.
@@ -154,23 +147,23 @@ func (d *Deployment) assemble(ctx context.Context) error {
 	last := bson.D{{Key: "ping", Value: 1}}
 	if d.options.Members > 0 {
 		var members bson.A
-		for _, m := range d.members {
-			members = append(members, bson.M{"_id": m.number, "host": m.address})
+		for i, m := range d.members {
+			members = append(members, bson.M{"_id": i, "host": m.address})
 		}
 		configuration := bson.M{"_id": d.options.ReplicaSet, "members": members,
 			// Elections depend on these times, so they are short.
 			"settings": bson.M{"electionTimeoutMillis": 2000, "heartbeatIntervalMillis": 500},
 		}
-		if d.options.ReplicaSet == configReplicaSet {
+		if slices.Contains(d.options.Arguments, "--configsvr") {
 			configuration["configsvr"] = true
 		}
 		initiate := bson.D{{Key: "replSetInitiate", Value: configuration}}
-		if err := runAdmin(ctx, direct(d.members[0].address), initiate, nil); err != nil {
-			return err
+		if _, err := d.runAdmin(ctx, direct(d.members[0].address), initiate); err != nil {
+			return d.members[0].explain(err)
 		}
 		last = bson.D{{Key: "appendOplogNote", Value: 1}, {Key: "data", Value: bson.D{}}}
 	}
-	opts := optionsFor(d.uri)
+	opts := optionsFor(d.URI)
 	if d.user != nil {
 		opts.Auth = nil // a server without users allows this to any connection from its own machine
 		password, _ := d.user.Password()
@@ -180,24 +173,44 @@ func (d *Deployment) assemble(ctx context.Context) error {
 	if d.options.Members > 0 {
 		last = append(last, bson.E{Key: "writeConcern", Value: bson.M{"w": len(d.members)}})
 	}
-	err := runAdmin(ctx, opts, last, nil)
-	if err == nil {
-		d.version, err = awaitPrimary(ctx, d.uri)
+	if _, err := d.runAdmin(ctx, opts, last); err != nil {
+		return d.members[0].explain(err)
 	}
-	return err
+	return d.awaitPrimary(ctx)
 }
 
-// URI is the connection string for clients.
-func (d *Deployment) URI() string { return d.uri }
+// String names the deployment with its version.
+func (d *Deployment) String() string {
+	if d.Name == SecantusDB {
+		return "SecantusDB " + d.Version
+	}
+	return "mongod " + d.Version
+}
+
+// Env is the environment in which upstream's tests find the deployment.
+func (d *Deployment) Env() []string {
+	env := []string{"MONGODB_URI=" + d.URI}
+	if d.user != nil {
+		env = append(env, "AUTH=auth")
+	}
+	return env
+}
 
 // Members returns the members, in the order of their numbers.
 func (d *Deployment) Members() []*Member { return d.members }
 
-// Version is the members' version, such as 6.0.5.
-func (d *Deployment) Version() string { return d.version }
-
 // Err says which member ended first without being killed, and why; nil if none has.
 func (d *Deployment) Err() error { return context.Cause(d.running) }
+
+// Wait waits until the context ends. If a member ends first, it returns why.
+func (d *Deployment) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.running.Done():
+		return d.Err()
+	}
+}
 
 // Stop kills the members, paused or not, removes their files, and stops what they needed.
 func (d *Deployment) Stop() error {
@@ -217,30 +230,28 @@ func direct(address string) *options.ClientOptions {
 	return optionsFor("mongodb://" + address + "/?directConnection=true")
 }
 
-// runAdmin waits until a server that may run a command, of a replica set the primary, answers, but not longer than startTimeout, runs it on
-// the database admin, and decodes the reply unless that is nil.
-func runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D, reply any) error {
+// runAdmin waits until a server that may run a command, of a replica set the primary, answers, but not longer than startTimeout or until a
+// member has ended by itself, runs it on the database admin, and returns the reply.
+func (d *Deployment) runAdmin(ctx context.Context, opts *options.ClientOptions, command bson.D) (bson.Raw, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	defer context.AfterFunc(d.running, cancel)()
 	client, err := mongo.Connect(opts.SetServerSelectionTimeout(startTimeout))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// Ending sessions is not worth waiting for a server that may be gone.
 	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
-	result := client.Database("admin").RunCommand(ctx, command)
-	if err = result.Err(); err == nil && reply != nil {
-		err = result.Decode(reply)
-	}
+	reply, err := client.Database("admin").RunCommand(ctx, command).Raw()
 	if err != nil {
-		return fmt.Errorf("%s: %w", command[0].Key, err)
+		return nil, fmt.Errorf("%s: %w", command[0].Key, err)
 	}
-	return nil
+	return reply, nil
 }
 
-// awaitPrimary waits until a deployment has a writable primary, and returns the server's version.
-func awaitPrimary(ctx context.Context, uri string) (version string, err error) {
-	var build struct{ Version string }
-	err = runAdmin(ctx, optionsFor(uri), bson.D{{Key: "buildInfo", Value: 1}}, &build)
-	return build.Version, err
+// awaitPrimary waits until the deployment has a writable primary, and asks it for its version.
+func (d *Deployment) awaitPrimary(ctx context.Context) error {
+	reply, err := d.runAdmin(ctx, optionsFor(d.URI), bson.D{{Key: "buildInfo", Value: 1}})
+	d.Version, _ = reply.Lookup("version").StringValueOK()
+	return err
 }

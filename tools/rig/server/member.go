@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,12 +19,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/tools/process"
+	"mongofork/tools/rig/pypi"
 )
 
 // Member is one mongod, or another server. Its methods may be called from several goroutines.
 type Member struct {
 	deployment   *Deployment
-	number       int
 	dir, address string
 
 	mu  sync.Mutex // held while something happens to the process
@@ -32,9 +33,7 @@ type Member struct {
 }
 
 // String names the member in messages.
-func (m *Member) String() string {
-	return fmt.Sprintf("member %d of %d (%s)", m.number+1, len(m.deployment.members), m.address)
-}
+func (m *Member) String() string { return "member " + m.address }
 
 // Address returns where the member listens, which is its name in the replica set.
 func (m *Member) Address() string { return m.address }
@@ -54,28 +53,12 @@ func (m *Member) kill() {
 	}
 }
 
-// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first.
+// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first. The process's files, the
+// temporary ones and its output included, are in the member's folder. On Linux it ends even if this process is killed.
 func (m *Member) Restart(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.kill()
-	if err := m.start(); err != nil {
-		return fmt.Errorf("%v: %w", m, err)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(m.deployment.running, cancel)()
-	err := runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}, nil)
-	if err != nil {
-		err = fmt.Errorf("%v does not answer: %w; the end of its log:\n%s", m, err, m.tail())
-		m.kill()
-	}
-	return err
-}
-
-// start starts the process, whose files, the temporary ones and its output included, are in the member's folder. On Linux it ends even if
-// this process is killed.
-func (m *Member) start() error {
 	log, err := os.OpenFile(m.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -83,37 +66,39 @@ func (m *Member) start() error {
 	defer log.Close() // the process has its own copy
 	wanted, kill := context.WithCancel(context.Background())
 	o := m.deployment.options
-	env := slices.Concat(os.Environ(), []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir}, o.env)
+	env := slices.Concat(os.Environ(), pypi.Isolated, []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir})
 	cmd := process.Command(wanted, m.dir, env, o.Binary, m.arguments()...)
 	cmd.Cancel = func() error { return cmd.Process.Kill() }
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		kill()
-		return fmt.Errorf("start %s: %w", o.Binary, err)
+		return fmt.Errorf("%v: start %s: %w", m, o.Binary, err)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait() // how it ended is in its state
 		if wanted.Err() == nil {
-			m.deployment.fail(fmt.Errorf("%v: it exited (%v); the end of its log:\n%s", m, cmd.ProcessState, m.tail()))
+			m.deployment.fail(m.explain(fmt.Errorf("it exited (%v)", cmd.ProcessState)))
 		}
 		process.Reap(cmd)
 	}()
 	m.cmd, m.end = cmd, func() { kill(); <-ended }
+	if _, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}); err != nil {
+		m.kill()
+		return m.explain(fmt.Errorf("it does not answer: %w", err))
+	}
 	return nil
 }
 
 func (m *Member) log() string { return filepath.Join(m.dir, "log") }
 
-// tail returns the end of the process's output.
-func (m *Member) tail() string {
+// explain adds the member and the end of its output to an error.
+func (m *Member) explain(err error) error {
 	const length = 4 << 10
-	text, err := os.ReadFile(m.log())
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text[max(0, len(text)-length):]))
+	text, readErr := os.ReadFile(m.log())
+	text = text[max(0, len(text)-length):]
+	return errors.Join(fmt.Errorf("%v: %w; the end of its log:\n%s", m, err, bytes.TrimSpace(text)), readErr)
 }
 
 // helloTimeout is for how long IsPrimary waits. A paused server accepts connections and answers nothing.
@@ -123,19 +108,19 @@ const helloTimeout = time.Second
 func (m *Member) IsPrimary(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
-	var hello struct {
-		Primary bool `bson:"isWritablePrimary"`
-	}
-	return runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}}, &hello) == nil && hello.Primary
+	hello, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}})
+	primary, _ := hello.Lookup("isWritablePrimary").BooleanOK()
+	return err == nil && primary
 }
 
 // StepDown makes the primary a secondary that is not elected for some seconds.
 func (m *Member) StepDown(ctx context.Context) error {
 	const seconds = 3
-	return runAdmin(ctx, direct(m.address), bson.D{
+	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{
 		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
 		{Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
-	}, nil)
+	})
+	return err
 }
 
 // Pause stops the process, like an overloaded machine; its connections stay open.
@@ -169,11 +154,8 @@ func (m *Member) arguments() []string {
 	if o.Members > 0 {
 		args = append(args, "--replSet", o.ReplicaSet, "--oplogSize", "64")
 	}
-	switch {
-	case o.Users && o.Members > 0:
+	if o.Users {
 		args = append(args, "--keyFile", m.deployment.key())
-	case o.Users:
-		args = append(args, "--auth")
 	}
 	return append(args, o.Arguments...)
 }
@@ -196,31 +178,21 @@ const (
 	// is down; even a connection to that port can.
 	firstPort = 20000
 	lastPort  = 32000
-
-	portAttempts = 1000
 )
 
-// drawn are the ports that this process was given, so that deployments that start side by side get different ones.
+// drawn are the addresses that this process was given, so that deployments that start side by side get different ones.
 var drawn sync.Map
 
-// freeAddresses returns addresses on which nobody listens right now.
-func freeAddresses(count int) ([]string, error) {
-	var addresses []string
-	for range portAttempts {
-		if len(addresses) == count {
-			return addresses, nil
-		}
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		if _, taken := drawn.LoadOrStore(port, true); taken {
+// freeAddress returns an address on which nobody listens right now.
+func freeAddress() (string, error) {
+	for range lastPort - firstPort {
+		address := fmt.Sprintf("%s:%d", loopback, firstPort+rand.IntN(lastPort-firstPort))
+		if _, taken := drawn.LoadOrStore(address, true); taken {
 			continue
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
-		if err != nil {
-			continue // in use
+		if listener, err := net.Listen("tcp", address); err == nil {
+			return address, listener.Close()
 		}
-		defer listener.Close()
-		addresses = append(addresses, listener.Addr().String())
 	}
-	return nil, fmt.Errorf("no %d free ports from %d to %d on %s; end some of the programs that listen there",
-		count, firstPort, lastPort, loopback)
+	return "", fmt.Errorf("no free port from %d to %d on %s; end some of the programs that listen there", firstPort, lastPort, loopback)
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/mod/semver"
@@ -14,98 +16,120 @@ import (
 	"mongofork/tools/rig/pypi"
 )
 
-// oldestMongod is the first release series with the overload behaviour that the tests are about.
-const oldestMongod = "8.2"
+const (
+	// oldestMongod is the first release series with the overload behaviour that the tests are about.
+	oldestMongod = "8.2"
 
-// configReplicaSet is the name of the replica set with a sharded cluster's configuration.
-const configReplicaSet = "config"
+	// wheelPlatform is the only platform with a wheel that contains a mongod.
+	wheelPlatform = "linux/amd64"
+)
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
 
-// findMongod finds a mongod on the PATH, which has to be recent enough unless a topology is wanted.
-func findMongod(ctx context.Context, cfg Config) (path string, err error) {
-	if path, err = exec.LookPath("mongod"); err != nil {
-		return "", pypi.Absent("no mongod on the PATH")
+// findMongod returns the path of the mongod on the PATH, which has to be recent enough unless a topology is wanted, or of the pinned one,
+// and its version.
+func findMongod(ctx context.Context, cfg Config, name string) (path, version string, err error) {
+	if name == Pinned {
+		path, err = installMongod(ctx, cfg)
+	} else if path, err = exec.LookPath("mongod"); err != nil {
+		err = pypi.Absent("no mongod on the PATH")
 	}
-	version, err := versionOf(ctx, path)
+	if err != nil {
+		return "", "", err
+	}
+	output, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	match := mongodVersion.FindSubmatch(output)
+	if err != nil || match == nil {
+		return "", "", pypi.Absent("%s --version does not run here, or has no version (%v): %q", path, err, pypi.LastLine(output))
+	}
+	version = string(match[1])
 	// A release candidate of the oldest series is recent enough.
-	if err == nil && cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
+	if name == Path && cfg.Topology == "" && semver.Compare(semver.MajorMinor(version), "v"+oldestMongod) < 0 {
 		err = pypi.Absent("%s is %s", path, version)
 	}
-	return path, err
+	return path, version, err
 }
 
-// versionOf asks a mongod for its version.
-func versionOf(ctx context.Context, path string) (string, error) {
-	output, err := exec.CommandContext(ctx, path, "--version").Output()
+// installMongod returns the path of the mongod in the pinned wheel.
+func installMongod(ctx context.Context, cfg Config) (string, error) {
+	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
+		return "", pypi.Absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
+	}
+	venv, err := pypi.Ensure(ctx, cfg.Root, "mongod.txt", "a mongod 6.0.5 (42 MB)", cfg.Progress)
 	if err != nil {
-		return "", pypi.Absent("%s --version fails (%v)", path, err)
+		return "", err
 	}
-	match := mongodVersion.FindSubmatch(output)
-	if match == nil {
-		return "", pypi.Absent("%s --version: no version in %.60q", path, output)
+	found, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "fiftyone", "db", "bin", "mongod"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("the pinned wheel has %d files fiftyone/db/bin/mongod instead of one; correct etc/server/mongod.txt",
+			len(found))
 	}
-	return string(match[1]), nil
+	return found[0], os.Chmod(found[0], 0o755)
 }
 
-// started starts the mongod that is found.
-func started(find func(context.Context, Config) (string, error)) func(context.Context, Config) (*Deployment, error) {
-	return func(ctx context.Context, cfg Config) (*Deployment, error) {
-		path, err := find(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		members, routers, _ := cfg.form() // Open has looked for its error
-		if routers > 0 {
-			return startCluster(ctx, cfg, path, routers)
-		}
-		o := Options{Binary: path, Dir: cfg.folder(), Members: members, Users: cfg.Users}
-		if cfg.Limitable {
-			// The request limiter exempts connections that have not authenticated, such as those of monitors. Without
-			// authentication it limits those too, which drivers do not expect.
-			o.Users = true
-			if version, err := versionOf(ctx, path); err == nil && semver.MajorMinor(version) == "v8.2" {
-				// This flag, which may be off in 8.2, enables the request limiter; later versions have it on.
-				o.Arguments = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
-			}
-		}
-		d, err := Start(ctx, o)
-		if err != nil {
-			return nil, fmt.Errorf("started as %s: %w", path, err)
-		}
-		return d, nil
-	}
-}
-
-// MembersBinary returns the path of the mongod with which Open would start members. The error wraps ErrUnavailable if Open would
-// take another server.
+// MembersBinary returns the path of the mongod with which Open would start members. It is an error if Open would take another server.
 func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
-	name := os.Getenv("SERVER")
-	if name == "" && os.Getenv("MONGODB_URI") != "" {
-		name = Given
+	cfg.Name = os.Getenv("SERVER")
+	if cfg.Name == "" && os.Getenv("MONGODB_URI") != "" {
+		cfg.Name = Given // whose members cannot be started here
 	}
-	err = pypi.Absent("SERVER or MONGODB_URI names a server whose members cannot be started here; unset it")
-	if name == "" || name == Path {
-		path, err = findMongod(ctx, cfg)
-	}
-	if name == Pinned || name == "" && errors.Is(err, pypi.ErrUnavailable) {
-		path, err = installMongod(ctx, cfg)
-	}
-	if errors.Is(err, pypi.ErrUnavailable) {
-		err = fmt.Errorf("%w for a replica set: %w: put a mongod >= %s on the PATH, or, on Linux on x86-64, Python %s for the pinned one",
-			ErrUnavailable, err, oldestMongod, pypi.Range)
-	}
+	_, err = cfg.search(ctx, []string{Path, Pinned}, func(name string) (err error) {
+		path, _, err = findMongod(ctx, cfg, name)
+		return err
+	})
 	return path, err
 }
 
-// startCluster starts a sharded cluster of one shard, from the mongod and the mongos on the PATH.
-func startCluster(ctx context.Context, cfg Config, mongod string, routers int) (*Deployment, error) {
+// startMongods starts what is wanted from a mongod.
+func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, error) {
+	path, version, err := findMongod(ctx, cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	members, routers, _ := cfg.form() // Open has looked for its error
+	o := Options{Binary: path, Dir: cfg.folder(), Members: members, Users: cfg.Users}
+	if routers > 0 {
+		return startCluster(ctx, o, routers)
+	}
+	if cfg.Users && semver.MajorMinor(version) == "v8.2" {
+		// This flag, which may be off in 8.2, lets clients switch the request limiter on; later versions have it on.
+		o.Arguments = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
+	}
+	d, err := Start(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("started as %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// startSecantus starts SecantusDB, and installs it if necessary.
+func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
+	venv, err := pypi.Ensure(ctx, cfg.Root, "requirements.txt", "SecantusDB", cfg.Progress)
+	if err != nil {
+		return nil, err
+	}
+	// With an empty configuration it does not search for one.
+	settings := filepath.Join(venv, "secantusd.toml")
+	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+		return nil, err
+	}
+	return Start(ctx, Options{
+		Binary: pypi.Executable(venv, "secantusd-py"), Dir: cfg.folder(), ReplicaSet: "secantus",
+		arguments: func(address string) []string {
+			return []string{"--config", settings, "--host", loopback, "--port", port(address), "--storage-path", ":memory:",
+				"--enable-test-commands"}
+		},
+	})
+}
+
+// startCluster starts a sharded cluster of one shard, from a mongod and the mongos on the PATH.
+func startCluster(ctx context.Context, o Options, routers int) (*Deployment, error) {
 	mongos, err := exec.LookPath("mongos")
 	if err != nil {
 		return nil, pypi.Absent("no mongos on the PATH")
 	}
 	name := func(d *Deployment) string { return d.options.ReplicaSet + "/" + d.members[0].address }
-	o := Options{Binary: mongod, Dir: cfg.folder(), Members: 1, ReplicaSet: configReplicaSet, Arguments: []string{"--configsvr"}}
+	o.Members, o.ReplicaSet, o.Arguments = 1, "config", []string{"--configsvr"}
 	config, err := Start(ctx, o)
 	if err != nil {
 		return nil, err
@@ -115,14 +139,13 @@ func startCluster(ctx context.Context, cfg Config, mongod string, routers int) (
 	if err != nil {
 		return nil, err
 	}
-	o = Options{Binary: mongos, Dir: cfg.folder(), servers: routers, below: shard, arguments: func(address string) []string {
+	d, err := Start(ctx, Options{Binary: mongos, Dir: o.Dir, servers: routers, below: shard, arguments: func(address string) []string {
 		return append([]string{"--configdb", name(config)}, listen(address)...)
-	}}
-	d, err := Start(ctx, o)
+	}})
 	if err != nil {
 		return nil, err
 	}
-	if err := runAdmin(ctx, optionsFor(d.uri), bson.D{{Key: "addShard", Value: name(shard)}}, nil); err != nil {
+	if _, err := d.runAdmin(ctx, optionsFor(d.URI), bson.D{{Key: "addShard", Value: name(shard)}}); err != nil {
 		return nil, errors.Join(err, d.Stop())
 	}
 	return d, nil

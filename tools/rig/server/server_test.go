@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
 )
 
 func TestForm(t *testing.T) {
@@ -25,74 +27,49 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// onPath makes shell scripts the only programs.
-func onPath(t *testing.T, scripts map[string]string) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, script := range scripts {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755))
-	}
-	t.Setenv("PATH", dir)
-}
-
 func TestOpenSaysWhatIsMissing(t *testing.T) {
-	old := map[string]string{"mongod": "echo 'db version v8.0.4'"}
-	for _, tt := range []struct {
-		name, uri string
-		programs  map[string]string
-		cfg       Config
-		want      string
-		wrong     bool // not missing, but wrong
+	const old = "echo 'db version v8.0.4'"
+	for want, tt := range map[string]struct {
+		mongod, uri string
+		cfg         Config
+		wrong       bool // not missing, but wrong
 	}{
-		{name: "nothing", want: "no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: " +
-			"install mongod >= 8.2"},
-		{name: "too old", programs: old, want: "/mongod is v8.0.4;"},
-		{name: "broken", programs: map[string]string{"mongod": "exit 3"}, want: "mongod --version fails (exit status 3)"},
-		{name: "another program", programs: map[string]string{"mongod": "echo hello"}, want: `no version in "hello\n"`},
-		{name: "old Python", programs: map[string]string{"python3": "echo Python 3.10.1"}, want: "no Python 3.11 to 3.13"},
-		{name: "one that is not set", cfg: Config{Name: Given}, want: "MONGODB_URI is not set"},
-		{name: "one that nobody knows", cfg: Config{Name: "mongo"},
-			want: "SERVER=mongo is not available for this; name one of uri, path, mongod, secantus", wrong: true},
-		{name: "one that has no forms", cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, want: "name one of path, mongod,",
-			wrong: true},
-		{name: "no mongos", programs: old, cfg: Config{Topology: "sharded:2"},
-			want: "no mongos on the PATH; the pinned wheel has no mongos"},
-		{name: "no URI", uri: "http://127.0.0.1", want: "MONGODB_URI is not a connection string", wrong: true},
+		"no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2": {},
+		"/mongod is v8.0.4;":                             {mongod: old},
+		"or has no version (exit status 3)":              {mongod: "exit 3"},
+		`or has no version (<nil>): "hello"`:             {mongod: "echo hello"},
+		`asks for "uri", which cannot be had`:            {cfg: Config{Name: Given}, wrong: true},
+		"name one of path, mongod, secantus with SERVER": {cfg: Config{Name: "mongo"}, wrong: true},
+		"name one of path, mongod with SERVER":           {cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, wrong: true},
+		"available: no mongos on the PATH":               {mongod: old, cfg: Config{Topology: "sharded:2"}},
+		"start it, or unset MONGODB_URI":                 {uri: "http://127.0.0.1", wrong: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			onPath(t, tt.programs)
+		t.Run(want, func(t *testing.T) {
+			tt.cfg.Root, tt.cfg.Progress = t.TempDir(), t.Output()
+			path := filepath.Join(tt.cfg.Root, "bin")
+			require.NoError(t, filetree.Tree{"etc/server/mongod.txt": nil, "etc/server/requirements.txt": nil, "bin/none": nil}.Write(tt.cfg.Root))
+			if tt.mongod != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(path, "mongod"), []byte("#!/bin/sh\n"+tt.mongod), 0o755))
+			}
+			t.Setenv("PATH", path)
 			t.Setenv("MONGODB_URI", tt.uri)
 			t.Setenv("SERVER", "")
-			tt.cfg.Root, tt.cfg.Progress = t.TempDir(), t.Output()
-			pins := filepath.Join(tt.cfg.Root, "etc", "server")
-			require.NoError(t, os.MkdirAll(pins, 0o755))
-			for _, name := range []string{"mongod.txt", "requirements.txt"} {
-				require.NoError(t, os.WriteFile(filepath.Join(pins, name), nil, 0o600))
-			}
 			_, err := Open(t.Context(), tt.cfg)
-			require.ErrorContains(t, err, tt.want)
-			assert.Equal(t, tt.wrong, !errors.Is(err, ErrUnavailable))
+			require.ErrorContains(t, err, want)
+			assert.Equal(t, tt.wrong, !errors.Is(err, pypi.ErrUnavailable))
 		})
 	}
 }
 
-func TestAMemberThatDoesNotAnswerIsNoPrimary(t *testing.T) {
-	t.Parallel()
-	m := &Member{deployment: &Deployment{}, address: "127.0.0.1:1"}
-	assert.False(t, m.IsPrimary(t.Context()))
-}
-
 func TestRunFoldersOfKilledProcessesGo(t *testing.T) {
+	t.Parallel()
 	parent := t.TempDir()
-	ended := exec.Command("go", "version")
-	require.NoError(t, ended.Run())
-	for _, name := range []string{fmt.Sprintf("run-%d-1", ended.Process.Pid), fmt.Sprintf("run-%d-1", os.Getppid()), "run-x", "kept"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(parent, name, "data"), 0o755))
-	}
-	_, err := newRunDir(parent)
+	kept, killed := fmt.Sprintf("run-%d-1/data", os.Getppid()), "run-1073741824-1/data" // no system has so many processes
+	require.NoError(t, filetree.Tree{kept: nil, killed: nil, "run-x/data": nil, "kept/data": nil}.Write(parent))
+	dir, err := newRunDir(parent)
 	require.NoError(t, err)
-	left, err := filepath.Glob(filepath.Join(parent, "*"))
+	require.NoError(t, os.Remove(dir))
+	left, err := filetree.Read(parent)
 	require.NoError(t, err)
-	require.Len(t, left, 4)
-	require.NoDirExists(t, filepath.Join(parent, fmt.Sprintf("run-%d-1", ended.Process.Pid)))
+	require.ElementsMatch(t, []string{kept, "run-x/data", "kept/data"}, left.Paths())
 }

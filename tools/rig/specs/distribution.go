@@ -3,7 +3,6 @@ package specs
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -17,17 +16,6 @@ import (
 
 	"mongofork/tools/fork/filetree"
 )
-
-// Distribution is a source distribution of PyMongo on the Python package index, which has most of a revision's test files. For the other
-// files it has their names and hashes. Together they give the revision's hash, so each file of the distribution is verified.
-type Distribution struct {
-	// Requirement names the distribution and its hash, as a line of a file for pip.
-	Requirement string
-	// Lacking are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name.
-	Lacking map[string]string
-	// Surplus are the test files that only the distribution has.
-	Surplus []string
-}
 
 // places maps the beginnings of the distribution's folder names to folders of the specification's tests; the first match counts. Folders
 // that map to "" are not tests of the specifications. All other folders have the specification's name.
@@ -66,8 +54,8 @@ func place(name string) string {
 	return "source/" + strings.ReplaceAll(specification, "_", "-") + "/tests/" + rest
 }
 
-// unpack returns the test files in an archive of the distribution, by their names in the specifications.
-func unpack(archive []byte) (filetree.Tree, error) {
+// unpack returns the test files in an archive of the distribution, without some, by their names in the specifications.
+func unpack(archive []byte, without map[string]string) (filetree.Tree, error) {
 	unzipped, err := gzip.NewReader(bytes.NewReader(archive))
 	if err != nil {
 		return nil, err
@@ -83,7 +71,8 @@ func unpack(archive []byte) (filetree.Tree, error) {
 		}
 		_, name, _ := strings.Cut(header.Name, "/")
 		name, is := strings.CutPrefix(name, "test/")
-		if name = place(name); !is || name == "" || header.Typeflag != tar.TypeReg {
+		name = place(name)
+		if _, left := without[name]; left || !is || name == "" || header.Typeflag != tar.TypeReg {
 			continue
 		}
 		if files[name], err = io.ReadAll(r); err != nil {
@@ -92,55 +81,43 @@ func unpack(archive []byte) (filetree.Tree, error) {
 	}
 }
 
-// Compare returns what is true of a distribution and a revision that is here as a whole.
-func (s *Store) Compare(ctx context.Context, name, requirement string) (Distribution, error) {
-	d := Distribution{Requirement: requirement, Lacking: map[string]string{}}
+// Compare returns a revision that is here as a whole with what is true of a distribution.
+func (s *Store) Compare(ctx context.Context, name, requirement string) (Revision, error) {
+	r := s.Pins[name]
+	r.Requirement, r.Differs = requirement, map[string]string{}
 	p, err := s.Project(ctx, name)
 	if err == nil && p.Lacks != "" {
 		err = errors.New(p.Lacks)
 	}
-	if err != nil {
-		return d, err
-	}
 	revision, readErr := read(filepath.Join(p.Dir, data))
 	archive, getErr := s.Download(ctx, requirement)
-	if err := errors.Join(readErr, getErr); err != nil {
-		return d, err
+	if err := errors.Join(err, readErr, getErr); err != nil {
+		return r, err
 	}
-	theirs, err := unpack(archive)
+	theirs, err := unpack(archive, nil)
 	for _, name := range filetree.Changed(revision, theirs) {
+		r.Differs[name] = ""
 		if text, is := revision[name]; is {
-			d.Lacking[name] = filetree.Digest(text)
-		} else {
-			d.Surplus = append(d.Surplus, name)
+			r.Differs[name] = filetree.Digest(text)
 		}
 	}
-	return d, err
+	return r, err
 }
 
-// of returns the files in the distribution's archive that are to be the revision's.
-func (d Distribution) of(archive []byte) (filetree.Tree, error) {
-	files, err := unpack(archive)
-	maps.DeleteFunc(files, func(name string, _ []byte) bool {
-		_, lacking := d.Lacking[name]
-		return lacking || slices.Contains(d.Surplus, name)
-	})
-	return files, err
-}
-
-// lacks says what a revision of so many files lacks without those, by specification, the most first.
-func (d Distribution) lacks(files filetree.Tree) string {
-	counts := map[string]int{}
-	for name := range d.Lacking {
-		counts[strings.Split(name, "/")[1]]++
+// lacks says what a copy of so many files lacks, by specification.
+func (r Revision) lacks(files filetree.Tree) string {
+	all, counts := 0, map[string]int{}
+	for name, digest := range r.Differs {
+		if digest != "" {
+			all++
+			counts[strings.Split(name, "/")[1]]++
+		}
 	}
 	var missing []string
-	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
-	}) {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
 		missing = append(missing, fmt.Sprintf("%s %d", name, counts[name]))
 	}
-	version, _, _ := strings.Cut(d.Requirement, " ")
+	version, _, _ := strings.Cut(r.Requirement, " ")
 	return fmt.Sprintf("%d of %d files of the specifications' tests, from %s; not in it: %s",
-		len(files), len(files)+len(d.Lacking), version, strings.Join(missing, ", "))
+		len(files), len(files)+all, version, strings.Join(missing, ", "))
 }

@@ -1,13 +1,10 @@
 package specs
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,19 +16,14 @@ import (
 	"mongofork/tools/rig/pypi"
 )
 
-// archive is a distribution with these files of tests.
-func archive(t *testing.T, files map[string]string) []byte {
+// archive is a distribution with these files.
+func archive(t *testing.T, files filetree.Tree) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	zipped := gzip.NewWriter(&b)
-	w := tar.NewWriter(zipped)
-	for name, text := range files {
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: "pymongo-1/" + name, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg}))
-		_, err := io.WriteString(w, text)
-		require.NoError(t, err)
-	}
-	require.NoError(t, errors.Join(w.Close(), zipped.Close()))
-	return b.Bytes()
+	folder := t.TempDir()
+	require.NoError(t, files.Write(filepath.Join(folder, "pymongo-1")))
+	text, err := exec.Command("tar", "-czf", "-", "-C", folder, "pymongo-1").Output()
+	require.NoError(t, err)
+	return text
 }
 
 func TestPlace(t *testing.T) {
@@ -59,79 +51,58 @@ func TestDistribution(t *testing.T) {
 		"source/crud/tests/unified/newer.json": []byte("of the revision"), "source/crud/tests/gone.json": []byte("in none"),
 		"source/auth/tests/gone.json": []byte("in none"),
 	}
-	theirs := map[string]string{
-		"test/crud/unified/a.json": "a", "test/gridfs/b.json": "b", "test/crud/unified/newer.json": "of another revision",
-		"test/crud/extra.json": "only there", "other/crud/c.json": "no test", "test/gridfs/b.py": "no data",
+	theirs := filetree.Tree{
+		"test/crud/unified/a.json": []byte("a"), "test/gridfs/b.json": []byte("b"),
+		"test/crud/unified/newer.json": []byte("of another revision"), "test/crud/extra.json": []byte("only there"),
+		"other/crud/c.json": []byte("no test"), "test/gridfs/b.py": []byte("no data"),
 	}
 	const requirement = "pymongo==1 --hash=sha256:0"
-	download := func(archive []byte, err error) func(context.Context, string) ([]byte, error) {
-		return func(_ context.Context, got string) ([]byte, error) {
-			assert.Equal(t, requirement, got)
-			return archive, err
-		}
+	var downloadErr error
+	s := newStore(t, revision, revision)
+	s.Download = func(_ context.Context, got string) ([]byte, error) {
+		assert.Equal(t, requirement, got)
+		return archive(t, theirs), downloadErr
 	}
-	whole := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
-	whole.Local, whole.Download = filepath.Join(t.TempDir(), "local"), download(archive(t, theirs), nil)
-	write(t, whole.Local, revision)
-	known, err := whole.Compare(t.Context(), "r1", requirement)
+	known, err := s.Compare(t.Context(), "r1", requirement)
 	require.NoError(t, err)
-	require.Equal(t, []string{"source/crud/tests/extra.json"}, known.Surplus)
-	require.Len(t, known.Lacking, 3)
+	require.Len(t, known.Differs, 4)
+	s.Root, s.Repository, s.Pins["r1"] = t.TempDir(), "none", known
+	project := func() (Project, error) { return s.Project(t.Context(), "r1") }
 
-	changed := func(change func(d *Distribution, theirs map[string]string)) (Distribution, map[string]string) {
-		d, theirs := known, maps.Clone(theirs)
-		d.Lacking = maps.Clone(d.Lacking)
-		change(&d, theirs)
-		return d, theirs
-	}
-	for name, tt := range map[string]struct {
-		change func(d *Distribution, theirs map[string]string)
-		err    error
-		want   string
-	}{
-		"good": {},
-		"another file": {change: func(_ *Distribution, theirs map[string]string) { theirs["test/gridfs/b.json"] = "B" },
-			want: "are not those of r1"},
-		"one file less": {change: func(_ *Distribution, theirs map[string]string) { delete(theirs, "test/gridfs/b.json") },
-			want: "are not those of r1"},
-		"one file more": {change: func(d *Distribution, _ map[string]string) { d.Surplus = nil }, want: "are not those of r1"},
-		"another hash of what is lacking": {change: func(d *Distribution, _ map[string]string) {
-			d.Lacking["source/crud/tests/gone.json"] = strings.Repeat("0", 64)
-		}, want: "are not those of r1"},
-		"no index":        {err: pypi.ErrUnavailable, want: "and those in pymongo==1"},
-		"another archive": {err: errors.New("another file than the pinned one"), want: "another file than"},
+	for name, change := range map[string]func(r *Revision){
+		"test/gridfs/b.json": func(*Revision) { theirs["test/gridfs/b.json"] = []byte("B") },
+		"test/crud/a.json":   func(*Revision) { delete(theirs, "test/crud/unified/a.json") },
+		"surplus":            func(r *Revision) { delete(r.Differs, "source/crud/tests/extra.json") },
+		"lacking":            func(r *Revision) { r.Differs["source/crud/tests/gone.json"] = strings.Repeat("0", 64) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if tt.change == nil {
-				tt.change = func(*Distribution, map[string]string) {}
-			}
-			d, theirs := changed(tt.change)
-			s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, revision)
-			s.Distributions, s.Download = map[string]Distribution{"r1": d}, download(archive(t, theirs), tt.err)
-			p, err := s.Project(t.Context(), "r1")
-			assert.Equal(t, errors.Is(tt.err, pypi.ErrUnavailable), errors.Is(err, ErrUnavailable))
-			if tt.want != "" {
-				assert.ErrorContains(t, err, tt.want)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: crud 2, auth 1", p.Lacks)
+		before, changed := maps.Clone(theirs), known
+		changed.Differs = maps.Clone(known.Differs)
+		change(&changed)
+		s.Pins["r1"] = changed
+		_, err := project()
+		assert.ErrorContains(t, err, "are not the pinned ones, or etc/specifications is not right", name)
+		theirs, s.Pins["r1"] = before, known
+	}
+	downloadErr = errors.New("another file than the pinned one")
+	_, err = project()
+	assert.ErrorIs(t, err, downloadErr)
+	assert.NotErrorIs(t, err, pypi.ErrUnavailable)
 
-			// The copy is used from then on, unless it was changed.
-			s.Download = nil
-			again, err := s.Project(t.Context(), "r1")
-			require.NoError(t, err)
-			assert.Equal(t, p, again)
-			write(t, filepath.Join(p.Dir, data), filetree.Tree{"source/gridfs/tests/b.json": []byte("B")})
-			s.Download = download(nil, pypi.ErrUnavailable)
-			_, err = s.Project(t.Context(), "r1")
-			assert.ErrorIs(t, err, ErrUnavailable)
-
-			// Nor does a comparison with a copy that lacks files make sense.
-			s.Download = download(archive(t, theirs), nil)
-			_, err = s.Compare(t.Context(), "r1", requirement)
-			assert.ErrorContains(t, err, "not in it")
-		})
+	// A copy is used until it is changed.
+	for _, name := range []string{"source/gridfs/tests/b.json", "source/crud/tests/gone.json"} {
+		downloadErr = nil
+		p, err := project()
+		require.NoError(t, err)
+		assert.Equal(t, "2 of 5 files of the specifications' tests, from pymongo==1; not in it: auth 1, crud 2", p.Lacks)
+		downloadErr = pypi.ErrUnavailable
+		again, err := project()
+		require.NoError(t, err)
+		assert.Equal(t, p, again)
+		_, err = s.Compare(t.Context(), "r1", requirement)
+		assert.ErrorContains(t, err, "not in it", "which it does not make sense to compare")
+		require.NoError(t, filetree.Tree{name: []byte("B")}.Write(filepath.Join(p.Dir, data)))
+		_, err = project()
+		assert.ErrorIs(t, err, pypi.ErrUnavailable)
+		assert.ErrorContains(t, err, "and those in pymongo==1")
 	}
 }

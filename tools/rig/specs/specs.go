@@ -1,5 +1,5 @@
-// Package specs provides the official driver specification tests at pinned revisions, from a local folder, from the public
-// repository or, where that is out of reach, most of them from a package index.
+// Package specs provides the official driver specification tests at pinned revisions, from a git repository or, where that is out of
+// reach, most of them from a package index.
 package specs
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,12 +27,16 @@ import (
 	"mongofork/tools/strict"
 )
 
-// ErrUnavailable means that the specification tests are not available on this machine. The text of an error that wraps it is one
-// line with what to do about it.
-var ErrUnavailable = errors.New("no specification tests are available")
-
 // Revision is one pinned state of the specifications repository: its commit, and the "h1:" hash of its test files.
-type Revision struct{ Commit, Hash string }
+type Revision struct {
+	Commit, Hash string
+	// Requirement names a source distribution of PyMongo that has most of the test files, and its hash, as a line of a file for pip.
+	Requirement string
+	// Differs are the hexadecimal SHA-256 of the test files that the distribution does not have as they are in the revision, by name,
+	// and nothing of those that only the distribution has. Together with what the distribution has they give the revision's hash, so
+	// each file of the distribution is verified.
+	Differs map[string]string
+}
 
 // Base names the revisions whose tests run with one version of upstream: that of upstream's own tests, and the one that the fork follows.
 type Base struct{ Upstream, Fork string }
@@ -42,13 +47,10 @@ type Store struct {
 	Root string
 	// Pins are the known revisions by name.
 	Pins map[string]Revision
-	// Local is the user's folder, or empty. It holds either a folder for each revision or one checkout.
-	Local string
-	// Repository is the address of the public git repository.
+	// Repository is the address of the specifications' git repository, or the folder of a clone.
 	Repository string
-	// Distributions are what has most of a revision, by its name, and Download gets one.
-	Distributions map[string]Distribution
-	Download      func(ctx context.Context, requirement string) ([]byte, error)
+	// Download gets a source distribution.
+	Download func(ctx context.Context, requirement string) ([]byte, error)
 	// Progress receives a line for every step that takes a while.
 	Progress io.Writer
 }
@@ -67,94 +69,68 @@ var data = filepath.Join("testdata", "specifications")
 // Open returns the store of a repository, and the revisions of a base.
 func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 	s = &Store{
-		Root: root, Local: os.Getenv("SPECIFICATIONS"), Repository: "https://github.com/mongodb/specifications", Progress: progress,
-		Download: pypi.Download,
+		Root: root, Repository: cmp.Or(os.Getenv("SPECIFICATIONS"), "https://github.com/mongodb/specifications"),
+		Download: pypi.Download, Progress: progress,
 	}
 	file := filepath.Join(root, "etc", "bases", base, "specifications")
-	for name, to := range map[string]any{
-		filepath.Join(root, "etc", "specifications"): &s.Pins, file: &b,
-		filepath.Join(root, "etc", "distributions"): &s.Distributions,
-	} {
-		if err := strict.Read(name, to); err != nil {
-			return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
-		}
+	if err := errors.Join(strict.Read(filepath.Join(root, "etc", "specifications"), &s.Pins), strict.Read(file, &b)); err != nil {
+		return nil, b, fmt.Errorf("read the revisions of the specifications: %w", err)
 	}
-	if s.Pins[b.Upstream] == (Revision{}) || s.Pins[b.Fork] == (Revision{}) {
+	if s.Pins[b.Upstream].Commit == "" || s.Pins[b.Fork].Commit == "" {
 		return nil, b, fmt.Errorf("%s: want upstream and fork, with names that etc/specifications pins", file)
 	}
 	return s, b, nil
 }
 
 // Project returns the tests of the named revision, after verifying each file against the pinned hash. A copy that lacks some is used from
-// then on, too, until it is removed.
+// then on, too, until it is removed. If they cannot be had here, the error is a pypi.ErrUnavailable, and the folder is not there.
 func (s *Store) Project(ctx context.Context, name string) (p Project, err error) {
-	parent := filepath.Join(s.Root, "build", "specifications")
-	p.Dir = filepath.Join(parent, name)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return Project{}, err
+	p.Dir = filepath.Join(s.Root, "build", "specifications", name)
+	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o755); err != nil {
+		return p, err
 	}
 	unlock, err := lockedfile.MutexAt(p.Dir + ".lock").Lock() // suites that run side by side may want the same revision
 	if err != nil {
-		return Project{}, err
+		return p, err
 	}
 	defer unlock()
-	known := s.Distributions[name]
+	revision := s.Pins[name]
 	files, err := read(filepath.Join(p.Dir, data))
-	switch revision := s.Pins[name]; {
-	case err == nil && revision.is(files, nil):
-		return p, nil
-	case err == nil && revision.is(files, known.Lacking):
-		p.Lacks = known.lacks(files)
-		return p, nil
-	}
-	if files, p.Lacks, err = s.find(ctx, name); err != nil {
-		return Project{}, err
+	if err == nil {
+		if p.Lacks, err = revision.verify(files); err == nil {
+			return p, nil
+		}
 	}
 	if err := os.RemoveAll(p.Dir); err != nil {
-		return Project{}, err
+		return p, err
 	}
-	if p.Lacks != "" {
-		fmt.Fprintln(s.Progress, p.Lacks)
+	fmt.Fprintf(s.Progress, "getting the specification tests %s from %s\n", name, s.Repository)
+	files, err = s.clone(ctx, revision.Commit)
+	if errors.Is(err, pypi.ErrUnavailable) && revision.Requirement != "" {
+		fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, revision.Requirement)
+		archive, getErr := s.Download(ctx, revision.Requirement)
+		if errors.Is(getErr, pypi.ErrUnavailable) {
+			return p, fmt.Errorf("%w; and those in %s could not be got: %v", err, revision.Requirement, getErr)
+		}
+		if err = getErr; err == nil {
+			files, err = unpack(archive, revision.Differs)
+		}
 	}
+	if err == nil {
+		p.Lacks, err = revision.verify(files)
+	}
+	if err != nil {
+		return p, err
+	}
+	fmt.Fprintln(s.Progress, cmp.Or(p.Lacks, "all of them"))
 	return p, files.Write(filepath.Join(p.Dir, data))
 }
 
-// find returns the test files of a revision: from the user's folder, from one shared by several checkouts of the project, from the
-// public repository, or, as far as it has them, from a source distribution; then it says what is lacking.
-func (s *Store) find(ctx context.Context, name string) (files filetree.Tree, lacks string, err error) {
-	for _, folder := range []string{
-		filepath.Join(s.Local, name), s.Local, filepath.Join(s.Root, "..", "shared", "specifications", name),
-	} {
-		if files, err := read(folder); err == nil && s.Pins[name].is(files, nil) {
-			return files, "", nil
-		}
-	}
-	files, err = s.clone(ctx, name)
-	known, is := s.Distributions[name]
-	if !errors.Is(err, ErrUnavailable) || !is {
-		return files, "", err
-	}
-	fmt.Fprintf(s.Progress, "%v\ntaking them from %s\n", err, known.Requirement)
-	archive, getErr := s.Download(ctx, known.Requirement)
-	if errors.Is(getErr, pypi.ErrUnavailable) {
-		return nil, "", fmt.Errorf("%w; and those in %s could not be got: %v", err, known.Requirement, getErr)
-	}
-	if getErr == nil {
-		files, getErr = known.of(archive)
-	}
-	if getErr == nil && !s.Pins[name].is(files, known.Lacking) {
-		getErr = fmt.Errorf("the specification tests in %s are not those of %s, or etc/distributions is not right", known.Requirement, name)
-	}
-	return files, known.lacks(files), getErr
-}
-
-// cloning is how long the public repository may take: where it is out of reach a firewall may say nothing.
+// cloning is how long the repository may take: where it is out of reach a firewall may say nothing.
 const cloning = 2 * time.Minute
 
-// clone returns the test files of a revision from the public repository.
-func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
-	revision := s.Pins[name]
-	fmt.Fprintf(s.Progress, "downloading the specification tests %s from %s\n", name, s.Repository)
+// clone returns the test files of a commit of the repository.
+func (s *Store) clone(ctx context.Context, commit string) (filetree.Tree, error) {
 	clone, err := os.MkdirTemp("", "specifications-")
 	if err != nil {
 		return nil, err
@@ -162,35 +138,27 @@ func (s *Store) clone(ctx context.Context, name string) (filetree.Tree, error) {
 	defer os.RemoveAll(clone)
 	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it took more than %v", cloning))
 	defer cancel()
+	env := []string{"GIT_DIR=" + filepath.Join(clone, ".git"), "GIT_WORK_TREE=" + clone}
 	for _, args := range [][]string{
-		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, revision.Commit},
-		{"checkout", "--quiet", "FETCH_HEAD"},
+		{"init", "--quiet"}, {"fetch", "--quiet", "--depth=1", s.Repository, commit}, {"checkout", "--quiet", "FETCH_HEAD"},
 	} {
-		if _, err := command.Output(limited, clone, []string{"GIT_DIR=.git", "GIT_WORK_TREE=."}, "git", args...); err != nil {
+		if _, err := command.Output(limited, "", env, "git", args...); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, fmt.Errorf("%w: %s: %s; set SPECIFICATIONS to a checkout of mongodb/specifications at %s",
-				ErrUnavailable, s.Repository, strings.TrimSpace(cmp.Or(context.Cause(limited), err).Error()), revision.Commit)
+			return nil, pypi.Absent("no specification tests are available: %s: %s; set SPECIFICATIONS to a clone of "+
+				"mongodb/specifications that has %s",
+				s.Repository, strings.TrimSpace(cmp.Or(context.Cause(limited), err).Error()), commit)
 		}
 	}
-	files, err := read(clone)
-	if err == nil && !revision.is(files, nil) {
-		err = fmt.Errorf("the specification tests %s are not the pinned ones", name)
-	}
-	return files, err
+	return read(clone)
 }
 
-// wanted reports whether a file of the specifications repository is test data: source/<specification>/.../tests/.../name.json.
-func wanted(name string) bool {
-	return strings.HasPrefix(name, "source/") && strings.Contains(name, "/tests/") && path.Ext(name) == ".json"
-}
-
-// read returns the test files of a checkout.
+// read returns the test files of a checkout: source/<specification>/.../tests/.../name.json.
 func read(checkout string) (filetree.Tree, error) {
 	files := filetree.Tree{}
 	err := fs.WalkDir(os.DirFS(checkout), "source", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && wanted(name) {
+		if err == nil && entry.Type().IsRegular() && strings.Contains(name, "/tests/") && path.Ext(name) == ".json" {
 			files[name], err = os.ReadFile(filepath.Join(checkout, filepath.FromSlash(name)))
 		}
 		return err
@@ -198,21 +166,26 @@ func read(checkout string) (filetree.Tree, error) {
 	return files, err
 }
 
-// is reports whether files are exactly those of the revision without some, whose hexadecimal SHA-256 is given. The revision's hash covers
-// the names and hashes of all files, as in go.sum.
-func (r Revision) is(files filetree.Tree, without map[string]string) bool {
-	var lines []string
+// verify reports an error unless files are exactly those of the revision, or of its distribution. Then it says what they lack. The
+// revision's hash covers the names and hashes of all files, as in go.sum.
+func (r Revision) verify(files filetree.Tree) (lacks string, err error) {
+	digests := map[string]string{}
 	for name, text := range files {
-		lines = append(lines, name+"\x00"+filetree.Digest(text))
+		digests[name] = filetree.Digest(text)
 	}
-	for name, digest := range without {
-		lines = append(lines, name+"\x00"+digest)
+	for _, lacks := range []string{"", r.lacks(files)} {
+		sum := sha256.New()
+		for _, name := range slices.Sorted(maps.Keys(digests)) {
+			fmt.Fprintf(sum, "%s  %s\n", digests[name], name)
+		}
+		if "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash {
+			return lacks, nil
+		}
+		for name, digest := range r.Differs {
+			if _, has := files[name]; !has && digest != "" {
+				digests[name] = digest
+			}
+		}
 	}
-	slices.Sort(lines)
-	sum := sha256.New()
-	for _, line := range lines {
-		name, digest, _ := strings.Cut(line, "\x00")
-		fmt.Fprintf(sum, "%s  %s\n", digest, name)
-	}
-	return "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash
+	return "", errors.New("the specification tests are not the pinned ones, or etc/specifications is not right")
 }

@@ -2,9 +2,8 @@ package specs
 
 import (
 	"context"
-	"errors"
 	"io"
-	"os"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
 )
 
 // TestOpen is about the repository's own files: a base without them can be built, but not tested; without a distribution, not where
@@ -28,8 +28,8 @@ func TestOpen(t *testing.T) {
 	for _, lock := range locks {
 		s, base, err := Open(root, filepath.Base(filepath.Dir(lock)), io.Discard)
 		assert.NoError(t, err)
-		assert.NotEmpty(t, s.Distributions[base.Fork].Requirement)
-		assert.NotEmpty(t, s.Distributions[base.Upstream].Requirement)
+		assert.NotEmpty(t, s.Pins[base.Fork].Requirement)
+		assert.NotEmpty(t, s.Pins[base.Upstream].Requirement)
 	}
 	for text, want := range map[string]string{
 		"fork: r1\nupstream: r1\n": "",
@@ -37,9 +37,9 @@ func TestOpen(t *testing.T) {
 		"fork r1": "cannot unmarshal",
 	} {
 		root := t.TempDir()
-		write(t, root, filetree.Tree{
-			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text), "etc/distributions": nil,
-		})
+		require.NoError(t, filetree.Tree{
+			"etc/specifications": []byte("r1: {commit: c, hash: h}"), "etc/bases/v1/specifications": []byte(text),
+		}.Write(root))
 		s, base, err := Open(root, "v1", io.Discard)
 		if want != "" {
 			assert.ErrorContains(t, err, want)
@@ -47,113 +47,54 @@ func TestOpen(t *testing.T) {
 		}
 		require.NoError(t, err)
 		assert.Equal(t, Base{"r1", "r1"}, base)
-		assert.Equal(t, map[string]Revision{"r1": {"c", "h"}}, s.Pins)
+		assert.Equal(t, map[string]Revision{"r1": {Commit: "c", Hash: "h"}}, s.Pins)
 	}
 }
 
-const commit = "0123456789abcdef0123456789abcdef01234567"
-
-// checkout is a made-up state of the specifications repository.
-func checkout(content string) filetree.Tree {
-	return filetree.Tree{
-		"README.md": []byte("no test data"), "source/crud/schema.json": []byte("{}"),
-		"source/crud/tests/unified/a.yml":  []byte("no JSON"),
-		"source/crud/tests/unified/a.json": []byte(content), "source/gridfs/tests/b.json": []byte("{}"),
-	}
-}
-
-func write(t *testing.T, dir string, files filetree.Tree) {
+// newStore returns a store whose repository has some files, and that pins others as revision r1.
+func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	t.Helper()
-	require.NoError(t, files.Write(dir))
-}
-
-// publish makes a git repository of the files, and returns its commit.
-func publish(t *testing.T, files filetree.Tree) (repository, commit string) {
-	t.Helper()
-	repository = t.TempDir()
-	write(t, repository, files)
-	for _, args := range [][]string{
-		{"init", "--quiet"}, {"config", "uploadpack.allowAnySHA1InWant", "true"}, {"add", "."},
-		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"},
-	} {
+	repository, commit := t.TempDir(), ""
+	require.NoError(t, published.Write(repository))
+	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"}} {
 		out, err := command.Output(t.Context(), repository, nil, "git", args...)
 		require.NoError(t, err)
 		commit = strings.TrimSpace(string(out))
 	}
-	return repository, commit
-}
-
-// newStore returns a store that pins the files as revision r1.
-func newStore(t *testing.T, repository, commit string, files filetree.Tree) *Store {
-	t.Helper()
-	tests := filetree.Tree{}
-	for name, text := range files {
-		if wanted(name) {
-			tests[name] = text
-		}
-	}
-	hash, err := tests.Hash("")
+	hash, err := pinned.Hash("")
 	require.NoError(t, err)
-	return &Store{
-		Root: filepath.Join(t.TempDir(), "repository"), Pins: map[string]Revision{"r1": {commit, hash}}, Repository: repository,
-		Progress: io.Discard,
-	}
+	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {Commit: commit, Hash: hash}}, Repository: repository, Progress: io.Discard}
 }
 
 func TestDownload(t *testing.T) {
 	t.Parallel()
-	repository, published := publish(t, checkout("one"))
-	for _, tt := range []struct {
-		name, repository, commit, content, want string
-		unavailable                             bool
-	}{
-		{"good", repository, published, "one", "", false},
-		{"other content", repository, published, "two", "are not the pinned ones", false},
-		{"no such commit", repository, commit, "one",
-			"set SPECIFICATIONS to a checkout of mongodb/specifications at " + commit, true},
-		{"no repository", t.TempDir(), published, "one", "set SPECIFICATIONS", true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := newStore(t, tt.repository, tt.commit, checkout(tt.content))
-			var running sync.WaitGroup
-			for range 3 { // suites side by side
-				running.Go(func() { _, _ = s.Project(context.Background(), "r1") })
-			}
-			running.Wait()
-			project, err := s.Project(t.Context(), "r1")
-			if tt.want != "" {
-				assert.ErrorContains(t, err, tt.want)
-				assert.Equal(t, tt.unavailable, errors.Is(err, ErrUnavailable))
-				return
-			}
-			require.NoError(t, err)
-			source := filepath.Join(project.Dir, "testdata", "specifications", "source")
-			assert.FileExists(t, filepath.Join(source, "crud", "tests", "unified", "a.json"))
-			assert.NoFileExists(t, filepath.Join(source, "crud", "schema.json"))
-
-			// The copy is used from then on, unless it was changed.
-			s.Repository = filepath.Join(s.Root, "none")
-			_, err = s.Project(t.Context(), "r1")
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(filepath.Join(source, "gridfs", "tests", "b.json"), []byte("[]"), 0o600))
-			_, err = s.Project(t.Context(), "r1")
-			assert.ErrorIs(t, err, ErrUnavailable)
-		})
+	tests := filetree.Tree{"source/crud/tests/unified/a.json": []byte("one"), "source/gridfs/tests/b.json": []byte("{}")}
+	checkout := filetree.Tree{"README.md": nil, "source/crud/schema.json": []byte("{}"), "source/crud/tests/unified/a.yml": []byte("no JSON")}
+	maps.Copy(checkout, tests)
+	s := newStore(t, checkout, tests)
+	var running sync.WaitGroup
+	for range 3 { // suites side by side
+		running.Go(func() { _, _ = s.Project(context.Background(), "r1") })
 	}
-}
+	running.Wait()
+	project, err := s.Project(t.Context(), "r1")
+	require.NoError(t, err)
+	found, err := filetree.Read(filepath.Join(project.Dir, "testdata", "specifications"))
+	require.NoError(t, err)
+	assert.Equal(t, tests, found)
 
-func TestLocal(t *testing.T) {
-	t.Parallel()
-	for name, folder := range map[string]string{
-		"folder of revisions": "local/r1", "one checkout": "local", "shared by checkouts": "shared/specifications/r1",
-		"another revision": "elsewhere",
-	} {
-		s := newStore(t, filepath.Join(t.TempDir(), "none"), commit, checkout("one"))
-		s.Local = filepath.Join(s.Root, "..", "local")
-		write(t, s.Local, checkout("two"))
-		write(t, filepath.Join(s.Root, "..", folder), checkout("one"))
-		_, err := s.Project(t.Context(), "r1")
-		assert.Equal(t, folder == "elsewhere", errors.Is(err, ErrUnavailable), name)
-	}
+	// The copy is used from then on, unless it was changed.
+	commit := s.Pins["r1"].Commit
+	s.Repository = filepath.Join(s.Root, "none")
+	_, err = s.Project(t.Context(), "r1")
+	require.NoError(t, err)
+	require.NoError(t, filetree.Tree{"source/gridfs/tests/b.json": []byte("[]")}.Write(filepath.Join(project.Dir, data)))
+	_, err = s.Project(t.Context(), "r1")
+	assert.ErrorIs(t, err, pypi.ErrUnavailable)
+	assert.ErrorContains(t, err, "set SPECIFICATIONS to a clone of mongodb/specifications that has "+commit)
+	assert.NoDirExists(t, project.Dir)
+
+	_, err = newStore(t, filetree.Tree{"source/crud/tests/unified/a.json": []byte("two")}, tests).Project(t.Context(), "r1")
+	assert.ErrorContains(t, err, "are not the pinned ones")
 }

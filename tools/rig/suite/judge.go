@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
-
-	"mongofork/tools/gotest"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 )
 
@@ -33,90 +28,84 @@ func (s *suite) judge(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	result, err := s.run(ctx, s.Name, s.fork, s.commands...)
-	if err == nil && slices.ContainsFunc(result.Cases(), gotest.Case.Unfinished) {
+	result, err := s.run(ctx, s.Name, s.fork, s.command)
+	if err == nil && slices.ContainsFunc(result.counted(), func(c testCase) bool { return c.unfinished }) {
 		// A test that panics when the machine is slow takes those after it along.
-		result, err = s.run(ctx, s.Name+", once more, because a process ended", s.fork, s.commands...)
+		result, err = s.run(ctx, s.Name+", once more, because a process ended", s.fork, s.command)
 	}
 	if err != nil {
 		return err
 	}
-	var doubtful []gotest.Case
-	for _, c := range result.Cases() {
-		listed, is := s.skips[c.Key]
+	var doubtful []testCase
+	for _, c := range result.counted() {
+		listed, is := s.skips[c.key]
 		switch {
-		case c.Outcome == gotest.Passed:
+		case c.outcome == passed:
 			s.Passed++
-		case c.Outcome == gotest.Skipped:
-			_, why := c.Said()
+		case c.outcome == skipped:
+			_, why := c.said()
 			s.skip(versions.ReplaceAllString(why, "N"))
 		case is:
-			s.skip(fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %v)", listed.reason, listed.successor))
-		case c.Test == "" || c.Unfinished() || s.own[c.Function()]:
-			s.fail(c.String(), "failed", c.Output)
+			s.skip(fmt.Sprintf("asserts what the fork does otherwise: %s (instead: %v)", listed.Reason, listed.Successor))
+		case c.Test == "" || c.unfinished || s.own[c.function()]:
+			s.fail(c.String(), "failed", c.output)
 		default:
 			doubtful = append(doubtful, c)
 		}
 	}
-	s.checkRan(result)
-	if s.covers != nil {
-		s.checkList(result)
-	}
+	s.check(result)
 	if len(doubtful) <= repeatLimit {
-		if doubtful, err = s.appeal(ctx, doubtful); err != nil {
-			return err
-		}
+		doubtful, err = s.appeal(ctx, doubtful)
 	}
 	for _, c := range doubtful {
-		s.fail(c.String(), "fails in the fork, and does not fail so in the untouched module", c.Output)
+		s.fail(c.String(), "fails in the fork, and does not fail so in the untouched module", c.output)
 	}
-	return nil
+	return err
 }
 
 // appeal repeats failed tests alone, in the untouched module and in the fork. It stops for a test when the test has failed in the untouched
 // module in the same way, or has passed in the fork, or was repeated often enough. It returns those for which the fork is to blame.
-func (s *suite) appeal(ctx context.Context, failed []gotest.Case) ([]gotest.Case, error) {
-	for turn := 0; turn < 2*attempts && len(failed) > 0; turn++ {
+func (s *suite) appeal(ctx context.Context, doubtful []testCase) ([]testCase, error) {
+	for turn := 0; turn < 2*attempts && len(doubtful) > 0; turn++ {
 		tree, label := s.pristine, ", untouched"
 		if turn%2 == 1 {
 			tree, label = s.fork, ", repeated"
 		}
-		result, err := s.run(ctx, s.Name+label, tree, s.commands[0].Only(failed))
+		result, err := s.run(ctx, s.Name+label, tree, s.command.only(doubtful))
 		if err != nil {
 			return nil, err
 		}
-		failed = slices.DeleteFunc(failed, func(c gotest.Case) bool {
-			again := result[c.Key]
-			where, _ := again.Said()
-			before, _ := c.Said()
+		doubtful = slices.DeleteFunc(doubtful, func(c testCase) bool {
+			again := result[c.key]
+			where, _ := again.said()
+			before, _ := c.said()
 			switch {
-			case tree == s.pristine && again.Outcome == gotest.Failed && where == before:
+			case tree == s.pristine && again.outcome == failed && where == before:
 				s.skip("fails in the untouched module, too")
-			case tree == s.fork && again.Outcome == gotest.Passed:
+			case tree == s.fork && again.outcome == passed:
 				s.Passed++
-				s.note("passed when repeated: %v", c.Key)
+				s.note("passed when repeated: %v", c.key)
 			default:
 				return false
 			}
 			return true
 		})
 	}
-	return failed, nil
+	return doubtful, nil
 }
 
-// checkRan adds a failure for each of our tests that did not run. Examples run only if they state their output, and nothing runs if the
-// whole package has failed.
-func (s *suite) checkRan(result gotest.Result) {
+// check adds a failure for each of our tests that did not run, for each of upstream's that the fork lacks, and for each entry of the skip
+// list that is not needed. Examples run only if they state their output, and nothing runs if the whole package has failed.
+func (s *suite) check(result cases) {
 	for test := range s.must {
-		ran := result[test].Outcome != gotest.Missing || result[gotest.Key{Package: test.Package}].Outcome == gotest.Failed
+		ran := result[test].outcome != missing || result[key{Package: test.Package}].outcome == failed
 		if !ran && !strings.HasPrefix(test.Test, "Example") {
 			s.fail(test.String(), "did not run", "")
 		}
 	}
-}
-
-// checkList adds a failure for each of upstream's tests that the fork lacks, and for each entry of the skip list that is not needed.
-func (s *suite) checkList(result gotest.Result) {
+	if s.covers == nil {
+		return
+	}
 	for test := range s.lost.in(s.covers) {
 		if _, listed := s.skips[test]; !listed {
 			s.fail(test.String(), "upstream has this test, but the fork does not; name it in "+s.skipFile()+
@@ -125,14 +114,14 @@ func (s *suite) checkList(result gotest.Result) {
 	}
 	for test, listed := range s.skips {
 		switch {
-		case !s.covers(test.Package):
-		case result[test].Outcome == gotest.Passed:
+		case !s.covers(test):
+		case result[test].outcome == passed:
 			s.fail(s.skipFile(), test.String()+" passes in the fork; remove the entry", "")
-		case !s.lost[test] && result[test.Function()].Outcome == gotest.Missing:
+		case !s.lost[test] && result[test.function()].outcome == missing:
 			s.fail(s.skipFile(), test.String()+" is not a test that was run; correct its name or remove the entry", "")
-		case !s.own[listed.successor]:
+		case !s.own[listed.Successor]:
 			s.fail(s.skipFile(), fmt.Sprintf("the overlay has no test %q; write it or correct the entry of %v",
-				listed.successor, test), "")
+				listed.Successor, test), "")
 		}
 	}
 }
@@ -143,84 +132,51 @@ func (s *suite) prepare(ctx context.Context) error {
 		return nil
 	}
 	project, err := s.Project(ctx, s.revision)
-	s.project, s.Incomplete = project.Dir, project.Lacks
-	if s.server == nil && !s.CI && isUnavailable(err) {
-		s.Incomplete = "without the specifications' tests: " + err.Error()
-		s.project, err = filepath.Join(os.TempDir(), "no-specifications"), nil
+	s.Incomplete = project.Lacks
+	if s.server == nil && !s.CI && errors.Is(err, pypi.ErrUnavailable) {
+		s.Incomplete, err = "without the specifications' tests: "+err.Error(), nil
+	}
+	s.env = []string{"PROJECT_DIRECTORY=" + project.Dir}
+	if s.Incomplete != "" {
+		s.env = append(s.env, "SPECIFICATIONS_INCOMPLETE=1")
 	}
 	return err
 }
 
-// specifications is the environment by which tests find those of the specifications, and know that some are lacking.
-func (s *suite) specifications() []string {
-	env := []string{"PROJECT_DIRECTORY=" + s.project}
-	if s.Incomplete != "" {
-		env = append(env, "SPECIFICATIONS_INCOMPLETE=1")
-	}
-	return env
-}
-
-// run runs tests in a tree, those of each command on a new server if they need one. What needs a newer one than the pinned mongod runs on
-// the pinned SecantusDB.
-func (s *suite) run(ctx context.Context, label, tree string, commands ...gotest.Command) (gotest.Result, error) {
+// run runs tests in a tree, on a new server if they need one. What needs a newer one than the pinned mongod runs on the pinned SecantusDB.
+func (s *suite) run(ctx context.Context, label, tree string, command command) (cases, error) {
 	if s.server == nil {
-		return s.test(ctx, label, tree, commands[0], s.specifications()...)
+		return s.test(ctx, label, tree, command, s.env...)
 	}
-	result, on, err := s.runOn(ctx, *s.server, label, tree, commands...)
+	result, on, err := s.runOn(ctx, *s.server, label, tree, command)
 	if err != nil || on.Name != server.Pinned || s.server.Topology != "" {
 		return result, err
 	}
-	wanting := slices.DeleteFunc(result.Cases(), func(c gotest.Case) bool {
-		_, why := c.Said()
-		return c.Outcome != gotest.Skipped || !strings.Contains(why, "is lower than min")
+	wanting := slices.DeleteFunc(result.counted(), func(c testCase) bool {
+		_, why := c.said()
+		return c.outcome != skipped || !strings.Contains(why, "is lower than min")
 	})
 	if len(wanting) == 0 {
 		return result, nil
 	}
-	newer, _, err := s.runOn(ctx, server.Config{Name: server.SecantusDB}, label, tree, commands[0].Only(wanting))
-	result.Add(newer)
+	newer, _, err := s.runOn(ctx, server.Config{Name: server.SecantusDB}, label, tree, command.only(wanting))
+	result.add(newer)
 	return result, err
 }
 
-// runOn runs the commands side by side, unless they would share a server, and notes what ran where, once for each kind of server.
-func (s *suite) runOn(ctx context.Context, cfg server.Config, label, tree string, commands ...gotest.Command) (
-	all gotest.Result, on *server.Server, err error) {
-	all = gotest.Result{}
-	var mu sync.Mutex
-	group, running := errgroup.WithContext(ctx)
-	if os.Getenv("MONGODB_URI") != "" {
-		group.SetLimit(1)
-	}
-	for _, command := range commands {
-		group.Go(func() error {
-			result, by, err := s.onNew(running, cfg, label, tree, command)
-			mu.Lock()
-			defer mu.Unlock()
-			all.Add(result)
-			on = by
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, nil, err
-	}
-	if where := "on " + on.String(); !strings.Contains(s.Note, where) {
-		s.note("%d %s", all.Count(gotest.Passed), where)
-	}
-	return all, on, nil
-}
-
-// onNew runs tests on a new server.
-func (s *suite) onNew(ctx context.Context, cfg server.Config, label, tree string, command gotest.Command) (
-	result gotest.Result, on *server.Server, err error) {
+// runOn runs tests on a new server, and notes what ran where, once for each kind of server.
+func (s *suite) runOn(ctx context.Context, cfg server.Config, label, tree string, command command) (
+	result cases, on *server.Deployment, err error) {
 	cfg.Root, cfg.Progress = s.Root, s.Log.Writer()
 	if on, err = s.Open(ctx, cfg); err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, on.Close()) }()
+	defer func() { err = errors.Join(err, on.Stop()) }()
 	// The packages share the server and its fail points, so they run one after the other.
-	command.Flags = append(slices.Clip(command.Flags), "-p=1", gotest.Fresh)
-	result, err = s.test(ctx, label+" on "+on.String(), tree, command,
-		append(s.specifications(), on.Env...)...)
+	command.flags = append(slices.Clip(command.flags), "-p=1", fresh)
+	result, err = s.test(ctx, label+" on "+on.String(), tree, command, append(slices.Clip(s.env), on.Env()...)...)
+	if where := "on " + on.String(); err == nil && !strings.Contains(s.Note, where) {
+		s.note("%d %s", result.count(passed), where)
+	}
 	return result, on, err
 }

@@ -22,8 +22,8 @@ type Result struct {
 	Note string
 	// Incomplete says what of the suite did not run here, if anything, so that it proves less than elsewhere.
 	Incomplete string
-	// Skips counts the cases that were not judged, by the reason.
-	Skips map[string]int
+	// Skips are the reasons why cases were not judged.
+	Skips []string
 	// Failures hold one entry for each failed case.
 	Failures []Failure
 }
@@ -42,19 +42,7 @@ func (r *Result) fail(name, what, output string) {
 	r.Failures = append(r.Failures, Failure{name, what, strings.Join(lines, "\n    ")})
 }
 
-func (r *Result) skip(reason string) {
-	if r.Skips == nil {
-		r.Skips = map[string]int{}
-	}
-	r.Skips[reason]++
-}
-
-func (r *Result) skipped() (n int) {
-	for _, count := range r.Skips {
-		n += count
-	}
-	return n
-}
+func (r *Result) skip(reason string) { r.Skips = append(r.Skips, reason) }
 
 // note adds to the note.
 func (r *Result) note(format string, args ...any) {
@@ -81,34 +69,32 @@ func Incomplete(results []Result) string {
 // Write writes the table, the skips, the most common reason first, the failures, what did not run and, as the last line, the totals,
 // without the passwords that a test's output may contain.
 func Write(w io.Writer, results []Result) error {
-	var b strings.Builder
+	var b, skips, failures strings.Builder
 	var passed, failed, skipped int
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, "\nsuite\tpassed\tfailed\tskipped\ttime\tnote\n")
 	for _, r := range results {
-		passed, failed, skipped = passed+r.Passed, failed+len(r.Failures), skipped+r.skipped()
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), r.skipped(),
+		passed, failed, skipped = passed+r.Passed, failed+len(r.Failures), skipped+len(r.Skips)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%v\t%s\n", r.Name, r.Passed, len(r.Failures), len(r.Skips),
 			r.Elapsed.Round(time.Second), r.Note)
+		counts := map[string]int{}
+		for _, reason := range r.Skips {
+			counts[reason]++
+		}
+		if len(counts) > 0 {
+			fmt.Fprintf(&skips, "\n%s skipped %d:\n", r.Name, len(r.Skips))
+		}
+		for _, reason := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+			return cmp.Or(counts[b]-counts[a], strings.Compare(a, b))
+		}) {
+			fmt.Fprintf(&skips, "%6d  %s\n", counts[reason], reason)
+		}
+		for _, f := range r.Failures {
+			fmt.Fprintf(&failures, "\nFAIL %s: %s: %s\n    %s\n", r.Name, f.Name, f.What, f.Output)
+		}
 	}
 	_ = table.Flush() // to memory
-	for _, r := range results {
-		if len(r.Skips) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n%s skipped %d:\n", r.Name, r.skipped())
-		for _, reason := range slices.SortedFunc(maps.Keys(r.Skips), func(a, b string) int {
-			return cmp.Or(r.Skips[b]-r.Skips[a], strings.Compare(a, b))
-		}) {
-			fmt.Fprintf(&b, "%6d  %s\n", r.Skips[reason], reason)
-		}
-	}
-	for _, r := range results {
-		for _, f := range r.Failures {
-			fmt.Fprintf(&b, "\nFAIL %s: %s: %s\n    %s\n", r.Name, f.Name, f.What, f.Output)
-		}
-	}
-	b.WriteString(Incomplete(results))
-	fmt.Fprintf(&b, "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped)
+	fmt.Fprintf(&b, "%v%v%s\n%d passed, %d failed, %d skipped\n", &skips, &failures, Incomplete(results), passed, failed, skipped)
 	_, err := io.WriteString(w, Redact(b.String()))
 	if err == nil && failed > 0 {
 		err = ErrFailed

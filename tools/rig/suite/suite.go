@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/tools/gotest"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 )
@@ -35,83 +35,85 @@ type Rig struct {
 	// Project returns a revision's tests.
 	Project func(ctx context.Context, revision string) (specs.Project, error)
 	// Open finds or starts a server.
-	Open func(context.Context, server.Config) (*server.Server, error)
-	// GoTest is gotest.Go.
-	GoTest func(context.Context, gotest.Command) (gotest.Result, error)
+	Open func(context.Context, server.Config) (*server.Deployment, error)
 	// Log receives progress messages.
 	Log *log.Logger
+
+	run func(context.Context, command) (cases, error) // instead of goTest
 }
 
 // Packages runs all tests of some packages, as far as they need no server, in a tree that is to become the fork, below the root.
 func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]Result, error) {
+	return r.each(ctx, tree, func(t trees) []*suite {
+		return []*suite{{trees: t, Result: Result{Name: "packages"},
+			command: command{flags: []string{"-short"}, packages: packages}}}
+	})
+}
+
+// Ours runs those tests of the overlay that need no server, in a copy of the fork below the root, and returns the names of those that fail,
+// such as retry.TestBackoff. It takes no result from Go's cache, because Go does not notice what a package reads from the environment
+// before its tests begin, such as which defect is planted.
+func (r *Rig) Ours(ctx context.Context, tree string) (failed []string, err error) {
 	t, err := r.readTrees(tree)
 	if err != nil {
 		return nil, err
 	}
-	return r.each(ctx, []*suite{{Rig: r, trees: t, Result: Result{Name: "packages"},
-		commands: []gotest.Command{{Flags: []string{"-short"}, Packages: packages}}}}), nil
-}
-
-// Ours runs those tests of the overlay that need no server, in a copy of the fork below the root. It takes no result from Go's cache,
-// because Go does not notice what a package reads from the environment before its tests begin, such as which defect is planted.
-func (r *Rig) Ours(ctx context.Context, tree string) (Result, error) {
-	t, err := r.readTrees(tree)
-	if err != nil {
-		return Result{}, err
+	ours := t.ours(fresh, "-timeout=5m") // which names the test that does not end
+	err = ours.judge(ctx)                // of which a part of a run would make a failure, as if a test had found the defect
+	for _, f := range ours.Failures {
+		folder, test, _ := strings.Cut(f.Name, " ")
+		failed = append(failed, path.Base(folder)+"."+key{Test: test}.function().Test)
 	}
-	ours := r.ours(t, gotest.Fresh, "-timeout=5m") // which names the test that does not end
-	err = ours.judge(ctx)                          // of which a part of a run would make a failure, as if a test had found the defect
-	return ours.Result, err
+	slices.Sort(failed)
+	return slices.Compact(failed), err
 }
 
 // Run runs the named suites and returns the results of their parts.
 func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
-	t, err := r.readTrees(path.Join("build", r.Base))
+	return r.each(ctx, path.Join("build", r.Base), func(t trees) (suites []*suite) {
+		for _, name := range names {
+			suites = append(suites, t.suites(ctx, name)...)
+		}
+		return suites
+	})
+}
+
+// each runs suites in a tree. They run at the same time unless they would share a server, because most wait for a server of their own most
+// of the time.
+func (r *Rig) each(ctx context.Context, tree string, suites func(trees) []*suite) (results []Result, err error) {
+	t, err := r.readTrees(tree)
 	if err != nil {
 		return nil, err
 	}
-	var suites []*suite
-	for _, name := range names {
-		suites = append(suites, r.suites(ctx, t, name)...)
-	}
-	return r.each(ctx, suites), nil
-}
-
-// each runs suites. They run at the same time unless they would share a server, because most wait for a server of their own most of the
-// time.
-func (r *Rig) each(ctx context.Context, suites []*suite) []Result {
 	var running errgroup.Group
 	if os.Getenv("MONGODB_URI") != "" {
 		running.SetLimit(1)
 	}
-	for _, s := range suites {
+	all := suites(t)
+	for _, s := range all {
 		running.Go(func() error {
 			s.timed(ctx)
 			return nil
 		})
 	}
 	_ = running.Wait() // what went wrong is in the results
-	var results []Result
-	for _, s := range suites {
+	for _, s := range all {
 		results = append(results, s.Result)
 	}
-	return results
+	return results, nil
 }
 
 // timed runs a suite. An error is one more failed case, or a skipped one if it says that something is not available here.
 func (s *suite) timed(ctx context.Context) {
 	s.Log.Printf("%s ...", s.Name)
 	start := time.Now()
-	err := ctx.Err()
-	if err == nil {
-		err = s.judge(ctx)
-	}
+	err := s.judge(ctx)
 	s.Elapsed = time.Since(start)
 	switch {
 	case ctx.Err() != nil: // no skip: an interrupted run must not look like a good one
 		s.fail(s.Name, "interrupted; run it again", "")
 	case err == nil:
-	case isUnavailable(err) && !s.CI:
+	case errors.Is(err, pypi.ErrUnavailable) && !s.CI:
 		s.Incomplete = "not run: " + err.Error()
 		s.skip("not run")
 	default:
@@ -120,28 +122,23 @@ func (s *suite) timed(ctx context.Context) {
 	}
 }
 
-func isUnavailable(err error) bool {
-	return errors.Is(err, server.ErrUnavailable) || errors.Is(err, specs.ErrUnavailable)
-}
-
 // file returns the path of a file of the repository.
 func (r *Rig) file(slashed string) string { return filepath.Join(r.Root, filepath.FromSlash(slashed)) }
 
-// test runs a command in a folder below the root, and reports the outcome. The environment is the rig's own without the variables that
-// would make runs differ, and with the given assignments. With -trimpath both trees share compiled files; upstream's own vet findings do
-// not concern the tests.
-func (r *Rig) test(ctx context.Context, label, folder string, c gotest.Command, assignments ...string) (gotest.Result, error) {
-	c.Dir, c.Flags = r.file(folder), append([]string{"-trimpath", "-vet=off"}, c.Flags...)
-	c.Env = slices.DeleteFunc(slices.Clone(r.Environ), func(assignment string) bool {
-		name, _, _ := strings.Cut(assignment, "=")
-		return slices.Contains([]string{"MONGODB_URI", "SERVER", "PROJECT_DIRECTORY", "SPECIFICATIONS", "SPECIFICATIONS_INCOMPLETE",
-			"GOWORK"}, name)
-	})
-	c.Env = append(append(c.Env, "GOWORK=off"), assignments...) // whatever is above the repository
-	result, err := r.GoTest(ctx, c)
+// test runs a command in a folder below the root, and reports the outcome. The environment is the rig's own without what would make runs
+// differ, and with the given assignments.
+func (r *Rig) test(ctx context.Context, label, folder string, c command, assignments ...string) (cases, error) {
+	c.dir = r.file(folder)
+	c.env = slices.Concat(r.Environ, []string{"MONGODB_URI=", "PROJECT_DIRECTORY=", "SPECIFICATIONS_INCOMPLETE=", "GOWORK=off"},
+		assignments)
+	run := goTest
+	if r.run != nil {
+		run = r.run
+	}
+	result, err := run(ctx, c)
 	if err == nil {
 		r.Log.Printf("  %s: %d passed, %d failed, %d skipped", label,
-			result.Count(gotest.Passed), result.Count(gotest.Failed), result.Count(gotest.Skipped))
+			result.count(passed), result.count(failed), result.count(skipped))
 	}
 	return result, err
 }

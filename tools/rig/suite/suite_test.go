@@ -1,12 +1,11 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/gotest"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 )
@@ -25,114 +25,114 @@ import (
 // go test.
 type fixture struct {
 	*Rig
-	// answer returns the lines "package Test outcome [message]" of a run, its Dir being "fork" or "pristine".
-	answer func(gotest.Command) []string
+	// answer returns the lines "package Test outcome [message]" of a run.
+	answer func(command) []string
 	mu     sync.Mutex
-	runs   []gotest.Command
+	runs   []command
 }
 
-func newFixture(t *testing.T, answer func(gotest.Command) []string) *fixture {
+func newFixture(t *testing.T, answer func(command) []string) *fixture {
 	t.Helper()
 	f := &fixture{answer: answer}
 	f.Rig = &Rig{
 		Root: t.TempDir(), Base: "v1.0.0", Revisions: specs.Base{Upstream: "new", Fork: "new"},
-		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI="},
+		Environ: []string{"A=b", "GOWORK=on", "MONGODB_URI=x"},
 		Project: func(context.Context, string) (specs.Project, error) {
 			return specs.Project{Dir: f.file("project")}, nil
 		},
-		Open: func(_ context.Context, cfg server.Config) (*server.Server, error) {
-			if cfg.Name == "" {
-				cfg.Name = server.Pinned
-			}
-			return &server.Server{Name: cfg.Name, Version: "1.2", Env: []string{"MONGODB_URI=mongodb://u:secret@" + cfg.Name}},
-				nil
+		Open: func(_ context.Context, cfg server.Config) (*server.Deployment, error) {
+			name := cmp.Or(cfg.Name, server.Pinned)
+			return &server.Deployment{Name: name, Version: "1.2", URI: "mongodb://u:secret@" + name}, nil
 		},
-		GoTest: func(_ context.Context, c gotest.Command) (gotest.Result, error) {
-			tree := "fork"
-			if strings.Contains(c.Dir, "pristine") {
-				tree = "pristine"
-			}
+		run: func(_ context.Context, c command) (cases, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.runs = append(f.runs, c)
-			c.Dir = tree
 			return results(f.answer(c)...), nil
 		},
 		Log: log.New(io.Discard, "", 0),
 	}
-	ours := "package p\n\nfunc TestOurs(t *testing.T) {}\n"
-	f.write(t, "build/v1.0.0/p/ours_test.go", ours)
-	f.write(t, "build/v1.0.0/internal/integration/unified/ours_test.go", ours)
-	for _, tree := range []string{"build/v1.0.0", "build/pristine/v1.0.0"} {
-		f.write(t, tree+"/p/p_test.go",
-			"package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
-	}
+	ours := []byte("package p\n\nfunc TestOurs(t *testing.T) {}\n")
+	theirs := []byte("package p\n\nfunc TestA(t *testing.T) {}\n\nfunc Testing() {}\n\nfunc TestMain(m *testing.M) {}\n")
+	require.NoError(t, filetree.Tree{"build/v1.0.0/p/ours_test.go": ours, "build/v1.0.0/internal/integration/unified/ours_test.go": ours,
+		"build/v1.0.0/p/p_test.go": theirs, "build/pristine/v1.0.0/p/p_test.go": theirs}.Write(f.Root))
 	return f
 }
 
 func (f *fixture) write(t *testing.T, name, text string) {
 	t.Helper()
-	require.NoError(t, os.MkdirAll(filepath.Dir(f.file(name)), 0o755))
-	require.NoError(t, os.WriteFile(f.file(name), []byte(text), 0o600))
+	require.NoError(t, filetree.Tree{name: []byte(text)}.Write(f.Root))
 }
 
-// one runs a suite of one part.
+// one runs a suite, and returns the result of its first part.
 func (f *fixture) one(t *testing.T, name string) Result {
 	t.Helper()
 	results, err := f.Run(t.Context(), []string{name})
 	require.NoError(t, err)
-	require.Len(t, results, 1)
 	return results[0]
 }
 
-func results(lines ...string) gotest.Result {
-	outcomes := map[string]gotest.Outcome{"passed": gotest.Passed, "failed": gotest.Failed, "skipped": gotest.Skipped}
-	all := gotest.Result{}
+func results(lines ...string) cases {
+	outcomes := map[string]string{"passed": passed, "failed": failed, "skipped": skipped}
+	all := cases{}
 	for _, line := range lines {
 		words := append(strings.SplitN(line, " ", 4), "")
-		key := gotest.Key{Package: Module + "/" + words[0], Test: words[1]}
-		all[key] = gotest.Case{Key: key, Outcome: outcomes[words[2]], Output: words[3]}
+		k := key{"./" + words[0], words[1]}
+		all[k] = testCase{k, outcomes[words[2]], words[3], words[3] == "died"}
 	}
 	return all
 }
 
 func counts(r Result) string {
-	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), r.skipped())
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, len(r.Failures), len(r.Skips))
 }
 
-// TestUpstream is about the verdicts on a test of upstream's that fails in the fork.
+// TestUpstream is about the verdicts on a test of upstream's: one that fails in the fork, is in the skip list, or is not in the fork.
 func TestUpstream(t *testing.T) {
 	t.Parallel()
-	const fails, unfinished = "p TestA failed     a_test.go:7: wrong", "[the test process ended before this had a result]"
+	const passes, fails, dies = "p TestA passed", "p TestA failed     a_test.go:7: wrong", "p TestA failed died"
+	const entry = "- {reason: it changed, successor: p TestOurs, tests: [p TestA]}\n"
+	listed := func(from, to string) string { return strings.Replace(entry, from, to, 1) }
 	for _, tt := range []struct {
 		name           string
 		fork, pristine []string // outcomes of TestA, run after run; the last one repeats
-		want, what     string
+		list, lost     string
+		want, problem  string
 		runs           int
 	}{
-		{"passes", []string{"p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 1},
-		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "0 passed, 0 failed, 1 skipped", "", 1},
-		{"fails upstream as well", []string{fails}, []string{fails}, "0 passed, 0 failed, 1 skipped", "", 2},
-		{"fails in the fork alone", []string{fails}, []string{"p TestA passed"}, "0 passed, 1 failed, 0 skipped",
+		{"passes", []string{passes}, nil, "", "", "1 passed, 0 failed, 0 skipped", "", 1},
+		{"is skipped", []string{"p TestA skipped     a.go:1: too old"}, nil, "", "", "0 passed, 0 failed, 1 skipped", "", 1},
+		{"fails upstream as well", []string{fails}, []string{fails}, "", "", "0 passed, 0 failed, 1 skipped", "", 2},
+		{"fails in the fork alone", []string{fails}, []string{passes}, "", "", "0 passed, 1 failed, 0 skipped",
 			"does not fail so in the untouched", 7},
-		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"},
+		{"fails otherwise upstream", []string{fails}, []string{"p TestA failed     a_test.go:8: wrong"}, "", "",
 			"0 passed, 1 failed, 0 skipped", "does not fail so", 7},
-		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "0 passed, 1 failed, 0 skipped",
-			"does not fail so", 7},
-		{"fails once", []string{fails, "p TestA passed"}, []string{"p TestA passed"}, "1 passed, 0 failed, 0 skipped", "", 3},
-		{"fails upstream at last", []string{fails}, []string{"p TestA passed", fails}, "0 passed, 0 failed, 1 skipped", "", 4},
-		{"dies once", []string{"p TestA failed " + unfinished, "p TestA passed"}, nil, "1 passed, 0 failed, 0 skipped", "", 2},
-		{"dies, like upstream", []string{"p TestA failed " + unfinished}, []string{"p TestA failed " + unfinished},
-			"0 passed, 1 failed, 0 skipped", "failed", 2},
-		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "0 passed, 1 failed, 0 skipped",
-			"failed", 1},
-		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"is skipped upstream", []string{fails}, []string{"p TestA skipped"}, "", "", "0 passed, 1 failed, 0 skipped", "does not fail so", 7},
+		{"fails once", []string{fails, passes}, []string{passes}, "", "", "1 passed, 0 failed, 0 skipped", "", 3},
+		{"fails upstream at last", []string{fails}, []string{passes, fails}, "", "", "0 passed, 0 failed, 1 skipped", "", 4},
+		{"dies once", []string{dies, passes}, nil, "", "", "1 passed, 0 failed, 0 skipped", "", 2},
+		{"dies, like upstream", []string{dies}, []string{dies}, "", "", "0 passed, 1 failed, 0 skipped", "TestAfailed", 2},
+		{"does not compile, like upstream", []string{"p  failed boom"}, []string{"p  failed boom"}, "", "", "0 passed, 1 failed, 0 skipped",
+			"pfailed", 1},
+		{"is ours", []string{"p TestOurs/x failed"}, []string{"p TestOurs/x failed"}, "", "", "0 passed, 1 failed, 0 skipped", "failed", 1},
+		{"is listed", []string{fails}, nil, entry, "", "0 passed, 0 failed, 1 skipped", "", 1},
+		{"is listed, and passes", []string{passes}, nil, entry, "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork", 1},
+		{"is listed, and not there", []string{passes}, nil, listed("TestA", "TestX"), "", "1 passed, 1 failed, 0 skipped",
+			"is not a test that was run", 1},
+		{"is listed, but no successor is", []string{fails}, nil, listed("TestOurs", "TestNone"), "", "0 passed, 1 failed, 1 skipped",
+			`p TestNone"`, 1},
+		{"is listed, and skipped with its parent", []string{"p TestA skipped"}, nil, listed("TestA", "TestA/x"), "",
+			"0 passed, 0 failed, 1 skipped", "", 1},
+		{"is listed for another suite", []string{passes}, nil, listed("[p", "[internal/integration"), "",
+			"1 passed, 0 failed, 0 skipped", "", 1},
+		{"is lost", []string{passes}, nil, "", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not", 1},
+		{"is listed as lost", []string{passes}, nil, listed("TestA", "TestLost"), "TestLost", "1 passed, 0 failed, 0 skipped", "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, func(c gotest.Command) []string {
+			f := newFixture(t, func(c command) []string {
 				list := &tt.fork
-				if c.Dir == "pristine" {
+				if strings.Contains(c.dir, "pristine") {
 					list = &tt.pristine
 				}
 				line := (*list)[0]
@@ -141,52 +141,23 @@ func TestUpstream(t *testing.T) {
 				}
 				return []string{line}
 			})
-			r := f.one(t, "upstream")
-			assert.Equal(t, tt.want, counts(r))
-			assert.Len(t, f.runs, tt.runs)
-			if len(r.Failures) > 0 {
-				assert.Contains(t, r.Failures[0].What, tt.what)
-			}
-			first, last := f.runs[0], f.runs[len(f.runs)-1]
-			assert.Contains(t, first.Flags, "-skip=^(TestOurs)$")
-			assert.Equal(t, []string{"A=b", "GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.Env)
-			if tt.runs > 2 {
-				assert.Equal(t, "^TestA$", last.Run)
-				assert.Equal(t, []string{Module + "/p"}, last.Packages)
-			}
-		})
-	}
-}
-
-func TestSkipList(t *testing.T) {
-	t.Parallel()
-	const entry = "- {reason: it changed, successor: p TestOurs, package: p, tests: [TestA]}\n"
-	for _, tt := range []struct{ name, list, outcome, lost, want, problem string }{
-		{"expected", entry, "failed", "", "0 passed, 0 failed, 1 skipped", ""},
-		{"passes again", entry, "passed", "", "1 passed, 1 failed, 0 skipped", "p TestA passes in the fork"},
-		{"unknown test", strings.Replace(entry, "TestA", "TestX", 1), "passed", "", "1 passed, 1 failed, 0 skipped",
-			"is not a test that was run"},
-		{"unknown successor", strings.Replace(entry, "TestOurs", "TestNone", 1), "failed", "", "0 passed, 1 failed, 1 skipped",
-			`p TestNone"`},
-		{"skipped with its parent", strings.Replace(entry, "TestA", "TestA/x", 1), "skipped", "",
-			"0 passed, 0 failed, 1 skipped", ""},
-		{"another package", strings.Replace(entry, "package: p", "package: internal/integration", 1), "passed", "",
-			"1 passed, 0 failed, 0 skipped", ""},
-		{"lost", "", "passed", "TestLost", "1 passed, 1 failed, 0 skipped", "upstream has this test, but the fork does not"},
-		{"listed as lost", strings.Replace(entry, "TestA", "TestLost", 1), "passed", "TestLost",
-			"1 passed, 0 failed, 0 skipped", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA " + tt.outcome} })
 			f.write(t, "etc/bases/v1.0.0/skips", tt.list)
 			if tt.lost != "" {
 				f.write(t, "build/pristine/v1.0.0/p/more_test.go", "package p\n\nfunc "+tt.lost+"(t *testing.T) {}\n")
 			}
 			r := f.one(t, "upstream")
 			assert.Equal(t, tt.want, counts(r))
-			if tt.problem != "" {
+			assert.Len(t, f.runs, tt.runs)
+			if len(r.Failures) > 0 {
 				assert.Contains(t, r.Failures[0].Name+r.Failures[0].What, tt.problem)
+			}
+			first, last := f.runs[0], f.runs[len(f.runs)-1]
+			assert.Contains(t, first.flags, "-skip=^(TestOurs)$")
+			assert.Equal(t, []string{"A=b", "GOWORK=on", "MONGODB_URI=x", "MONGODB_URI=", "PROJECT_DIRECTORY=", "SPECIFICATIONS_INCOMPLETE=",
+				"GOWORK=off", "PROJECT_DIRECTORY=" + f.file("project")}, first.env, "the last one counts")
+			if tt.runs > 2 {
+				assert.Equal(t, "^TestA$", last.run)
+				assert.Equal(t, []string{"./p"}, last.packages)
 			}
 		})
 	}
@@ -196,35 +167,29 @@ func TestSkipList(t *testing.T) {
 // module.
 func TestPackages(t *testing.T) {
 	t.Parallel()
-	for outcomes, want := range map[string]string{
-		"p TestA passed;p TestOurs passed": "2 passed, 0 failed, 0 skipped",
-		"p TestA failed;p TestOurs passed": "1 passed, 0 failed, 1 skipped",
-		"p TestA passed;p TestOurs failed": "1 passed, 1 failed, 0 skipped",
-	} {
-		f := newFixture(t, func(gotest.Command) []string { return strings.Split(outcomes, ";") })
-		f.write(t, "build/series/v1.0.0.tree/p/ours_test.go", "package p\n\nfunc TestOurs(t *testing.T) {}\n")
-		results, err := f.Packages(t.Context(), "build/series/v1.0.0.tree", []string{"./p"})
-		require.NoError(t, err)
-		assert.Equal(t, want, counts(results[0]), outcomes)
-		assert.Equal(t, []string{"./p"}, f.runs[0].Packages)
-		assert.Contains(t, f.runs[0].Flags, "-short")
-	}
+	f := newFixture(t, func(command) []string { return []string{"p TestA failed", "p TestNew failed"} })
+	f.write(t, "build/series/v1.0.0.tree/p/new_test.go", "package p\n\nfunc TestNew(t *testing.T) {}\n")
+	results, err := f.Packages(t.Context(), "build/series/v1.0.0.tree", []string{"./p"})
+	require.NoError(t, err)
+	assert.Equal(t, "0 passed, 1 failed, 1 skipped", counts(results[0]))
+	assert.Equal(t, []string{"./p"}, f.runs[0].packages)
+	assert.Contains(t, f.runs[0].flags, "-short")
 }
 
 func TestOurTestsHaveToRun(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+	f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 	r := f.one(t, "fork")
 	assert.Equal(t, "1 passed, 1 failed, 0 skipped", counts(r))
-	assert.Equal(t, Module+"/p TestOurs", r.Failures[0].Name)
+	assert.Equal(t, "p TestOurs", r.Failures[0].Name)
 	assert.Equal(t, "did not run", r.Failures[0].What)
-	assert.Equal(t, "^(TestOurs)$", f.runs[0].Run)
-	assert.Equal(t, []string{Module + "/p"}, f.runs[0].Packages)
-	assert.NotContains(t, f.runs[0].Flags, gotest.Fresh, "Go's cache knows what has not changed")
+	assert.Equal(t, "^(TestOurs)$", f.runs[0].run)
+	assert.Equal(t, []string{"./p"}, f.runs[0].packages)
+	assert.NotContains(t, f.runs[0].flags, fresh, "Go's cache knows what has not changed")
 	_, err := f.Ours(t.Context(), "build/v1.0.0")
 	require.NoError(t, err)
-	assert.Contains(t, f.runs[1].Flags, gotest.Fresh, "but not which defect is planted")
-	f.GoTest = func(context.Context, gotest.Command) (gotest.Result, error) { return nil, context.DeadlineExceeded }
+	assert.Contains(t, f.runs[1].flags, fresh, "but not which defect is planted")
+	f.run = func(context.Context, command) (cases, error) { return nil, context.DeadlineExceeded }
 	_, err = f.Ours(t.Context(), "build/v1.0.0")
 	assert.ErrorIs(t, err, context.DeadlineExceeded, "what did not end has found nothing")
 }
@@ -233,52 +198,70 @@ func TestOurTestsHaveToRun(t *testing.T) {
 func TestSpec(t *testing.T) {
 	t.Parallel()
 	const u = "internal/integration/unified "
-	f := newFixture(t, func(c gotest.Command) []string {
-		if slices.ContainsFunc(c.Env, func(v string) bool { return strings.HasSuffix(v, server.SecantusDB) }) {
+	f := newFixture(t, func(c command) []string {
+		switch {
+		case c.run == long:
+			return []string{u + "TestUnifiedSpec/retryable-reads/old.json/a passed"}
+		case slices.ContainsFunc(c.env, func(v string) bool { return strings.HasSuffix(v, server.SecantusDB) }):
 			return []string{u + "TestUnifiedSpec/crud/new.json/b passed", "internal/integration/unified  passed"}
 		}
 		return []string{
-			u + "TestOurs passed", u + "TestUnifiedSpec/crud/old.json/a passed", u + "TestUnifiedSpec/crud/new.json/c passed",
+			u + "TestOurs passed", u + "TestUnifiedSpec/crud/new.json/c passed",
 			u + "TestUnifiedSpec/crud/new.json/b skipped     x.go:1: server version 6.0 is lower than min required version 7.0",
 			u + "TestClientBackpressureSpec/client-backpressure/tests/x.json/one passed",
 			"internal/integration/unified  failed goroutines leak",
 		}
 	})
-	r := f.one(t, "spec")
-	assert.Equal(t, "5 passed, 1 failed, 0 skipped", counts(r))
+	results, err := f.Run(t.Context(), []string{"spec"})
+	require.NoError(t, err)
+	require.Len(t, results, 2)
+	r := results[0]
+	assert.Equal(t, "4 passed, 1 failed, 0 skipped", counts(r))
 	assert.Equal(t, "goroutines leak", r.Failures[0].Output, "the other server does not make it good")
-	assert.Equal(t, "4 on mongod 1.2; 1 on SecantusDB 1.2", r.Note)
-	require.Len(t, f.runs, 3)
-	assert.Contains(t, f.runs[0].Flags, gotest.Fresh)
-	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$"}, []string{f.runs[0].Run, f.runs[1].Run})
-	assert.Equal(t, `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`, f.runs[2].Run)
-	assert.Contains(t, f.runs[2].Env, "PROJECT_DIRECTORY="+f.file("project"))
+	assert.Equal(t, "3 on mongod 1.2; 1 on SecantusDB 1.2", r.Note)
+	assert.Equal(t, "1 passed, 0 failed, 0 skipped", counts(results[1]))
+	var ran []string
+	for _, c := range f.runs {
+		ran = append(ran, c.run)
+		assert.Contains(t, c.flags, fresh)
+		assert.Contains(t, c.env, "PROJECT_DIRECTORY="+f.file("project"))
+	}
+	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$", `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`}, ran)
 }
 
-// TestIncomplete is about the specifications' tests: if there are some, or none, the report ends with that.
+// TestIncomplete is about what is not available: the report ends with that, and in CI it is a failure.
 func TestIncomplete(t *testing.T) {
 	t.Parallel()
+	some, none := specs.Project{Dir: "d", Lacks: "1 of 2 files"}, pypi.Absent("no network")
 	for _, tt := range []struct {
-		project specs.Project
-		err     error
-		suite   string
-		want    string
+		project   specs.Project
+		err       error
+		suite     string
+		ci        bool
+		want      string
+		judged    string
+		serverErr error
 	}{
-		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "upstream", "INCOMPLETE: upstream, upstream: 1 of 2 files\n"},
-		{specs.Project{Dir: "d", Lacks: "1 of 2 files"}, nil, "spec", "INCOMPLETE: spec, spec: 1 of 2 files\n"},
-		{specs.Project{}, fmt.Errorf("%w: no network", specs.ErrUnavailable), "upstream",
-			"INCOMPLETE: upstream, upstream: without the specifications' tests: no specification tests are available: no network\n"},
-		{specs.Project{}, fmt.Errorf("%w: no network", specs.ErrUnavailable), "spec",
-			"INCOMPLETE: spec, spec: not run: no specification tests are available: no network\n"},
-		{specs.Project{Dir: "d"}, nil, "spec", ""},
+		{some, nil, "upstream", true, "INCOMPLETE: upstream, upstream: 1 of 2 files\n", "1 passed, 0 failed, 0 skipped", nil},
+		{some, nil, "spec", true, "INCOMPLETE: spec, spec: 1 of 2 files\n", "1 passed, 1 failed, 0 skipped", nil},
+		{specs.Project{}, none, "upstream", false, "INCOMPLETE: upstream, upstream: without the specifications' tests: no network\n",
+			"1 passed, 0 failed, 0 skipped", nil},
+		{specs.Project{}, none, "upstream", true, "", "0 passed, 1 failed, 0 skipped", nil},
+		{specs.Project{}, none, "spec", false, "INCOMPLETE: spec, spec: not run: no network\n", "0 passed, 0 failed, 1 skipped", nil},
+		{specs.Project{}, nil, "spec", false, "INCOMPLETE: spec, spec: not run: no network\n", "0 passed, 0 failed, 1 skipped", none},
+		{specs.Project{}, nil, "spec", true, "", "0 passed, 1 failed, 0 skipped", none},
 	} {
-		f := newFixture(t, func(gotest.Command) []string { return []string{"p TestA passed"} })
+		f := newFixture(t, func(command) []string { return []string{"p TestA passed"} })
 		f.Project = func(context.Context, string) (specs.Project, error) { return tt.project, tt.err }
+		if f.CI = tt.ci; tt.serverErr != nil {
+			f.Open = func(context.Context, server.Config) (*server.Deployment, error) { return nil, tt.serverErr }
+		}
 		r := f.one(t, tt.suite)
+		assert.Equal(t, tt.judged, counts(r))
 		text := Incomplete([]Result{r, {Name: "other"}, r})
 		assert.Equal(t, tt.want, strings.TrimPrefix(text, "\n"))
 		for _, run := range f.runs {
-			assert.Equal(t, tt.want != "", slices.Contains(run.Env, "SPECIFICATIONS_INCOMPLETE=1"))
+			assert.Equal(t, tt.want != "", slices.Contains(run.env, "SPECIFICATIONS_INCOMPLETE=1"))
 		}
 		var out strings.Builder
 		_ = Write(&out, []Result{r, r})
@@ -286,26 +269,21 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-func TestUnavailable(t *testing.T) {
+func TestWhatCannotRun(t *testing.T) {
 	t.Parallel()
-	for ci, want := range map[bool]string{false: "0 passed, 0 failed, 1 skipped", true: "0 passed, 1 failed, 0 skipped"} {
-		f := newFixture(t, nil)
-		f.CI, f.Revisions.Upstream = ci, "old"
-		f.Open = func(context.Context, server.Config) (*server.Server, error) {
-			return nil, fmt.Errorf("%w: none", server.ErrUnavailable)
-		}
-		results, err := f.Run(t.Context(), []string{"spec"})
-		require.NoError(t, err)
-		for _, r := range results {
-			assert.Equal(t, want, counts(r))
-		}
-	}
-	f := newFixture(t, nil)
+	f := newFixture(t, func(command) []string { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	results, err := f.Run(ctx, []string{"spec"})
+	results, err := f.Run(ctx, []string{"upstream"})
 	require.NoError(t, err)
 	assert.Contains(t, results[0].Failures[0].What, "interrupted")
+	for text, problem := range map[string]string{
+		"- {reason: r, tests: [p TestA]}": "entry 1 needs reason, successor and tests", "- {reason: r, test: T}": "field test not found",
+	} {
+		f.write(t, "etc/bases/v1.0.0/skips", text)
+		_, err := f.Run(t.Context(), nil)
+		assert.ErrorContains(t, err, problem)
+	}
 	_, err = (&Rig{Root: t.TempDir(), Base: "v1.0.0"}).Run(t.Context(), nil)
 	assert.ErrorContains(t, err, "make trees")
 }
@@ -329,28 +307,4 @@ func TestWrite(t *testing.T) {
 	assert.Contains(t, text, "    mongodb://xxxxx@h\n")
 	assert.True(t, strings.HasSuffix(text, "\n7820 passed, 21 failed, 3 skipped\n"))
 	assert.Len(t, regexp.MustCompile("early").FindAllString(text, -1), 21*29)
-}
-
-func TestReadSkips(t *testing.T) {
-	t.Parallel()
-	const entry = "- {reason: it changed, successor: q TestB, package: p, tests: [TestA, TestC/d]}\n"
-	for text, problem := range map[string]string{
-		entry:                       "",
-		entry + entry:               "p TestA is listed twice",
-		"- {reason: r, package: p}": "entry 1 needs reason, successor, package and tests",
-		"- {reason: r, test: T}":    "field test not found",
-	} {
-		file := filepath.Join(t.TempDir(), "skips")
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		skips, err := readSkips(file)
-		if problem != "" {
-			assert.ErrorContains(t, err, problem)
-			continue
-		}
-		require.NoError(t, err)
-		why := skip{"it changed", gotest.Key{Package: Module + "/q", Test: "TestB"}}
-		assert.Equal(t, map[gotest.Key]skip{
-			{Package: Module + "/p", Test: "TestA"}: why, {Package: Module + "/p", Test: "TestC/d"}: why,
-		}, skips)
-	}
 }

@@ -6,14 +6,13 @@ import (
 	"os"
 	"slices"
 
-	"mongofork/tools/gotest"
 	"mongofork/tools/rig/server"
 )
 
-// Default are the suites that run if none is named, Extra those that run only if they are.
-var (
-	Default = []string{"fork", "upstream", "spec"}
-	Extra   = []string{"integration", "topologies"}
+// Default are the suites that run if none is named, and All has those that run only if they are, too.
+const (
+	Default = "fork,upstream,spec"
+	All     = Default + ",integration,topologies"
 )
 
 // unifiedTest runs the specifications' unified tests.
@@ -27,47 +26,45 @@ var proseTests = []string{
 
 // suite is a run of tests in the fork, and its result.
 type suite struct {
-	*Rig
 	trees
 	Result
-	// revision is that of the specifications' tests that these tests are for, if they read any, and project where they are.
-	revision, project string
-	// commands run side by side, each on a server of its own, or are one.
-	commands []gotest.Command
+	// revision is that of the specifications' tests that these tests are for, if they read any, and env tells them where those are.
+	revision string
+	env      []string
+	command  command
 	// server is the one that is started for them. Without it they need none.
 	server *server.Config
 	// must are the tests of ours that have to run.
 	must functions
-	// covers names the packages of which all of upstream's tests run. There no test may be lost, and every entry of the skip list has
-	// to be needed.
-	covers func(pkg string) bool
+	// covers says which of upstream's tests run. Of those no test may be lost, and every entry of the skip list has to be needed.
+	covers func(key) bool
 }
 
 // suites returns the parts of a suite.
-func (r *Rig) suites(ctx context.Context, t trees, name string) []*suite {
+func (t trees) suites(ctx context.Context, name string) []*suite {
 	switch name {
 	case "fork":
-		return []*suite{r.ours(t)}
+		return []*suite{t.ours()}
 	case "upstream":
-		return []*suite{{Rig: r, trees: t, Result: Result{Name: name}, revision: r.Revisions.Upstream, covers: needsNoServer,
-			commands: []gotest.Command{{Flags: []string{"-short", t.withoutOurs()}, Packages: []string{"./..."}}}}}
+		return []*suite{{trees: t, Result: Result{Name: name}, revision: t.Revisions.Upstream, covers: needsNoServer,
+			command: command{flags: []string{"-short", t.withoutOurs()}, packages: []string{"./..."}}}}
 	case "spec":
-		return []*suite{r.spec(t)}
+		return t.spec()
 	case "integration":
-		return r.integration(ctx, t)
+		return t.integration(ctx)
 	default:
-		return r.topologies(t)
+		return t.topologies()
 	}
 }
 
 // ours are the tests that the overlay adds, except those that need a server, which belong to spec.
-func (r *Rig) ours(t trees, flags ...string) *suite {
-	if r.Race {
+func (t trees) ours(flags ...string) *suite {
+	if t.Race {
 		flags = append(flags, "-race")
 	}
 	own := t.own.in(needsNoServer)
-	return &suite{Rig: r, trees: t, Result: Result{Name: "fork"}, revision: r.Revisions.Fork, must: own,
-		commands: []gotest.Command{{Flags: flags, Packages: own.packages(), Run: gotest.AnyOf(own.names())}}}
+	return &suite{trees: t, Result: Result{Name: "fork"}, revision: t.Revisions.Fork, must: own,
+		command: command{flags: flags, packages: own.packages(), run: anyOf(own.names())}}
 }
 
 // long are the folders of unified tests that take as long as all others and our tests.
@@ -75,35 +72,31 @@ const long = "^" + unifiedTest + "$/^(client-side-operations-timeout|retryable-r
 
 // spec are the unified tests, and all tests of the overlay that need a server, on real members. The fork's revision has all unified tests
 // of upstream's revision, a few of them changed. The tests mostly wait, so they run as two halves at the same time.
-func (r *Rig) spec(t trees) *suite {
-	s := r.unified(t, "spec", server.Config{}, t.own.in(needsServer), unifiedTest)
-	others := s.commands[0]
-	others.Flags = []string{"-skip=" + long}
-	s.commands = []gotest.Command{{Run: long, Packages: []string{unified}}, others}
-	return s
+func (t trees) spec() []*suite {
+	most := t.unified("spec", server.Config{}, t.own.in(needsServer), unifiedTest)
+	rest := t.unified("spec (long)", server.Config{}, nil)
+	most.command.flags, rest.command.run = []string{"-skip=" + long}, long
+	return []*suite{most, rest}
 }
 
 // unified are the named tests of upstream's, and ours, with the files of the fork's revision.
-func (r *Rig) unified(t trees, name string, cfg server.Config, ours functions, theirs ...string) *suite {
-	return &suite{Rig: r, trees: t, Result: Result{Name: name}, revision: r.Revisions.Fork, server: &cfg, must: ours, covers: isUnified,
-		commands: []gotest.Command{{Run: gotest.AnyOf(append(ours.names(), theirs...)), Packages: []string{unified, integration}}}}
+func (t trees) unified(name string, cfg server.Config, ours functions, theirs ...string) *suite {
+	return &suite{trees: t, Result: Result{Name: name}, revision: t.Revisions.Fork, server: &cfg, must: ours, covers: isUnified,
+		command: command{run: anyOf(append(ours.names(), theirs...)), packages: []string{unified, integration}}}
 }
 
-// topologies are the unified tests and the prose tests of the fork's revision, on a server, and on the sharded cluster and the
-// load balancer that the lab makes of one.
-func (r *Rig) topologies(t trees) (parts []*suite) {
-	cfg := server.Config{Name: os.Getenv("SERVER")}
-	if cfg.Name == "" && os.Getenv("MONGODB_URI") == "" {
-		cfg.Name = server.SecantusDB // which knows all commands
+// topologies are the unified tests and the prose tests of the fork's revision, on SecantusDB, which knows all commands, or the given
+// server, and on the sharded cluster and the load balancer that the lab makes of one.
+func (t trees) topologies() (parts []*suite) {
+	cfg := server.Config{Name: server.SecantusDB}
+	if os.Getenv("MONGODB_URI") != "" {
+		cfg.Name = server.Given
 	}
 	ours, theirs := t.own.in(isUnified), append(slices.Clip(proseTests), unifiedTest)
-	parts = append(parts, r.unified(t, "topologies without the lab", cfg, ours, theirs...))
-	if cfg.Name == server.Path || cfg.Name == server.Pinned {
-		cfg.Topology = "replicaset:1" // the lab stands before one server
-	}
+	parts = append(parts, t.unified("topologies without the lab", cfg, ours, theirs...))
 	for _, lab := range []string{"sharded:2", "loadbalanced:2"} {
-		s := r.unified(t, "topologies "+lab, cfg, ours, theirs...)
-		s.commands[0].Through = []string{r.file("build/lab"), "serve", "--topology", lab, "--"}
+		s := t.unified("topologies "+lab, cfg, ours, theirs...)
+		s.command.through = []string{t.file("build/lab"), "serve", "--topology", lab, "--"}
 		s.covers = nil
 		parts = append(parts, s)
 	}
@@ -114,17 +107,17 @@ func (r *Rig) topologies(t trees) (parts []*suite) {
 const seedlistTest, seedlistZone = "TestInitialDNSSeedlistDiscoverySpec", "test1.test.build.10gen.cc"
 
 // integration are all of upstream's tests that need a server, on real members: as they are, and with users.
-func (r *Rig) integration(ctx context.Context, t trees) (parts []*suite) {
+func (t trees) integration(ctx context.Context) (parts []*suite) {
 	_, _, noZone := net.DefaultResolver.LookupSRV(ctx, "mongodb", "tcp", seedlistZone)
 	for _, users := range []bool{false, true} {
-		s := &suite{Rig: r, trees: t, Result: Result{Name: "integration"}, revision: r.Revisions.Upstream, covers: needsServer,
-			server:   &server.Config{Topology: "replicaset:3", Users: users},
-			commands: []gotest.Command{{Flags: []string{t.withoutOurs()}, Packages: []string{integration + "/..."}}}}
+		s := &suite{trees: t, Result: Result{Name: "integration"}, revision: t.Revisions.Upstream, covers: needsServer,
+			server:  &server.Config{Topology: "replicaset:3", Users: users},
+			command: command{flags: []string{t.withoutOurs()}, packages: []string{integration + "/..."}}}
 		if users {
 			s.Name += " with users"
 		}
 		if noZone != nil {
-			s.commands[0].Flags = []string{t.withoutOurs(seedlistTest)}
+			s.command.flags = []string{t.withoutOurs(seedlistTest)}
 			s.skip(seedlistTest + " needs the names of " + seedlistZone)
 		}
 		parts = append(parts, s)
@@ -136,5 +129,5 @@ func (r *Rig) integration(ctx context.Context, t trees) (parts []*suite) {
 func (t trees) withoutOurs(others ...string) string {
 	theirs := t.upstreams.names()
 	ours := slices.DeleteFunc(t.own.names(), func(name string) bool { return slices.Contains(theirs, name) })
-	return "-skip=" + gotest.AnyOf(append(ours, others...))
+	return "-skip=" + anyOf(append(ours, others...))
 }

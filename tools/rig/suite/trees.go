@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"mongofork/tools/gotest"
 	"mongofork/tools/strict"
 )
 
@@ -21,63 +20,55 @@ import (
 const Module = "go.mongodb.org/mongo-driver/v2"
 
 // The packages with the tests that need a server, the second one with the runner of the specifications' unified tests.
-const (
-	integration = Module + "/internal/integration"
-	unified     = integration + "/unified"
-)
+const integration, unified = "./internal/integration", integration + "/unified"
 
-func needsServer(pkg string) bool { return strings.HasPrefix(pkg+"/", integration+"/") }
+func needsServer(test key) bool { return strings.HasPrefix(test.Package+"/", integration+"/") }
 
-func needsNoServer(pkg string) bool { return !needsServer(pkg) }
+func needsNoServer(test key) bool { return !needsServer(test) }
 
-func isUnified(pkg string) bool { return pkg == unified }
+func isUnified(test key) bool { return test.Package == unified }
 
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
+	*Rig
 	fork, pristine string
 	// upstreams are the tests of the untouched module, own those that only the fork has, and lost those that it lacks.
 	upstreams, own, lost functions
-	// skips are upstream's tests that may fail in the fork.
-	skips map[gotest.Key]skip
+	// skips are the entries of the skip list, by upstream's tests that may fail in the fork.
+	skips map[key]skip
 }
 
 // readTrees reads the trees, which have to be there.
 func (r *Rig) readTrees(fork string) (t trees, err error) {
-	t = trees{fork: fork, pristine: path.Join("build", "pristine", r.Base)}
+	t = trees{Rig: r, fork: fork, pristine: path.Join("build", "pristine", r.Base)}
 	all, allErr := readFunctions(r.file(t.fork))
 	upstreams, upstreamErr := readFunctions(r.file(t.pristine))
 	if err := errors.Join(allErr, upstreamErr); err != nil {
 		return t, fmt.Errorf("%w (make trees builds them)", err)
 	}
-	t.upstreams, t.own, t.lost = upstreams, all.without(upstreams), upstreams.without(all)
-	t.skips, err = readSkips(r.file(r.skipFile()))
+	t.upstreams, t.own, t.lost = upstreams, all.in(upstreams.lacks), upstreams.in(all.lacks)
+	t.skips, err = r.readSkips()
 	return t, err
 }
 
 // functions are test functions.
-type functions map[gotest.Key]bool
+type functions map[key]bool
 
-// in returns the functions in the packages that keep accepts.
-func (f functions) in(keep func(pkg string) bool) functions {
+// in returns the functions that keep accepts.
+func (f functions) in(keep func(key) bool) functions {
 	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return !keep(function.Package) })
+	maps.DeleteFunc(kept, func(function key, _ bool) bool { return !keep(function) })
 	return kept
 }
 
-func (f functions) without(others functions) functions {
-	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function gotest.Key, _ bool) bool { return others[function] })
-	return kept
-}
+func (f functions) lacks(function key) bool { return !f[function] }
 
-func (f functions) packages() []string {
-	return f.every(func(k gotest.Key) string { return k.Package })
-}
-func (f functions) names() []string { return f.every(func(k gotest.Key) string { return k.Test }) }
+// packages and names return those of all functions, each once.
+func (f functions) packages() []string { return f.every(func(k key) string { return k.Package }) }
 
-// every returns what there is of all functions, each once.
-func (f functions) every(of func(gotest.Key) string) []string {
-	var all []string
+func (f functions) names() []string { return f.every(func(k key) string { return k.Test }) }
+
+func (f functions) every(of func(key) string) (all []string) {
 	for function := range f {
 		all = append(all, of(function))
 	}
@@ -91,7 +82,8 @@ var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)(?:[^a-z\
 // readFunctions finds the test functions in the files of a tree, except files that the build constraints exclude on this machine.
 func readFunctions(tree string) (functions, error) {
 	found := functions{}
-	err := filepath.WalkDir(tree, func(name string, entry fs.DirEntry, err error) error {
+	root := os.DirFS(tree)
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -100,16 +92,15 @@ func readFunctions(tree string) (functions, error) {
 		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
 			return nil
 		}
-		folder, file := filepath.Split(name)
-		relative, err := filepath.Rel(tree, folder)
-		matches, matchErr := build.Default.MatchFile(folder, file)
-		text, readErr := os.ReadFile(name)
-		if err := errors.Join(err, matchErr, readErr); err != nil || !matches {
+		folder, file := path.Split(name)
+		matches, matchErr := build.Default.MatchFile(filepath.Join(tree, folder), file)
+		text, readErr := fs.ReadFile(root, name)
+		if err := errors.Join(matchErr, readErr); err != nil || !matches {
 			return err
 		}
 		for _, match := range testFunction.FindAllSubmatch(text, -1) {
 			if function := string(match[1]); function != "TestMain" {
-				found[gotest.Key{Package: path.Join(Module, filepath.ToSlash(relative)), Test: function}] = true
+				found[key{"./" + path.Clean(folder), function}] = true
 			}
 		}
 		return nil
@@ -117,39 +108,30 @@ func readFunctions(tree string) (functions, error) {
 	return found, err
 }
 
-// skip is an entry of the skip list: why a test of upstream's may fail in the fork, what the specification demands instead, and which test
+// skip is an entry of the skip list: why tests of upstream's may fail in the fork, what the specification demands instead, and which test
 // of ours asserts that.
 type skip struct {
-	reason    string
-	successor gotest.Key
+	Reason    string
+	Successor key
+	Tests     []key
 }
 
 // skipFile is the skip list's path below the root.
 func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
 
-// readSkips reads a skip list, whose entries have several tests of one package for the same reason. Without a file it is empty.
-func readSkips(file string) (map[gotest.Key]skip, error) {
-	var entries []struct {
-		Reason, Package string
-		// Successor is "folder TestName".
-		Successor string
-		Tests     []string
-	}
-	if err := strict.Read(file, &entries); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// readSkips reads the skip list. Without a file it is empty.
+func (r *Rig) readSkips() (map[key]skip, error) {
+	var entries []skip
+	if err := strict.Read(r.file(r.skipFile()), &entries); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	skips := map[gotest.Key]skip{}
+	skips := map[key]skip{}
 	for i, e := range entries {
-		if e.Reason == "" || e.Successor == "" || e.Package == "" || len(e.Tests) == 0 {
-			return nil, fmt.Errorf("%s: entry %d needs reason, successor, package and tests", file, i+1)
+		if e.Reason == "" || e.Successor.Test == "" || len(e.Tests) == 0 {
+			return nil, fmt.Errorf("%s: entry %d needs reason, successor and tests", r.skipFile(), i+1)
 		}
-		folder, successor, _ := strings.Cut(e.Successor, " ")
 		for _, test := range e.Tests {
-			key := gotest.Key{Package: path.Join(Module, e.Package), Test: test}
-			if skips[key] != (skip{}) {
-				return nil, fmt.Errorf("%s: %s %s is listed twice", file, e.Package, test)
-			}
-			skips[key] = skip{e.Reason, gotest.Key{Package: path.Join(Module, folder), Test: successor}}
+			skips[test] = e
 		}
 	}
 	return skips, nil
