@@ -53,12 +53,6 @@ func runJob(t *testing.T, job Job) (result Result) {
 // measure runs a job on servers without limits, which it sets.
 func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
-	if s.Storm > 0 {
-		return storm(ctx, job, cluster)
-	}
-	if s.Herd > 0 {
-		return herd(ctx, job, cluster)
-	}
 	if s.Streams > 0 {
 		return streams(ctx, job, cluster)
 	}

@@ -35,11 +35,6 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Storm is a number of clients that start at once and replace the load. Each repeats a read until it succeeds, a tenth of a second
-	// after each error, and stays connected until all have ended.
-	Storm int
-	// Herd is a number of reads that one client starts at once, and that replace the load. The server closes its new connections.
-	Herd int
 	// Streams is a number of change streams, and of cursors, of one client. They replace the load. The server rejects a fifth of their
 	// commands for the Duration.
 	Streams int

@@ -18,8 +18,6 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
-	Loads     []float64
-	Plot      []line
 }
 
 // arm is a driver with options.
