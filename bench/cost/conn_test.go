@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 const (
-	address    = "memory:27017"
-	replicaSet = "canned"
 	// all is the comment of a find that gets all documents in one batch.
 	all = "all documents"
 	// lengthSize is the size of the number at a document's start.
@@ -27,53 +27,42 @@ const (
 // server is a primary that exists in memory only: its replies, by the command's name.
 type server map[string]bson.Raw
 
+// times are what all replies of a replica set tell.
+const times = `"ok": 1, "$clusterTime": {"clusterTime": {"$timestamp": {"t": 1700000000, "i": 1}}, "signature": {"hash": {"$binary":
+	{"base64": "AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "subType": "00"}}, "keyId": {"$numberLong": "0"}}},
+	"operationTime": {"$timestamp": {"t": 1700000000, "i": 1}}`
+
 func newServer(t testing.TB) server {
 	t.Helper()
 	s := server{}
-	for name, reply := range map[string]bson.D{
-		"hello": {
-			{Key: "helloOk", Value: true}, {Key: "isWritablePrimary", Value: true}, {Key: "setName", Value: replicaSet},
-			{Key: "setVersion", Value: 1},
-			{Key: "hosts", Value: bson.A{address}}, {Key: "primary", Value: address}, {Key: "me", Value: address},
-			{Key: "maxBsonObjectSize", Value: 16 << 20}, {Key: "maxMessageSizeBytes", Value: 48_000_000},
-			{Key: "maxWriteBatchSize", Value: 100_000}, {Key: "logicalSessionTimeoutMinutes", Value: 30},
-			{Key: "minWireVersion", Value: 0}, {Key: "maxWireVersion", Value: 25}, {Key: "ok", Value: 1.0}, // MongoDB 8.0
-		},
+	for name, reply := range map[string]string{
+		"hello": `{"helloOk": true, "isWritablePrimary": true, "setName": "canned", "setVersion": 1, "hosts": ["memory:27017"],
+			"me": "memory:27017", "maxBsonObjectSize": 16777216, "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,
+			"logicalSessionTimeoutMinutes": 30, "minWireVersion": 0, "maxWireVersion": 25, "ok": 1}`,
 		"find":              found(1),
 		all:                 found(thousand),
-		"insert":            ok(bson.E{Key: "n", Value: bulkSize}), // only a bulk write looks at it
-		"update":            ok(bson.E{Key: "n", Value: 1}, bson.E{Key: "nModified", Value: 1}),
-		"commitTransaction": ok(),
-		"endSessions":       ok(),
+		"insert":            `{"n": 1, ` + times + `}`,
+		"update":            `{"n": 1, "nModified": 1, ` + times + `}`,
+		"commitTransaction": `{` + times + `}`,
+		"endSessions":       `{` + times + `}`,
 	} {
-		encoded, err := bson.Marshal(reply)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var doc bson.D
+		require.NoError(t, bson.UnmarshalExtJSON([]byte(reply), false, &doc), name)
+		encoded, err := bson.Marshal(doc)
+		require.NoError(t, err)
 		s[name] = encoded
 	}
 	return s
 }
 
-// ok is a reply of a replica set, with the times that all of them tell.
-func ok(fields ...bson.E) bson.D {
-	now := bson.Timestamp{T: 1_700_000_000, I: 1}
-	signature := bson.D{{Key: "hash", Value: bson.Binary{Data: make([]byte, 20)}}, {Key: "keyId", Value: int64(0)}}
-	return append(fields,
-		bson.E{Key: "ok", Value: 1.0},
-		bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: now}, {Key: "signature", Value: signature}}},
-		bson.E{Key: "operationTime", Value: now})
-}
-
-// found is the reply to a find that finds documents.
-func found(n int) bson.D {
-	documents := make(bson.A, n)
+// found is the reply to a find that finds n documents.
+func found(n int) string {
+	documents := make([]string, n)
 	for i := range documents {
-		documents[i] = document(i)
+		documents[i] = fmt.Sprintf(`{"_id": %d, "name": "the quick brown fox", "count": {"$numberLong": "1"}}`, i)
 	}
-	return ok(bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: int64(0)}, {Key: "ns", Value: "bench.documents"}, {Key: "firstBatch", Value: documents},
-	}})
+	return `{"cursor": {"id": {"$numberLong": "0"}, "ns": "bench.documents", "firstBatch": [` + strings.Join(documents, ",") + `]}, ` +
+		times + `}`
 }
 
 // DialContext is called by the driver.
