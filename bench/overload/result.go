@@ -21,7 +21,6 @@ const interval = 500 * time.Millisecond
 //	last error             from when the last class is no longer rejected until the last operation was due that failed
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
 //	in progress            the mean number of operations in progress
-//	streams, cursors       of that many, those that are alive at the end
 //	CLASS: success, p99    of a class of operations, without those of neighbours
 type Result map[string]float64
 

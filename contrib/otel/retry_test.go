@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -160,4 +162,20 @@ func TestSpanEvents(t *testing.T) {
 		"mongodb.retry.finished" + find + "attempts=3 mongodb.retry.backoff=0.03 mongodb.retry.outcome=failed " +
 			"mongodb.retry.criticality=critical mongodb.retry.reason=limit mongodb.retry.tokens=999",
 	}, texts)
+}
+
+func Example() {
+	retries, err := mongootel.New(nil, attribute.String("client", "orders"))
+	if err != nil {
+		panic(err)
+	}
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://localhost:27017/?adaptiveRetries=true").
+		SetRetryMonitor(retries.Monitor()))
+	if err != nil {
+		panic(err)
+	}
+	if _, err := retries.Observe(client); err != nil {
+		panic(err)
+	}
 }

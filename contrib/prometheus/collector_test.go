@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.yaml.in/yaml/v3"
 
 	mongoprom "mongofork.internal/prometheus"
@@ -239,4 +241,18 @@ func TestReasons(t *testing.T) {
 	assert.Len(t, documented, 11)
 	assert.ElementsMatch(t, reasons, documented)
 	assert.ElementsMatch(t, wanted, counted)
+}
+
+func Example() {
+	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
+	prometheus.MustRegister(collector)
+
+	client, err := mongo.Connect(options.Client().
+		ApplyURI("mongodb://localhost:27017/?adaptiveRetries=true").
+		SetRetryMonitor(collector.Monitor()).
+		SetMonitor(collector.CommandMonitor(nil))) // or your own in place of nil
+	if err != nil {
+		panic(err)
+	}
+	collector.Observe(client)
 }

@@ -23,7 +23,7 @@ func everything(t *testing.T) (plan, measured) {
 			require.NotContains(t, all, key{e.Name, a}, "twice")
 			r := overload.Result{}
 			for _, figure := range []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error",
-				"own", "others", "own share", "in progress", "worst", "streams", "cursors",
+				"own", "others", "own share", "in progress", "worst",
 				"served: success", "critical: success", "critical: p99"} {
 				r[figure] = 50
 			}

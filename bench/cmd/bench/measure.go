@@ -47,30 +47,29 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	runs := map[key][]overload.Result{}
-	var jobs []func() error
 	var mu sync.Mutex
 	done := 0
-	for _, e := range p.Scenarios {
+	for i, e := range p.Scenarios {
 		for _, name := range e.Arms {
 			a := p.Arms[name]
-			results := make([]overload.Result, e.runs(a))
+			results := make([]overload.Result, e.Seeds)
+			if a.Half {
+				results = results[:max(1, e.Seeds/2)]
+			}
 			runs[key{e.Name, name}] = results
-			for i := range results {
-				jobs = append(jobs, func() (err error) {
-					results[i], err = runJob(ctx, a, overload.Job{
-						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(i) + 1,
+			for seed := range results {
+				group.Go(func() (err error) {
+					results[seed], err = runJob(ctx, a, overload.Job{
+						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(seed) + 1,
 					})
 					mu.Lock()
 					defer mu.Unlock()
 					done++
-					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done, len(jobs), e.Name, a.Name)
+					fmt.Fprintf(progress, "%d runs, scenario %d of %d: %s, %s\n", done, i+1, len(p.Scenarios), e.Name, a.Name)
 					return err
 				})
 			}
 		}
-	}
-	for _, job := range jobs {
-		group.Go(job)
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
