@@ -36,7 +36,7 @@ func collect(t *testing.T, reader *metric.ManualReader) (values map[string]float
 			add := func(attributes attribute.Set, value float64) {
 				words := []string{name}
 				for _, attribute := range attributes.ToSlice() {
-					words = append(words, attribute.Value.Emit())
+					words = append(words, attribute.Value.String())
 				}
 				values[strings.Join(words, " ")] = value
 				points[name]++
@@ -147,7 +147,7 @@ func TestSpanEvents(t *testing.T) {
 	for _, e := range spans.Ended()[0].Events() {
 		text := e.Name
 		for _, a := range e.Attributes {
-			text += " " + string(a.Key) + "=" + a.Value.Emit()
+			text += " " + string(a.Key) + "=" + a.Value.String()
 		}
 		texts = append(texts, text)
 	}

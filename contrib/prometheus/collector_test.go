@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -34,47 +35,39 @@ func (f *fake) RetryTokens() (float64, bool) { return f.tokens, f.has }
 
 func (f *fake) ThrottleProbabilities() map[string]float64 { return f.probabilities }
 
-// series is what a registry gathers of a collector with the metrics of one client.
-type series struct {
-	values map[string]float64  // by the metric's name and the values of its labels, sorted by the labels' names
-	counts map[string]int      // of series, by the metric's name
-	labels map[string][]string // by the name that queries use
-}
-
-func gather(t *testing.T, collector *mongoprom.Collector) series {
+// collect returns the values of all series but the buckets, as the text format names them, and the names of
+// the labels of each metric.
+func collect(t *testing.T, collector *mongoprom.Collector) (values map[string]string, labels map[string][]string) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(collector))
-	require.NoError(t, registry.Register(mongoprom.NewCollector(prometheus.Labels{"client": "another"})))
 	families, err := registry.Gather()
 	require.NoError(t, err)
-	s := series{map[string]float64{}, map[string]int{}, map[string][]string{}}
+	var text strings.Builder
 	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			values, labels := []string{strings.TrimPrefix(family.GetName(), "mongodb_driver_")}, []string{"job", "instance"}
-			for _, label := range metric.GetLabel() {
-				values, labels = append(values, label.GetValue()), append(labels, label.GetName())
-			}
-			if values[1] == "another" {
-				continue
-			}
-			name := family.GetName()
-			if metric.GetHistogram() != nil {
-				name, labels = name+"_bucket", append(labels, "le")
-			}
-			s.labels[name] = labels
-			s.counts[values[0]]++
-			s.values[strings.Join(values, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() +
-				metric.GetHistogram().GetSampleSum()
+		_, err := expfmt.MetricFamilyToText(&text, family)
+		require.NoError(t, err)
+	}
+	values, labels = map[string]string{}, map[string][]string{}
+	for _, line := range matches(text.String(), `(?m)^(\w+)(\{.*\})? (.+)$`) {
+		names := []string{"job", "instance"} // which Prometheus adds
+		for _, label := range matches(line[2], `(\w+)=`) {
+			names = append(names, label[1])
+		}
+		labels[line[1]] = names
+		if !strings.HasSuffix(line[1], "_bucket") {
+			values[line[1]+line[2]] = line[3]
 		}
 	}
-	return s
+	return values, labels
 }
 
 // nonzero returns the values that are not zero.
-func (s series) nonzero() map[string]float64 {
-	maps.DeleteFunc(s.values, func(_ string, v float64) bool { return v == 0 })
-	return s.values
+func nonzero(t *testing.T, collector *mongoprom.Collector) map[string]string {
+	t.Helper()
+	values, _ := collect(t, collector)
+	maps.DeleteFunc(values, func(_, v string) bool { return v == "0" })
+	return values
 }
 
 // publish publishes the events of a critical operation that is retried twice and then succeeds, of one that is refused a retry, and
@@ -97,21 +90,25 @@ func publish(monitor *event.RetryMonitor) {
 // has it. Operations are counted by their outcome if the command monitor is used, whose next one hears everything.
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
-	s := gather(t, collector)
-	assert.Equal(t, map[string]int{"retry_decisions_total": 3 * 11, "retried_operations_total": 3 * 2, "retry_backoff_seconds": 1}, s.counts)
-	assert.Empty(t, s.nonzero())
+	values, _ := collect(t, collector)
+	assert.Len(t, values, 3*11+3*2+2, "of each class, each verdict with its reasons, and each outcome; and the sum and count of backoffs")
+	assert.Empty(t, nonzero(t, collector))
 
 	client := &fake{}
 	collector.Observe(client)
 	publish(collector.Monitor())
-	want := map[string]float64{
-		"retry_decisions_total orders critical bucketEmpty refused": 1, "retry_decisions_total orders critical overloaded retry": 1,
-		"retry_decisions_total orders critical retryable retry": 1, "retry_backoff_seconds orders": 0.03,
-		"retried_operations_total orders critical failed": 1, "retried_operations_total orders critical succeeded": 1,
+	want := map[string]string{
+		`mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="bucketEmpty",verdict="refused"}`: "1",
+		`mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="overloaded",verdict="retry"}`:    "1",
+		`mongodb_driver_retry_decisions_total{client="orders",criticality="critical",reason="retryable",verdict="retry"}`:     "1",
+		`mongodb_driver_retried_operations_total{client="orders",criticality="critical",outcome="failed"}`:                    "1",
+		`mongodb_driver_retried_operations_total{client="orders",criticality="critical",outcome="succeeded"}`:                 "1",
+		`mongodb_driver_retry_backoff_seconds_sum{client="orders"}`:                                                           "0.03",
+		`mongodb_driver_retry_backoff_seconds_count{client="orders"}`:                                                         "1",
 	}
-	assert.Equal(t, want, gather(t, collector).nonzero())
+	assert.Equal(t, want, nonzero(t, collector))
 
-	*client = fake{998.5, true, map[string]float64{"a:27017": 0, "b:27017": 0.5}}
+	*client = fake{998.5, true, map[string]float64{"b:27017": 0.5}}
 	heard := ""
 	monitor := collector.CommandMonitor(&event.CommandMonitor{
 		Started:   func(context.Context, *event.CommandStartedEvent) { heard += "started " },
@@ -120,28 +117,23 @@ func TestCollector(t *testing.T) {
 	monitor.Started(context.Background(), nil)
 	monitor.Succeeded(context.Background(), nil)
 	assert.Equal(t, "started succeeded ", heard)
-	collector.CommandMonitor(nil).Succeeded(context.Background(), nil)
-	publish(collector.Monitor())
-	for name := range want {
-		want[name] *= 2
-	}
-	want["operations_total orders failed"], want["operations_total orders succeeded"] = 2, 2
-	want["retry_tokens orders"], want["throttle_probability orders b:27017"] = 998.5, 0.5
-	s = gather(t, collector)
-	assert.Equal(t, want, s.nonzero())
-	assert.Equal(t, 2, s.counts["throttle_probability"])
+	collector.Monitor().Decided(context.Background(), &event.RetryDecidedEvent{Reason: event.RetryReasonNotRetryable})
+	want[`mongodb_driver_operations_total{client="orders",outcome="failed"}`] = "1"
+	want[`mongodb_driver_operations_total{client="orders",outcome="succeeded"}`] = "1"
+	want[`mongodb_driver_retry_tokens{client="orders"}`] = "998.5"
+	want[`mongodb_driver_throttle_probability{client="orders",server="b:27017"}`] = "0.5"
+	assert.Equal(t, want, nonzero(t, collector))
 	problems, err := testutil.CollectAndLint(collector)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
 }
 
-// full returns what is gathered of a client that has all that there is.
-func full(t *testing.T) series {
-	t.Helper()
-	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
-	collector.CommandMonitor(nil)
+// full returns a collector of a client that has all that there is.
+func full() *mongoprom.Collector {
+	collector := mongoprom.NewCollector(nil)
+	collector.CommandMonitor(nil).Succeeded(context.Background(), nil)
 	collector.Observe(&fake{has: true, probabilities: map[string]float64{"a:27017": 0}})
-	return gather(t, collector)
+	return collector
 }
 
 // matches returns the groups of a pattern where a text matches it.
@@ -159,7 +151,7 @@ func read(t *testing.T, file string) string {
 // selected returns the metrics that a query selects, all of which there are, and have the labels that it names.
 func selected(t *testing.T, query string) (names []string) {
 	t.Helper()
-	exported := full(t).labels
+	_, exported := collect(t, full())
 	for _, selector := range matches(query, `(mongodb_driver_\w+)(\{[^}]*\})?`) {
 		name, labels := selector[1], matches(selector[2], `(\w+)[=!]`)
 		require.Contains(t, exported, name, query)
@@ -180,15 +172,18 @@ func TestPanels(t *testing.T) {
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "contrib/dashboard/dashboard.json")), &dashboard))
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "contrib/prometheus/dashboard.json")), &dashboard))
 	var shown, exported []string
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			shown = append(shown, selected(t, target.Expr)...)
 		}
 	}
-	for name := range full(t).labels {
-		exported = append(exported, name)
+	_, labels := collect(t, full())
+	for name := range labels {
+		if !strings.HasSuffix(name, "_sum") && !strings.HasSuffix(name, "_count") {
+			exported = append(exported, name)
+		}
 	}
 	slices.Sort(shown)
 	assert.ElementsMatch(t, exported, slices.Compact(shown))
@@ -219,7 +214,8 @@ func TestAlerts(t *testing.T) {
 // The page names the driver's reasons, and the adapter starts with those verdicts that the page says. Ordinary errors are not counted.
 func TestReasons(t *testing.T) {
 	var reasons, documented, wanted, counted []string
-	for _, file := range []string{"internal/retry/bucket", "internal/retry/verdict", "extras/events/event/retry", "extras/throttling/event/throttled"} {
+	for _, file := range []string{"internal/retry/bucket", "internal/retry/verdict", "extras/events/event/retry",
+		"extras/throttling/event/throttled"} {
 		for _, found := range matches(read(t, file+".go"), `Reason += "(\w+)"`) {
 			reasons = append(reasons, found[1])
 		}
@@ -233,9 +229,10 @@ func TestReasons(t *testing.T) {
 			wanted = append(wanted, "refused "+row[1])
 		}
 	}
-	for name := range full(t).values {
-		if words := strings.Fields(name); words[0] == "retry_decisions_total" && words[2] == "normal" {
-			counted = append(counted, words[4]+" "+words[3])
+	values, _ := collect(t, full())
+	for name := range values {
+		for _, found := range matches(name, `criticality="normal",reason="(\w+)",verdict="(\w+)"`) {
+			counted = append(counted, found[2]+" "+found[1])
 		}
 	}
 	assert.Len(t, documented, 11)
