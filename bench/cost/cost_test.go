@@ -74,8 +74,8 @@ func TestAllocations(t *testing.T) {
 // Benchmark measures each operation with a context that can be cancelled, and with one that cannot.
 func Benchmark(b *testing.B) {
 	for _, o := range operations {
-		b.Run(o.name+"/cancellable", func(b *testing.B) { measure(b, b.Context(), connect(b), o.do) })
-		b.Run(o.name+"/background", func(b *testing.B) { measure(b, context.Background(), connect(b), o.do) })
+		b.Run(o.name+"/cancellable", func(b *testing.B) { measure(b.Context(), b, connect(b), o.do) })
+		b.Run(o.name+"/background", func(b *testing.B) { measure(context.Background(), b, connect(b), o.do) })
 	}
 }
 
@@ -88,10 +88,10 @@ func BenchmarkServerAllStructs(b *testing.B) {
 	c := open(b, options.Client().ApplyURI(uri))
 	require.NoError(b, c.Drop(b.Context()))
 	require.NoError(b, insertMany(b.Context(), c))
-	measure(b, b.Context(), c, decodeAll[record])
+	measure(b.Context(), b, c, decodeAll[record])
 }
 
-func measure(b *testing.B, ctx context.Context, c *mongo.Collection, do operation) {
+func measure(ctx context.Context, b *testing.B, c *mongo.Collection, do operation) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -47,8 +46,6 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	runs := map[key][]overload.Result{}
-	var mu sync.Mutex
-	done := 0
 	for i, e := range p.Scenarios {
 		for _, name := range e.Arms {
 			a := p.Arms[name]
@@ -62,10 +59,7 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 					results[seed], err = runJob(ctx, a, overload.Job{
 						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(seed) + 1,
 					})
-					mu.Lock()
-					defer mu.Unlock()
-					done++
-					fmt.Fprintf(progress, "%d runs, scenario %d of %d: %s, %s\n", done, i+1, len(p.Scenarios), e.Name, a.Name)
+					fmt.Fprintf(progress, "scenario %d of %d: %s, %s\n", i+1, len(p.Scenarios), e.Name, a.Name)
 					return err
 				})
 			}
