@@ -23,7 +23,7 @@ VULNDB := golang.org/x/vulndb@v0.0.0-20261105234957-e22db6528018
 UPSTREAM := go.mongodb.org/mongo-driver/v2
 
 # The modules of this repository that are linted.
-LINTED ?= . contrib/otel contrib/prometheus contrib/dashboard lab lab/limits bench
+LINTED ?= . contrib/otel contrib/prometheus lab lab/limits bench
 
 # Platforms that the fork is compiled for, besides the one it is built on.
 CROSS := linux/386 linux/arm64 windows/amd64 darwin/arm64
@@ -339,5 +339,5 @@ else ifeq ($(WHAT),cost)
 	$(HELD) $(RIG) server -- bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
 	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c $(call TAGS,$(driver)) ./overload &&) true
-	go -C bench run ./cmd/bench --older $(firstword $(BASES)) --newer $(lastword $(BASES))
+	go -C bench run ./cmd/bench $(firstword $(BASES)) $(lastword $(BASES))
 endif

@@ -3,153 +3,108 @@ package cost
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// lengthSize is the size of the number at a document's start.
-const lengthSize = 4
-
-var (
-	errNoCommand = errors.New("a request without a command")
-	errMalformed = errors.New("a request that is malformed")
-	hasBatchSize = []byte("\x10batchSize\x00") // as a field of type int32
+const (
+	// all is the comment of a find that gets all documents in one batch.
+	all = "all documents"
+	// lengthSize is the size of the number at a document's start.
+	lengthSize = 4
 )
 
-// dialer connects to a primary that exists in memory only.
-type dialer struct{ replies map[string]bson.Raw }
+// server is a primary that exists in memory only: its replies, by the command's name.
+type server map[string]bson.Raw
 
-func newDialer() (*dialer, error) {
-	d := &dialer{replies: map[string]bson.Raw{}}
-	for name, doc := range replies() {
+// times are what all replies of a replica set tell.
+const times = `"ok": 1, "$clusterTime": {"clusterTime": {"$timestamp": {"t": 1700000000, "i": 1}}, "signature": {"hash": {"$binary":
+	{"base64": "AAAAAAAAAAAAAAAAAAAAAAAAAAA=", "subType": "00"}}, "keyId": {"$numberLong": "0"}}},
+	"operationTime": {"$timestamp": {"t": 1700000000, "i": 1}}`
+
+func newServer(t testing.TB) server {
+	t.Helper()
+	s := server{}
+	for name, reply := range map[string]string{
+		"hello": `{"helloOk": true, "isWritablePrimary": true, "setName": "canned", "setVersion": 1, "hosts": ["memory:27017"],
+			"me": "memory:27017", "maxBsonObjectSize": 16777216, "maxMessageSizeBytes": 48000000, "maxWriteBatchSize": 100000,
+			"logicalSessionTimeoutMinutes": 30, "minWireVersion": 0, "maxWireVersion": 25, "ok": 1}`,
+		"find":              found(1),
+		all:                 found(thousand),
+		"insert":            `{"n": 1, ` + times + `}`,
+		"update":            `{"n": 1, "nModified": 1, ` + times + `}`,
+		"commitTransaction": `{` + times + `}`,
+		"endSessions":       `{` + times + `}`,
+	} {
+		var doc bson.D
+		require.NoError(t, bson.UnmarshalExtJSON([]byte(reply), false, &doc), name)
 		encoded, err := bson.Marshal(doc)
-		if err != nil {
-			return nil, fmt.Errorf("reply to %s: %w", name, err)
-		}
-		d.replies[name] = encoded
+		require.NoError(t, err)
+		s[name] = encoded
 	}
-	return d, nil
+	return s
+}
+
+// found is the reply to a find that finds n documents.
+func found(n int) string {
+	documents := make([]string, n)
+	for i := range documents {
+		documents[i] = fmt.Sprintf(`{"_id": %d, "name": "the quick brown fox", "count": {"$numberLong": "1"}}`, i)
+	}
+	return `{"cursor": {"id": {"$numberLong": "0"}, "ns": "bench.documents", "firstBatch": [` + strings.Join(documents, ",") + `]}, ` +
+		times + `}`
 }
 
 // DialContext is called by the driver.
-func (d *dialer) DialContext(context.Context, string, string) (net.Conn, error) {
-	return &conn{replies: d.replies}, nil
+func (s server) DialContext(context.Context, string, string) (net.Conn, error) {
+	return &conn{replies: s}, nil
 }
 
-// conn is a connection whose server answers in the goroutine that writes, so that nothing but the driver is measured. Replies
-// are prepared, and buffers used again.
+// conn is a connection whose server answers in the goroutine that writes, and allocates nothing, so that nothing but the driver is
+// measured.
 type conn struct {
-	replies map[string]bson.Raw
+	replies server
 
-	mu      sync.Mutex
-	reply   []byte
-	unread  []byte // of the reply
-	batches int    // that the cursor has left
+	mu     sync.Mutex
+	reply  []byte
+	unread []byte // of the reply
 }
 
+// Write takes a message, which the driver writes by one call: an OP_QUERY as a connection's first hello, and OP_MSGs otherwise.
 func (c *conn) Write(message []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := parse(message)
-	if !ok {
-		return 0, errMalformed
-	}
-	if r.noReply {
-		return len(message), nil
-	}
-	doc, err := c.answer(r)
-	c.reply = r.appendReply(c.reply[:0], doc)
-	c.unread = c.reply
-	return len(message), err
-}
-
-// request is a command. The driver writes a message by one call, an OP_QUERY as a connection's first hello and OP_MSGs otherwise.
-type request struct {
-	id        int32
-	legacy    bool // an OP_QUERY
-	noReply   bool
-	body      bsoncore.Document
-	documents int // in sequences beside the body
-}
-
-func parse(message []byte) (r request, ok bool) {
 	_, id, _, opcode, rest, _ := wiremessage.ReadHeader(message)
-	r.id = id
-	if r.legacy = opcode != wiremessage.OpMsg; r.legacy {
-		_, rest, _ = bsoncore.ReadInt32(rest)    // flags
-		_, rest, _ = bsoncore.ReadKeyBytes(rest) // the namespace
-		_, rest, _ = bsoncore.ReadInt64(rest)    // numberToSkip and numberToReturn
-		r.body, _, ok = bsoncore.ReadDocument(rest)
-		return r, ok
-	}
-	flags, rest, _ := wiremessage.ReadMsgFlags(rest)
-	r.noReply = flags&wiremessage.MoreToCome != 0
-	_, rest, _ = wiremessage.ReadMsgSectionType(rest)
-	for r.body, rest, ok = bsoncore.ReadDocument(rest); ok && len(rest) > 0; {
-		var documents []byte
+	doc := c.replies["hello"]
+	if opcode == wiremessage.OpMsg {
+		_, rest, _ = wiremessage.ReadMsgFlags(rest)
 		_, rest, _ = wiremessage.ReadMsgSectionType(rest)
-		for _, documents, rest, ok = wiremessage.ReadMsgSectionRawDocumentSequence(rest); ok && len(documents) > 0; r.documents++ {
-			_, documents, ok = bsoncore.ReadDocument(documents)
+		first, _, _ := bsoncore.ReadElement(rest[lengthSize:])
+		doc = c.replies[string(first.KeyBytes())]
+		if bytes.Contains(rest, []byte(all)) {
+			doc = c.replies[all]
+		}
+		if doc == nil {
+			return 0, fmt.Errorf("no reply to %s is prepared", first.Key())
 		}
 	}
-	return r, ok
-}
-
-// appendReply appends the message that replies with a document.
-func (r request) appendReply(dst []byte, doc bson.Raw) []byte {
-	opcode := wiremessage.OpMsg
-	if r.legacy {
-		opcode = wiremessage.OpReply
-	}
-	start, dst := wiremessage.AppendHeaderStart(dst, 0, r.id, opcode)
-	if r.legacy {
-		dst = wiremessage.AppendReplyFlags(dst, 0)
-		dst = wiremessage.AppendReplyCursorID(dst, 0)
-		dst = wiremessage.AppendReplyStartingFrom(dst, 0)
-		dst = wiremessage.AppendReplyNumberReturned(dst, 1)
-	} else {
-		dst = wiremessage.AppendMsgFlags(dst, 0)
-		dst = wiremessage.AppendMsgSectionType(dst, wiremessage.SingleDocument)
-	}
-	dst = append(dst, doc...)
-	return bsoncore.UpdateLength(dst, start, int32(len(dst))-start)
-}
-
-// answer returns the prepared reply to a command. It allocates nothing.
-func (c *conn) answer(r request) (bson.Raw, error) {
-	first, _, ok := bsoncore.ReadElement(r.body[lengthSize:])
-	if !ok {
-		return nil, errNoCommand
-	}
-	name := first.KeyBytes()
-	switch {
-	case string(name) == "insert" && r.documents == thousand:
-		return c.replies[insertThousand], nil
-	case string(name) == "insert" && r.documents > 1:
-		return c.replies[bulk], nil
-	case string(name) == "find" && bytes.Contains(r.body, []byte(all)):
-		return c.replies[all], nil
-	case string(name) == "find" && bytes.Contains(r.body, hasBatchSize):
-		c.batches = batches - 1
-		return c.replies[firstBatch], nil
-	case string(name) == "getMore":
-		if c.batches--; c.batches == 0 {
-			return c.replies[lastBatch], nil
-		}
-	}
-	doc, ok := c.replies[string(name)]
-	if !ok {
-		return nil, fmt.Errorf("no reply to %s is prepared", name)
-	}
-	return doc, nil
+	start, reply := wiremessage.AppendHeaderStart(c.reply[:0], 0, id, wiremessage.OpMsg)
+	reply = wiremessage.AppendMsgFlags(reply, 0)
+	reply = wiremessage.AppendMsgSectionType(reply, wiremessage.SingleDocument)
+	reply = append(reply, doc...)
+	c.reply = bsoncore.UpdateLength(reply, start, int32(len(reply))-start)
+	c.unread = c.reply
+	return len(message), nil
 }
 
 // Read returns the reply. The driver reads without one only to see whether the connection still lives.

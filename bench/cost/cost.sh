@@ -2,7 +2,7 @@
 # Measures what operations cost with upstream's driver and with the fork, on the bases given, and prints benchstat's tables, in
 # which "~" stands where a difference may be chance; docs/performance/cost.md has them. Allocations and bytes are exact. Where there is a
 # valgrind, it counts instructions too, which depend less on the machine than time does. "make bench WHAT=cost" builds the programs and
-# calls it; BENCH names some of the benchmarks.
+# calls it; BENCH names some of the benchmarks: BENCH=/FindOne.
 set -euo pipefail
 cd "$(dirname "$0")/../../build"
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260409210113-8e83ce0f7b1c
@@ -39,8 +39,9 @@ for base in "$@"; do
 	done
 	if [ -n "$(command -v valgrind)" ]; then
 		echo "$base: instructions of one operation, upstream and fork"
-		for benchmark in FindOne/background InsertOne/background 'UpdateOne$'; do
-			echo "$benchmark $(each "pristine/$base" "$benchmark") $(each "$base" "$benchmark")"
+		for operation in FindOne InsertOne UpdateOne; do
+			benchmark='^Benchmark$'/$operation/background
+			echo "$operation $(each "pristine/$base" "$benchmark") $(each "$base" "$benchmark")"
 		done
 	fi
 done

@@ -4,140 +4,149 @@ package cost
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"testing"
-	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 )
 
-// optionsVariable names the environment's variable that has options of the connection string, which not every driver knows.
-const optionsVariable = "BENCH_OPTIONS"
-
-// patience is a deadline that does not pass.
-const patience = time.Hour
+const (
+	bulkSize = 100
+	thousand = 1000
+	// tolerance is for what the monitor allocates meanwhile; it is less than one allocation of a small operation.
+	tolerance = 1.002
+	// counted is how many allocations are counted of each operation.
+	counted = 250_000
+)
 
 type operation func(context.Context, *mongo.Collection) error
 
-func BenchmarkFindOne(b *testing.B)   { variants(b, findOne) }
-func BenchmarkInsertOne(b *testing.B) { variants(b, insertOne) }
-
-func BenchmarkUpdateOne(b *testing.B) { measure(b, connect(b), updateOne) }
-
-// BenchmarkInsertMany1000 inserts documents that have an _id, which the result names, and ones that the driver gives one.
-func BenchmarkInsertMany1000(b *testing.B) {
-	b.Run("id", func(b *testing.B) { measure(b, connect(b), insertMany) })
-	b.Run("noid", func(b *testing.B) { measure(b, connect(b), insertManyWithoutID) })
+// operations are what is measured. With the fork, each allocates at most so often, on the oldest base and on the newest.
+var operations = []struct {
+	name           string
+	do             operation
+	oldest, newest float64
+}{
+	{"FindOne", findOne, 50, 51},
+	{"InsertOne", insertOne, 43, 45},
+	{"UpdateOne", updateOne, 45, 46},
+	{"AllRaw", decodeAll[bson.Raw], 4078, 4079},
+	{"AllStructs", decodeAll[record], 5823, 5823},
+	{"AllMaps", decodeAll[bson.M], 16822, 16823},
+	{"InsertMany", insertMany, 11526, 11528},
+	{"BulkWrite", bulkWrite, 540, 540},
+	{"Transaction", transaction, 181, 186},
 }
 
-// BenchmarkAll1000 decodes documents of one batch.
-func BenchmarkAll1000(b *testing.B) {
-	b.Run("raw", func(b *testing.B) { measure(b, connect(b), decodeAll[bson.Raw]) })
-	b.Run("struct", func(b *testing.B) { measure(b, connect(b), decodeAll[record]) })
-	b.Run("map", func(b *testing.B) { measure(b, connect(b), decodeAll[bson.M]) })
+// TestAllocations fails if an operation of the fork allocates more often than that. Unlike time, it does not depend on the machine.
+func TestAllocations(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take what pools hold
+	for _, o := range operations {
+		limit := o.newest
+		if strings.HasPrefix(version.Driver, "2.5.0") {
+			limit = o.oldest
+		}
+		c, runs := connect(t), int(counted/limit)
+		all := testing.AllocsPerRun(1, func() {
+			for range runs {
+				if err := o.do(context.Background(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+		got := all / float64(runs)
+		t.Logf("%s: %.2f allocations", o.name, got)
+		if got > limit*tolerance {
+			t.Errorf("%s allocates %.2f times, want at most %v", o.name, got, limit)
+		}
+	}
 }
 
-// BenchmarkServerAll1000 reads the documents from the server in MONGODB_URI, to show what is left of the gain with a real one.
-func BenchmarkServerAll1000(b *testing.B) {
+// Benchmark measures each operation with a context that can be cancelled, and with one that cannot.
+func Benchmark(b *testing.B) {
+	for _, o := range operations {
+		b.Run(o.name+"/cancellable", func(b *testing.B) { measure(b.Context(), b, connect(b), o.do) })
+		b.Run(o.name+"/background", func(b *testing.B) { measure(context.Background(), b, connect(b), o.do) })
+	}
+}
+
+// BenchmarkServerAllStructs reads the documents from the server in MONGODB_URI, to show what is left of the gain with a real one.
+func BenchmarkServerAllStructs(b *testing.B) {
 	uri := os.Getenv("MONGODB_URI")
 	if uri == "" {
 		b.Skip("MONGODB_URI names no server")
 	}
 	c := open(b, options.Client().ApplyURI(uri))
-	if err := c.Drop(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	if err := insertMany(b.Context(), c); err != nil {
-		b.Fatal(err)
-	}
-	measure(b, c, decodeAll[record])
+	require.NoError(b, c.Drop(b.Context()))
+	require.NoError(b, insertMany(b.Context(), c))
+	measure(b.Context(), b, c, decodeAll[record])
 }
 
-func BenchmarkBulkWrite100(b *testing.B)         { measure(b, connect(b), bulkWrite) }
-func BenchmarkClientBulkWrite100(b *testing.B)   { measure(b, connect(b), clientBulkWrite) }
-func BenchmarkCursor10Batches(b *testing.B)      { measure(b, connect(b), readAll) }
-func BenchmarkTransaction3Commands(b *testing.B) { measure(b, connect(b), transaction) }
-
-// variants measures an operation with a context that can be cancelled, one that cannot, and one that has a deadline, with a client that
-// has a Timeout, and on many goroutines.
-func variants(b *testing.B, do operation) {
-	b.Run("plain", func(b *testing.B) { measure(b, connect(b), do) })
-	b.Run("background", func(b *testing.B) {
-		measure(b, connect(b), func(_ context.Context, c *mongo.Collection) error { return do(context.Background(), c) })
-	})
-	b.Run("deadline", func(b *testing.B) {
-		measure(b, connect(b), func(ctx context.Context, c *mongo.Collection) error {
-			ctx, cancel := context.WithTimeout(ctx, patience)
-			defer cancel()
-			return do(ctx, c)
-		})
-	})
-	b.Run("timeout", func(b *testing.B) {
-		measure(b, connect(b, options.Client().SetTimeout(patience)), do)
-	})
-	for _, goroutines := range []int{2, 64, 256} {
-		b.Run(fmt.Sprintf("goroutines%d", goroutines), func(b *testing.B) { parallel(b, goroutines, do) })
-	}
-}
-
-func parallel(b *testing.B, goroutines int, do operation) {
-	b.Helper()
-	c := connect(b)
-	b.ReportAllocs()
-	b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if err := do(context.Background(), c); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-}
-
-func measure(b *testing.B, c *mongo.Collection, do operation) {
+func measure(ctx context.Context, b *testing.B, c *mongo.Collection, do operation) {
 	b.Helper()
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := do(b.Context(), c); err != nil {
+		if err := do(ctx, c); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
+func BenchmarkFindOneGoroutines(b *testing.B) {
+	for _, goroutines := range []int{64, 256} {
+		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
+			c := connect(b)
+			b.ReportAllocs()
+			b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if err := findOne(context.Background(), c); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
 // connect returns a collection of a client that has done an operation: what is done once does not count.
-func connect(b testing.TB, more ...*options.ClientOptions) *mongo.Collection {
-	b.Helper()
-	dialer, err := newDialer()
-	if err != nil {
-		b.Fatal(err)
-	}
-	uri := "mongodb://" + address + "/?replicaSet=" + replicaSet + "&" + os.Getenv(optionsVariable)
-	c := open(b, append([]*options.ClientOptions{options.Client().ApplyURI(uri).SetDialer(dialer)}, more...)...)
-	if err := findOne(context.Background(), c); err != nil {
-		b.Fatal(err)
-	}
+func connect(t testing.TB) *mongo.Collection {
+	t.Helper()
+	uri := "mongodb://memory:27017/?replicaSet=canned&" + os.Getenv("BENCH_OPTIONS") // which not every driver knows
+	c := open(t, options.Client().ApplyURI(uri).SetDialer(newServer(t)))
+	require.NoError(t, findOne(context.Background(), c))
 	return c
 }
 
 // open returns a collection of a client with the options.
-func open(b testing.TB, opts ...*options.ClientOptions) *mongo.Collection {
-	b.Helper()
-	client, err := mongo.Connect(opts...)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := client.Disconnect(context.Background()); err != nil {
-			b.Error(err)
-		}
-	})
+func open(t testing.TB, opts *options.ClientOptions) *mongo.Collection {
+	t.Helper()
+	client, err := mongo.Connect(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, client.Disconnect(context.Background())) })
 	return client.Database("bench").Collection("documents")
+}
+
+// fields are those of what is written, which has no _id.
+func fields() bson.D {
+	return bson.D{{Key: "name", Value: "the quick brown fox"}, {Key: "count", Value: int64(1)}}
+}
+
+// record is a document as a struct.
+type record struct {
+	ID    int    `bson:"_id"`
+	Name  string `bson:"name"`
+	Count int64  `bson:"count"`
 }
 
 func findOne(ctx context.Context, c *mongo.Collection) error {
@@ -146,7 +155,7 @@ func findOne(ctx context.Context, c *mongo.Collection) error {
 }
 
 func insertOne(ctx context.Context, c *mongo.Collection) error {
-	_, err := c.InsertOne(ctx, document())
+	_, err := c.InsertOne(ctx, fields())
 	return err
 }
 
@@ -158,26 +167,10 @@ func updateOne(ctx context.Context, c *mongo.Collection) error {
 func insertMany(ctx context.Context, c *mongo.Collection) error {
 	documents := make([]any, thousand)
 	for i := range documents {
-		documents[i] = append(bson.D{{Key: "_id", Value: i}}, document()...)
+		documents[i] = append(bson.D{{Key: "_id", Value: i}}, fields()...)
 	}
 	_, err := c.InsertMany(ctx, documents)
 	return err
-}
-
-func insertManyWithoutID(ctx context.Context, c *mongo.Collection) error {
-	documents := make([]any, thousand)
-	for i := range documents {
-		documents[i] = document()
-	}
-	_, err := c.InsertMany(ctx, documents)
-	return err
-}
-
-// record is a document as a struct.
-type record struct {
-	ID    int    `bson:"_id"`
-	Name  string `bson:"name"`
-	Count int64  `bson:"count"`
 }
 
 func decodeAll[T any](ctx context.Context, c *mongo.Collection) error {
@@ -198,41 +191,10 @@ func decodeAll[T any](ctx context.Context, c *mongo.Collection) error {
 func bulkWrite(ctx context.Context, c *mongo.Collection) error {
 	models := make([]mongo.WriteModel, bulkSize)
 	for i := range models {
-		models[i] = mongo.NewInsertOneModel().SetDocument(document())
+		models[i] = mongo.NewInsertOneModel().SetDocument(fields())
 	}
-	result, err := c.BulkWrite(ctx, models)
-	if err == nil && result.InsertedCount != bulkSize {
-		return fmt.Errorf("the bulk write inserted %d documents, want %d", result.InsertedCount, bulkSize)
-	}
+	_, err := c.BulkWrite(ctx, models)
 	return err
-}
-
-func clientBulkWrite(ctx context.Context, c *mongo.Collection) error {
-	writes := make([]mongo.ClientBulkWrite, bulkSize)
-	for i := range writes {
-		model := mongo.NewClientInsertOneModel().SetDocument(document())
-		writes[i] = mongo.ClientBulkWrite{Database: c.Database().Name(), Collection: c.Name(), Model: model}
-	}
-	result, err := c.Database().Client().BulkWrite(ctx, writes)
-	if err == nil && result.InsertedCount != bulkSize {
-		return fmt.Errorf("the bulk write inserted %d documents, want %d", result.InsertedCount, bulkSize)
-	}
-	return err
-}
-
-func readAll(ctx context.Context, c *mongo.Collection) error {
-	found, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(batchSize))
-	if err != nil {
-		return err
-	}
-	documents := 0
-	for found.Next(ctx) {
-		documents++
-	}
-	if documents != batches*batchSize && found.Err() == nil {
-		return fmt.Errorf("the cursor returned %d documents, want %d", documents, batches*batchSize)
-	}
-	return errors.Join(found.Err(), found.Close(ctx))
 }
 
 // transaction sends three commands and the commit.
@@ -243,13 +205,12 @@ func transaction(ctx context.Context, c *mongo.Collection) error {
 	}
 	defer session.EndSession(ctx)
 	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		if err := findOne(ctx, c); err != nil {
-			return nil, err
+		for _, do := range []operation{findOne, insertOne, updateOne} {
+			if err := do(ctx, c); err != nil {
+				return nil, err
+			}
 		}
-		if err := insertOne(ctx, c); err != nil {
-			return nil, err
-		}
-		return nil, updateOne(ctx, c)
+		return nil, nil
 	})
 	return err
 }

@@ -53,15 +53,6 @@ func runJob(t *testing.T, job Job) (result Result) {
 // measure runs a job on servers without limits, which it sets.
 func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, error) {
 	s := job.Scenario
-	if s.Storm > 0 {
-		return storm(ctx, job, cluster)
-	}
-	if s.Herd > 0 {
-		return herd(ctx, job, cluster)
-	}
-	if s.Streams > 0 {
-		return streams(ctx, job, cluster)
-	}
 	r := newRun(job, cluster)
 	defer r.disconnect()
 	if err := r.connect(ctx); err != nil {
@@ -85,8 +76,12 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 	return r.result(), nil
 }
 
-// limitBurst is for how many seconds a limit can be saved up.
-const limitBurst = 0.1
+const (
+	// limitBurst is for how many seconds a limit can be saved up.
+	limitBurst = 0.1
+	// rejectionCost is the work of a rejection as a share of that of a request that is served.
+	rejectionCost = 0.1
+)
 
 // limit gives the servers their capacity or limits.
 func limit(s Scenario, cluster *virtual.Cluster) {
@@ -96,7 +91,7 @@ func limit(s Scenario, cluster *virtual.Cluster) {
 	}
 	// What may wait is the work of a tenth of a second.
 	each := s.Capacity / float64(len(cluster.Hosts()))
-	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: s.RejectionCost})
+	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: rejectionCost})
 	if s.MemberLoad > 0 {
 		cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
 	}

@@ -18,10 +18,9 @@ const interval = 500 * time.Millisecond
 //	fairness               Jain's index of the clients' shares of success
 //	worst                  the share of success of the client with the lowest, of the mean
 //	recovery               from the end of the first burst until nine tenths of an interval's operations succeed
-//	last error             from there, or from when the last class is no longer rejected, until the last operation was due that failed
+//	last error             from when the last class is no longer rejected until the last operation was due that failed
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
 //	in progress            the mean number of operations in progress
-//	streams, cursors       of that many, those that are alive at the end
 //	CLASS: success, p99    of a class of operations, without those of neighbours
 type Result map[string]float64
 
@@ -69,10 +68,13 @@ func (r *run) result() Result {
 	classes := make([]tally, len(r.classes))
 	intervals := make([]tally, (s.Duration+interval-1)/interval)
 	var total, inFlight float64
+	var lastFailed time.Duration
 	for i := range r.operations {
 		op := &r.operations[i]
 		inFlight += max(0, (min(op.ended, until) - max(op.due, s.Warmup)).Seconds())
-		if !op.failed && measured(op.ended) {
+		if op.failed {
+			lastFailed = max(lastFailed, op.due)
+		} else if measured(op.ended) {
 			total++
 		}
 		if !measured(op.due) {
@@ -91,71 +93,43 @@ func (r *run) result() Result {
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
 		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
-		"fairness": fairness(clients), "worst": worst(clients), "own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
 	}
+	result["fairness"], result["worst"] = fairness(clients)
 	if s.Neighbours != "" {
 		result["others"] = 100 - others.errors()
 	}
 	if s.Load.Period > 0 && s.Load.Together == 0 {
-		result["recovery"], result["last error"] = r.recovery(intervals)
+		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
 	}
 	for i, class := range s.Classes {
 		if class.Until > 0 {
-			result["last error"] = r.lastError(class.Until)
+			result["last error"] = max(0, (lastFailed - class.Until).Seconds())
 		}
 		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
 	}
 	return result
 }
 
-// recovery returns the times from the end of the first burst until nine tenths of the operations of an interval succeed, and until
-// the last operation was due that failed.
-func (r *run) recovery(intervals []tally) (ninths, last float64) {
-	s := r.job.Scenario
-	end := s.Load.Start + s.Load.Burst - s.Warmup
-	ninths = (s.Duration - end).Seconds() // at least
-	for i := int(end / interval); i < len(intervals); i++ {
-		if intervals[i].failed*10 <= intervals[i].due {
-			ninths = (time.Duration(i)*interval - end).Seconds()
-			break
-		}
+// recovery returns the time from the end of the first burst until nine tenths of the operations of an interval succeed.
+func recovery(intervals []tally, end time.Duration) float64 {
+	i := int(end / interval)
+	for i < len(intervals) && intervals[i].failed*10 > intervals[i].due {
+		i++
 	}
-	return ninths, r.lastError(s.Warmup + end)
+	return (time.Duration(i)*interval - end).Seconds()
 }
 
-// lastError returns the time from another until the last operation was due that failed.
-func (r *run) lastError(from time.Duration) (last float64) {
-	for i := range r.operations {
-		if op := &r.operations[i]; op.failed {
-			last = max(last, (op.due - from).Seconds())
-		}
-	}
-	return last
-}
-
-// fairness is Jain's index of the shares of success.
-func fairness(clients []tally) float64 {
-	var sum, squares, n float64
-	for _, c := range clients {
-		if c.due == 0 {
-			continue
-		}
-		share := 1 - float64(c.failed)/float64(c.due)
-		sum, squares, n = sum+share, squares+share*share, n+1
-	}
-	return sum * sum / (n * squares)
-}
-
-// worst is the lowest share of success of a client, of their mean.
-func worst(clients []tally) float64 {
-	lowest, sum, n := 1.0, 0.0, 0.0
+// fairness returns Jain's index of the clients' shares of success, and the lowest of these, of their mean.
+func fairness(clients []tally) (jain, worst float64) {
+	lowest, sum, squares, n := 1.0, 0.0, 0.0, 0.0
 	for _, c := range clients {
 		if c.due > 0 {
 			share := 1 - float64(c.failed)/float64(c.due)
-			lowest, sum, n = min(lowest, share), sum+share, n+1
+			lowest, sum, squares, n = min(lowest, share), sum+share, squares+share*share, n+1
 		}
 	}
-	return lowest * n / sum
+	return sum * sum / (n * squares), lowest * n / sum
 }
 
 // Mean returns the means of several results of one scenario with one arm, and what follows from them.

@@ -17,8 +17,6 @@ type Scenario struct {
 	Load Load
 	// Capacity is the number of operations per second that the servers can serve together.
 	Capacity float64
-	// RejectionCost is the work of a rejection as a share of that of a request that is served.
-	RejectionCost float64 `yaml:"rejectionCost"`
 	// Limit is the number of requests per second that each server admits. It replaces the capacity: admitted requests do not wait, and
 	// rejections cost nothing. 0 means that there is no limit.
 	Limit int32
@@ -35,14 +33,6 @@ type Scenario struct {
 	Classes []Class
 	// Neighbours are the options of every other client's connection string, instead of the arm's.
 	Neighbours string
-	// Storm is a number of clients that start at once and replace the load. Each repeats a read until it succeeds, a tenth of a second
-	// after each error, and stays connected until all have ended.
-	Storm int
-	// Herd is a number of reads that one client starts at once, and that replace the load. The server closes its new connections.
-	Herd int
-	// Streams is a number of change streams, and of cursors, of one client. They replace the load. The server rejects a fifth of their
-	// commands for the Duration.
-	Streams int
 	// Seeds is the number of runs with different arrivals, of which results are means.
 	Seeds int
 }

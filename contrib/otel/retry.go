@@ -91,7 +91,21 @@ func New(provider metric.MeterProvider, attributes ...attribute.KeyValue) (*Retr
 		provider = otel.GetMeterProvider()
 	}
 	r := &Retries{meter: provider.Meter(ScopeName), attributes: metric.WithAttributes(attributes...)}
-	if err := r.createInstruments(); err != nil {
+	var errs [6]error
+	r.decisions, errs[0] = r.meter.Int64Counter("mongodb.driver.retry.decisions", metric.WithUnit("{decision}"),
+		metric.WithDescription("Decisions whether to retry a command whose attempt failed."))
+	r.backoff, errs[1] = r.meter.Float64Histogram("mongodb.driver.retry.backoff", metric.WithUnit("s"),
+		metric.WithDescription("Backoffs before retries after overload errors."),
+		metric.WithExplicitBucketBoundaries(backoffBoundaries...))
+	r.operations, errs[2] = r.meter.Int64Counter("mongodb.driver.retried.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Operations that ended after retries."))
+	r.outcomes, errs[3] = r.meter.Int64Counter("mongodb.driver.operations", metric.WithUnit("{operation}"),
+		metric.WithDescription("Commands that succeeded, and operations that failed."))
+	r.tokens, errs[4] = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
+		metric.WithDescription("Tokens left for retries after overload errors."))
+	r.throttling, errs[5] = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
+		metric.WithDescription("Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher."))
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("create the instruments of MongoDB retries: %w", err)
 	}
 	r.startAtZero()
@@ -123,24 +137,6 @@ func (r *Retries) startAtZero() {
 
 func (r *Retries) add(ctx context.Context, counter metric.Int64Counter, n int64, attributes ...attribute.KeyValue) {
 	counter.Add(ctx, n, r.attributes, metric.WithAttributes(attributes...))
-}
-
-func (r *Retries) createInstruments() error {
-	var errs [6]error
-	r.decisions, errs[0] = r.meter.Int64Counter("mongodb.driver.retry.decisions", metric.WithUnit("{decision}"),
-		metric.WithDescription("Decisions whether to retry a command whose attempt failed."))
-	r.backoff, errs[1] = r.meter.Float64Histogram("mongodb.driver.retry.backoff", metric.WithUnit("s"),
-		metric.WithDescription("Backoffs before retries after overload errors."),
-		metric.WithExplicitBucketBoundaries(backoffBoundaries...))
-	r.operations, errs[2] = r.meter.Int64Counter("mongodb.driver.retried.operations", metric.WithUnit("{operation}"),
-		metric.WithDescription("Operations that ended after retries."))
-	r.outcomes, errs[3] = r.meter.Int64Counter("mongodb.driver.operations", metric.WithUnit("{operation}"),
-		metric.WithDescription("Commands that succeeded, and operations that failed."))
-	r.tokens, errs[4] = r.meter.Float64ObservableGauge("mongodb.driver.retry.tokens", metric.WithUnit("{token}"),
-		metric.WithDescription("Tokens left for retries after overload errors."))
-	r.throttling, errs[5] = r.meter.Float64ObservableGauge("mongodb.driver.throttle.probability", metric.WithUnit("1"),
-		metric.WithDescription("Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher."))
-	return errors.Join(errs[:]...)
 }
 
 // Monitor returns the monitor for ClientOptions.SetRetryMonitor.

@@ -37,13 +37,3 @@ lint() { # PACKAGE OR FLAG...: what upstream's linters find that is new
 	go run "$GOLANGCI_LINT" run --new-from-rev=upstream --show-stats=false --allow-parallel-runners --max-issues-per-linter=0 \
 		--max-same-issues=0 "$@"
 }
-
-shows() { # DEFECT WHEN: what docs/upstream-defects prints of it with the driver in this folder
-	local module=go
-	[ ! -e "$root/docs/upstream-defects/$BASE.mod" ] || module=$BASE
-	cp "$root/docs/upstream-defects/$module.mod" .git/defects.mod
-	cp "$root/docs/upstream-defects/$module.sum" .git/defects.sum
-	go mod edit -replace="$UPSTREAM=$PWD" .git/defects.mod
-	echo "== $1, $2"
-	go -C "$root/docs/upstream-defects" run -modfile="$PWD/.git/defects.mod" . "$1" 2>&1 || true
-}

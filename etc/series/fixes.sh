@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Applies each fix of $BASE alone to upstream's tree. Its tests have to fail before and to pass after, as have all of the packages that it
-# changes; the tree has to compile, and to pass go vet and upstream's checks. What docs/upstream-defects shows of its defect is written
-# down before and after. In the end all fixes are applied together. "make verify-fixes" calls it; FIXES names some of them.
+# changes; the tree has to compile, and to pass go vet and upstream's checks. In the end all fixes are applied together. "make verify-fixes"
+# calls it; FIXES names some of them.
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
-tree=build/series/$BASE.fix shown=$PWD/build/series/$BASE.fixes.txt
+tree=build/series/$BASE.fix
 go run ./tools/cmd/mongofork series --fixes
 trap 'echo "${patch:+${patch##*/}: }this failed: $BASH_COMMAND (the tree is in $tree)" >&2' ERR
 for name in ${FIXES-}; do
@@ -13,12 +13,10 @@ for name in ${FIXES-}; do
 		{ echo "FIXES: $BASE has no fix $name, only" "$(cd "$root/build/series/$BASE/fixes" && echo ./*.patch)"; exit 1; }
 done
 committed "$tree"
-: >"$shown"
 for patch in "$root/build/series/$BASE/fixes"/*.patch; do
 	name=$(basename "$patch" .patch)
 	[[ " ${FIXES:-$name} " == *" $name "* ]] || continue
 	git reset --quiet --hard upstream
-	shows "$name" "before" >>"$shown"
 	files=() packages=()
 	while read -r file; do files+=("$file"); done < <(git apply --numstat "$patch" | cut -f3)
 	while read -r folder; do packages+=("$folder"); done < <(printf './%s\n' "${files[@]%/*}" | sort -u)
@@ -33,10 +31,9 @@ for patch in "$root/build/series/$BASE/fixes"/*.patch; do
 	go vet "${vetted[@]}" "${packages[@]}"
 	tested "${packages[@]}"
 	lint "${packages[@]}"
-	shows "$name" "after" >>"$shown"
 	echo "$name: tests fail before and pass after"
 done
 git reset --quiet --hard upstream
 git am --quiet --3way "$root/build/series/$BASE/fixes"/*.patch
 go build ./...
-echo "$BASE: ${FIXES:-each fix} applies alone, and all of them together; what they show is in ${shown#"$root"/}"
+echo "$BASE: ${FIXES:-each fix} applies alone, and all of them together"

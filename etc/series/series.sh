@@ -7,7 +7,7 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/../.."
 source etc/series/common.sh
-tree=build/series/$BASE.tree last=$PWD/build/series/$BASE.last shown=$PWD/build/series/$BASE.txt
+tree=build/series/$BASE.tree last=$PWD/build/series/$BASE.last
 rm -rf "$last"
 go run ./tools/cmd/mongofork series --tree "$last" >/dev/null
 patches=("$root/build/series/$BASE"/[0-9]*.patch)
@@ -23,16 +23,7 @@ check() { # PACKAGE TO TEST...
 	[ -z "$broken" ] || { echo "the exported API breaks: $broken"; false; }
 }
 
-# What docs/upstream-defects prints of all defects but the two that are a matter of chance.
-show() {
-	for defect in leftout limit nilerror pool refused searchindex zero; do
-		shows "$defect" "$1"
-	done >>"$shown"
-}
-
 committed "$tree"
-: >"$shown"
-show "before"
 go run "$APIDIFF" -m -w .git/api-upstream "$UPSTREAM" 2>/dev/null
 for patch in "${patches[@]}"; do
 	git am --quiet "$patch"
@@ -49,7 +40,6 @@ for patch in "${patches[@]}"; do
 	linting=$!
 	check "${packages[@]}"
 	wait "$linting" || { cat .git/lint; false; }
-	show "after ${patch##*/}"
 	echo "${patch##*/}: $(tail -1 .git/tests)"
 done
 diff -r --exclude=.git . "$last"

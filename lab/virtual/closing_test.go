@@ -142,41 +142,45 @@ func TestAllWithoutAnswers(t *testing.T) {
 	}
 }
 
-// TestOutage is about a stream and a cursor whose servers are away for longer than a server is searched, and then reject everything for a
-// while: they go on.
+// TestOutage is about a stream whose servers are away for longer than a server is searched, and then reject everything for a while: it goes
+// on.
 func TestOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{})
-		client := connect(t, cluster.Client("serverSelectionTimeoutMS=2000"))
-		coll := client.Database("db").Collection("c")
-		stream, err := coll.Watch(context.Background(), mongo.Pipeline{})
-		require.NoError(t, err)
-		cluster.SetLink(Refusing)
-		cluster.Reset()
-		for range 5 {
-			assert.False(t, stream.Next(context.Background()))
-			assert.ErrorContains(t, stream.Err(), "server selection")
-			require.NotZero(t, stream.ID())
+	for _, option := range []string{"", "adaptiveThrottling=true"} {
+		t.Run(option, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectOutage(t, option) }) })
+	}
+}
+
+func expectOutage(t *testing.T, option string) {
+	cluster := New(t, Options{})
+	client := connect(t, cluster.Client("serverSelectionTimeoutMS=2000", option))
+	coll := client.Database("db").Collection("c")
+	stream, err := coll.Watch(context.Background(), mongo.Pipeline{})
+	require.NoError(t, err)
+	cluster.SetLink(Refusing)
+	cluster.Reset()
+	for range 5 {
+		assert.False(t, stream.Next(context.Background()))
+		assert.ErrorContains(t, stream.Err(), "server selection")
+		require.NotZero(t, stream.ID())
+	}
+	cluster.SetLink(Up)
+	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+		if application(c.Name) {
+			return RequestRate.Reply()
 		}
-		cluster.SetLink(Up)
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if application(c.Name) {
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		for range 5 {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			assert.False(t, stream.Next(ctx))
-			cancel()
-			require.NotZero(t, stream.ID(), stream.Err())
-		}
-		cluster.Intercept(nil)
-		_, err = coll.InsertOne(context.Background(), id(1))
-		require.NoError(t, err)
-		assert.True(t, stream.Next(context.Background()), stream.Err())
-		require.NoError(t, stream.Close(context.Background()))
+		return run()
 	})
+	for range 5 {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		assert.False(t, stream.Next(ctx))
+		cancel()
+		require.NotZero(t, stream.ID(), stream.Err())
+	}
+	cluster.Intercept(nil)
+	_, err = coll.InsertOne(context.Background(), id(1))
+	require.NoError(t, err)
+	assert.True(t, stream.Next(context.Background()), stream.Err())
+	require.NoError(t, stream.Close(context.Background()))
 }
 
 // TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline: it tries to end the

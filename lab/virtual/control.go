@@ -57,14 +57,6 @@ func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) {
 	}
 }
 
-// LimitConnections limits the connections that all hosts accept per second. So many may wait; the others are closed at once.
-func (c *Cluster) LimitConnections(perSecond int32, burst float64, queue int32) {
-	limit := overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst, MaxQueueDepth: queue}
-	for _, h := range c.network.hosts {
-		h.limits.Connections.SetLimit(limit)
-	}
-}
-
 func (c *Cluster) selected(hosts []int) (selected []*host) {
 	for _, index := range hosts {
 		selected = append(selected, c.network.hosts[index])

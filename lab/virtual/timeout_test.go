@@ -15,6 +15,8 @@ import (
 	driverevent "go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"mongofork/lab/internal/bsondoc"
 )
 
 // openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is called with each
@@ -259,4 +261,25 @@ func expectInTime(t *testing.T, name string, open opener, topology, end string) 
 		_ = w.close(context.Background())
 	}
 	time.Sleep(time.Minute)
+}
+
+// TestTimeoutOfResults is about a getMore of a bulk write's results that gets no reply in time.
+func TestTimeoutOfResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := New(t, Options{})
+		client := connect(t, cluster.Client("timeoutMS=1000"))
+		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+			switch c.Name {
+			case "bulkWrite":
+				more := bsondoc.D("id", int64(7), "ns", "admin.$cmd.bulkWrite", "firstBatch", bson.A{})
+				return bsondoc.With(run(), bson.E{Key: "cursor", Value: more})
+			case "getMore":
+				time.Sleep(time.Minute)
+			}
+			return run()
+		})
+		write := mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: mongo.NewClientInsertOneModel().SetDocument(bson.D{})}
+		_, err := client.BulkWrite(t.Context(), []mongo.ClientBulkWrite{write})
+		assert.True(t, mongo.IsTimeout(err), err)
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,13 +21,13 @@ type measured map[key]overload.Result
 
 type key struct{ scenario, arm string }
 
-// job runs a job with an arm's driver, in the program that "make bench" has compiled, whose output begins with the result.
-func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
+// runJob runs a job with an arm's driver, in the program that "make bench" has compiled, whose output begins with the result.
+func runJob(ctx context.Context, a arm, job overload.Job) (result overload.Result, err error) {
 	encoded, err := json.Marshal(job)
 	if err != nil {
 		return nil, err
 	}
-	program := filepath.Join(c.Root, "build", "with", filepath.FromSlash(a.Driver), "overload.test")
+	program := filepath.Join(root, "build", "with", filepath.FromSlash(a.Driver), "overload.test")
 	cmd := exec.CommandContext(ctx, program, "-test.run=^TestJob$")
 	// A bubble runs one goroutine after the other, and keeps little of what it allocates.
 	cmd.Env = append(os.Environ(), "BENCH_JOB="+string(encoded), "GOMAXPROCS=1", "GOGC=2000")
@@ -43,34 +42,28 @@ func (c *cli) job(ctx context.Context, a arm, job overload.Job) (result overload
 }
 
 // measure runs the scenarios with all their arms on all processors, each as often as it has seeds.
-func (c *cli) measure(ctx context.Context, p plan, progress io.Writer) (measured, error) {
+func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU())
 	runs := map[key][]overload.Result{}
-	var jobs []func() error
-	var mu sync.Mutex
-	done := 0
-	for _, e := range p.Scenarios {
+	for i, e := range p.Scenarios {
 		for _, name := range e.Arms {
 			a := p.Arms[name]
-			results := make([]overload.Result, e.runs(a))
+			results := make([]overload.Result, e.Seeds)
+			if a.Half {
+				results = results[:max(1, e.Seeds/2)]
+			}
 			runs[key{e.Name, name}] = results
-			for i := range results {
-				jobs = append(jobs, func() (err error) {
-					results[i], err = c.job(ctx, a, overload.Job{
-						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(i) + 1,
+			for seed := range results {
+				group.Go(func() (err error) {
+					results[seed], err = runJob(ctx, a, overload.Job{
+						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(seed) + 1,
 					})
-					mu.Lock()
-					defer mu.Unlock()
-					done++
-					fmt.Fprintf(progress, "%d of %d: %s, %s\n", done, len(jobs), e.Name, a.Name)
+					fmt.Fprintf(progress, "scenario %d of %d: %s, %s\n", i+1, len(p.Scenarios), e.Name, a.Name)
 					return err
 				})
 			}
 		}
-	}
-	for _, job := range jobs {
-		group.Go(job)
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err

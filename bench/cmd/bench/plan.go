@@ -18,8 +18,6 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
-	Loads     []float64
-	Plot      []line
 }
 
 // arm is a driver with options.
@@ -47,16 +45,7 @@ func newPlan(older, newer string) (p plan, err error) {
 	}
 	for i := range p.Scenarios {
 		e := &p.Scenarios[i]
-		e.Clients, e.Capacity = cmp.Or(e.Clients, 10), cmp.Or(e.Capacity, 200)
-		e.RejectionCost, e.Seeds = cmp.Or(e.RejectionCost, 0.1), cmp.Or(e.Seeds, 2)
+		e.Clients, e.Capacity, e.Seeds = cmp.Or(e.Clients, 10), cmp.Or(e.Capacity, 200), cmp.Or(e.Seeds, 2)
 	}
 	return p, nil
-}
-
-// runs is the number of an arm's runs in a scenario.
-func (e entry) runs(a arm) int {
-	if a.Half {
-		return max(1, e.Seeds/2)
-	}
-	return e.Seeds
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// There is a fix for each report of a defect, on one of the bases; it brings a test, and the report says how small it is.
+// There is a fix for each report of a defect, on one of the bases; it brings a test, which the report names, and says how small it is.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	root := forktest.Repository(t)
@@ -42,6 +43,9 @@ func TestFixes(t *testing.T) {
 			report, err := os.ReadFile(filepath.Join(root, "docs", "upstream-defects", strings.TrimSuffix(name, ".patch")+".md"))
 			require.NoError(t, err)
 			require.Contains(t, string(report), "("+code+" lines of code)", name)
+			shows := regexp.MustCompile("`(Test\\w+)`").FindSubmatch(report)
+			require.NotNil(t, shows, name)
+			require.Contains(t, string(patch), "\n+func "+string(shows[1])+"(", name)
 		}
 	})
 }
