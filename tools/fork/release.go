@@ -79,11 +79,7 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	}
 	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements
 	files["go.sum"] = []byte(goSum)
-	var sums strings.Builder
-	for _, name := range files.Paths() {
-		sums.WriteString(written(name, files[name]) + "\n")
-	}
-	files[sumsFile] = []byte(sums.String())
+	files[sumsFile] = sumsOf(files)
 	if final == "" {
 		record = nil
 	}

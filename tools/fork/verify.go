@@ -1,17 +1,14 @@
 package fork
 
 import (
-	"archive/tar"
-	"archive/zip"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,6 +21,28 @@ import (
 // sumsFile names all files of a release with their SHA-256.
 const sumsFile = "SHA256SUMS"
 
+// sumsOf returns what a release's SHA256SUMS has.
+func sumsOf(files filetree.Tree) []byte {
+	var sums []byte
+	for _, name := range files.Paths() {
+		if name != sumsFile {
+			sums = fmt.Appendln(sums, written(name, files[name]))
+		}
+	}
+	return sums
+}
+
+// SumLines yields the modules that lines of a go.sum file name, and their hashes. The version of a go.mod file's hash ends in /go.mod.
+func SumLines(goSum string) iter.Seq2[module.Version, string] {
+	return func(yield func(module.Version, string) bool) {
+		for line := range strings.Lines(goSum) {
+			if words := strings.Fields(line); len(words) == 3 && !yield(module.Version{Path: words[0], Version: words[1]}, words[2]) {
+				return
+			}
+		}
+	}
+}
+
 // Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, and where these lines come
 // from: ReleasedFile, or what this working copy builds.
 func (p *Project) Sums(ctx context.Context, version string) (goSum, from string, err error) {
@@ -32,10 +51,9 @@ func (p *Project) Sums(ctx context.Context, version string) (goSum, from string,
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
 	}
-	for line := range strings.Lines(string(data)) {
-		if words := strings.Fields(line); len(words) == 3 &&
-			slices.Contains([]string{version, "v0.0.0-" + level}, strings.TrimSuffix(words[1], "/go.mod")) {
-			goSum += line
+	for m, sum := range SumLines(string(data)) {
+		if slices.Contains([]string{version, "v0.0.0-" + level}, strings.TrimSuffix(m.Version, "/go.mod")) {
+			goSum += fmt.Sprintln(m.Path, m.Version, sum)
 		}
 	}
 	if strings.Contains("\n"+goSum, "\n"+p.Module+" "+version+" ") {
@@ -52,29 +70,29 @@ func (p *Project) Sums(ctx context.Context, version string) (goSum, from string,
 	return string(r.Files["go.sum"]), "this working copy", nil
 }
 
-// Verify compares a downloaded release with its SHA256SUMS and with what Sums returns. The release is a folder that serves as a GOPROXY, or
-// one with the published files. If this working copy builds that release, it also compares all documents. It returns what was verified.
+// Verify compares a downloaded release, a folder that serves as a GOPROXY, with its SHA256SUMS and with what Sums returns. If this working
+// copy builds that release, it also compares all documents. It returns what was verified.
 func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	files, err := filetree.Read(dir)
 	if err != nil {
 		return "", err
 	}
-	if err := summed(files); err != nil {
-		return "", fmt.Errorf("%s: %w", dir, err)
+	if sums := sumsOf(files); string(sums) != string(files[sumsFile]) {
+		return "", fmt.Errorf("%s is not that of the files beside it:\n%s", filepath.Join(dir, sumsFile),
+			filetree.Diff(sumsFile, files[sumsFile], "the files", sums))
 	}
-	for name, data := range files {
-		if strings.HasSuffix(name, ".tar.gz") {
-			if files, err = published(files, name, data); err != nil {
-				return "", fmt.Errorf("%s: %w", name, err)
-			}
-			break
+	goSum, version := string(files["go.sum"]), ""
+	for m, sum := range SumLines(goSum) {
+		have, err := hashOf(dir, files, m)
+		if err != nil || have != sum {
+			return "", errors.Join(err, fmt.Errorf("%s %s is not what go.sum says: its hash is %s", m.Path, m.Version, have))
+		}
+		if m.Path == p.Module {
+			version = strings.TrimSuffix(m.Version, "/go.mod")
 		}
 	}
-	goSum := string(files["go.sum"])
-	_, rest, _ := strings.Cut("\n"+goSum, "\n"+p.Module+" ")
-	version, _, is := strings.Cut(rest, " ")
-	if !is {
-		return "", fmt.Errorf("%s is not a release of %s: its go.sum does not name one", dir, p.Module)
+	if version == "" {
+		return "", fmt.Errorf("%s is not a release of %s: its go.sum does not name one; unpack the archive of its page first", dir, p.Module)
 	}
 	want, from, err := p.Sums(ctx, version)
 	if err != nil {
@@ -82,9 +100,6 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	}
 	if !slices.Equal(slices.Sorted(strings.Lines(goSum)), slices.Sorted(strings.Lines(want))) {
 		return "", fmt.Errorf("go.sum is not that of %s:\n%s", from, filetree.Diff(from, []byte(want), dir, []byte(goSum)))
-	}
-	if err := modulesOf(files, goSum); err != nil {
-		return "", err
 	}
 	base, _, _ := strings.Cut(version, "-")
 	r, err := p.On(base).Release(ctx, "")
@@ -100,93 +115,14 @@ func (p *Project) Verify(ctx context.Context, dir string) (string, error) {
 	return fmt.Sprintf("%s %s: all files are those that this working copy makes; the hashes are those of %s", p.Module, version, from), nil
 }
 
-// summed compares files with those that their SHA256SUMS names.
-func summed(files filetree.Tree) error {
-	listed := map[string]bool{}
-	for line := range strings.Lines(string(files[sumsFile])) {
-		_, name, _ := strings.Cut(strings.TrimRight(line, "\n"), "  ")
-		switch data, is := files[name]; {
-		case !is:
-			return fmt.Errorf("%s names %s, which is not there", sumsFile, name)
-		case strings.TrimRight(line, "\n") != written(name, data):
-			return fmt.Errorf("%s has a different hash for %s", sumsFile, name)
-		}
-		listed[name] = true
+// hashOf returns the hash that go.sum has of a module in a folder that serves as a GOPROXY, or of its go.mod file.
+func hashOf(dir string, files filetree.Tree, m module.Version) (string, error) {
+	version, isMod := strings.CutSuffix(m.Version, "/go.mod")
+	escaped, err := module.EscapePath(m.Path)
+	at := path.Join(escaped, "@v", version)
+	if isMod || err != nil {
+		sum, hashErr := filetree.Tree{"go.mod": files[at+".mod"]}.Hash("")
+		return sum, errors.Join(err, hashErr)
 	}
-	for name := range files {
-		if name != sumsFile && !listed[name] {
-			return fmt.Errorf("%s does not name %s", sumsFile, name)
-		}
-	}
-	return nil
-}
-
-// published returns the release in a published archive, after comparing it with its own SHA256SUMS and with the files beside the archive.
-func published(beside filetree.Tree, archive string, data []byte) (filetree.Tree, error) {
-	unzipped, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	files, byName := filetree.Tree{}, filetree.Tree{}
-	for r := tar.NewReader(unzipped); ; {
-		header, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if header.Typeflag == tar.TypeDir {
-			continue
-		}
-		name := path.Clean(header.Name)
-		if files[name], err = io.ReadAll(r); err != nil {
-			return nil, err
-		}
-		byName[path.Base(name)] = files[name]
-	}
-	for name, text := range beside {
-		if name != archive && name != sumsFile && !bytes.Equal(text, byName[name]) {
-			return nil, fmt.Errorf("the %s in it differs from the one beside it", name)
-		}
-	}
-	return files, summed(files)
-}
-
-// modulesOf compares the zips and the go.mod files of modules with lines of a go.sum.
-func modulesOf(files filetree.Tree, goSum string) error {
-	for line := range strings.Lines(goSum) {
-		words := strings.Fields(line)
-		if len(words) != 3 {
-			return fmt.Errorf("go.sum: %q is not a line of a go.sum file", line)
-		}
-		version, isMod := strings.CutSuffix(words[1], "/go.mod")
-		escaped, err := module.EscapePath(words[0])
-		if err != nil {
-			return err
-		}
-		at, sum := path.Join(escaped, "@v", version), ""
-		if isMod {
-			sum, err = filetree.Tree{"go.mod": files[at+".mod"]}.Hash("")
-		} else {
-			sum, err = zipHash(files[at+".zip"])
-		}
-		if err != nil || sum != words[2] {
-			return errors.Join(err, fmt.Errorf("%s %s is not what go.sum says: its hash is %s", words[0], words[1], sum))
-		}
-	}
-	return nil
-}
-
-// zipHash returns the hash that go.sum has of a module's zip.
-func zipHash(data []byte) (string, error) {
-	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return "", err
-	}
-	var names []string
-	for _, f := range archive.File {
-		names = append(names, f.Name)
-	}
-	return dirhash.Hash1(names, func(name string) (io.ReadCloser, error) { return archive.Open(name) })
+	return dirhash.HashZip(filepath.Join(dir, filepath.FromSlash(at+".zip")), dirhash.Hash1)
 }
