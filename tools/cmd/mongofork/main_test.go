@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts run the whole program on the real driver, with small overlays. They take more than ten seconds: drift type-checks the driver.
-func TestScripts(t *testing.T) { runScripts(t, "testdata", nil, defaultBase) }
+func TestScripts(t *testing.T) { runScripts(t, "testdata", nil, defaultBase, "v2.10.0") }
 
 // Applications of all kinds are put on the fork, and taken back. The scripts know its bases as OLDEST and NEWEST,
 // and take more than ten seconds, because the go command tidies, builds and vendors some thirty times, and fetches releases to new caches.
