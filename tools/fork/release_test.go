@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func releasable(level string, files filetree.Tree) filetree.Tree {
 	return files
 }
 
-// Adapters are released with the fork, without what is for work in the repository. TestVerify compares all hashes.
+// Adapters are released with the fork, without what is for work in the repository. What is not what is built here, in any byte, is refused.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
@@ -60,6 +61,17 @@ func TestRelease(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, p.Publish(r, dir))
 	require.NoError(t, p.Publish(r, dir), "the same again is no change")
+	for name, data := range r.Files {
+		for _, at := range []int{0, len(data) / 2, len(data) - 1} {
+			changed := slices.Clone(data)
+			changed[at] ^= 1
+			require.NoError(t, filetree.Tree{name: changed}.Write(dir))
+			require.ErrorContains(t, p.Publish(r, dir), "the folder holds something else: "+name+" is not what this working copy builds")
+		}
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		require.ErrorContains(t, p.Publish(r, dir), "the folder holds something else: "+name)
+		require.NoError(t, r.Files.Write(dir))
+	}
 	_, err = p.Release(t.Context(), "v2.0.0-fork.3")
 	require.ErrorContains(t, err, "the fork calls itself v2.0.0-fork.7, not v2.0.0-fork.3")
 }
@@ -224,6 +236,30 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	require.NoError(t, release("v2.0.0-fork.10"))
 	p.put(t, "contrib/otel/a.go", "package a\n")
 	require.ErrorContains(t, release("v2.0.0-fork.10"), ": example.internal/a v0.0.0-fork.10 was released with different content")
+}
+
+// A release is known by its record, and to the commit that makes it.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	at := func(commit string) {
+		p.State = func(context.Context, string, []string) (git.State, error) { return git.State{Commit: commit}, nil }
+	}
+	at("0123456789ab")
+	final, err := p.Release(t.Context(), "v2.0.0-fork.2")
+	require.NoError(t, err)
+	require.NoError(t, p.Publish(final, t.TempDir()))
+	p.put(t, "pool/overlay.go", "package pool\n\nfunc other() {}\n")
+	for version, where := range map[string]string{"v2.0.0-fork.2": ReleasedFile, "v2.0.0-fork.1.g0123456789ab": "this working copy"} {
+		goSum, from, err := p.Sums(t.Context(), version)
+		require.NoError(t, err)
+		require.Equal(t, where, from)
+		require.Contains(t, goSum, "example.com/driver/v2 "+version+" h1:")
+		require.Equal(t, version == final.Fork.Module().Version, goSum == string(final.Files["go.sum"]))
+	}
+	at("ba9876543210")
+	_, _, err = p.Sums(t.Context(), "v2.0.0-fork.1.g0123456789ab")
+	require.ErrorContains(t, err, "the hash of v2.0.0-fork.1.g0123456789ab is not known here")
 }
 
 func unzip(t *testing.T, data []byte) *zip.Reader {

@@ -88,7 +88,7 @@ func (c *seriesCmd) tests(a *app) error {
 }
 
 type releaseCmd struct {
-	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to."`
+	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to. If it has a release, compare it."`
 	Final  string `placeholder:"VERSION" help:"Build this version for publication, and record its hash in etc/released.sum. It has to be <base>-<version.Fork>."`
 }
 
@@ -108,16 +108,4 @@ func (c *releaseCmd) Run(a *app) error {
 		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,
 		m.Version)
 	return nil
-}
-
-type verifyCmd struct {
-	Folder string `arg:"" type:"existingdir" name:"dir" help:"The folder of the release, which serves as GOPROXY: the release page has an archive of it."`
-}
-
-func (c *verifyCmd) Run(a *app) error {
-	verified, err := a.project.Verify(a.ctx, c.Folder)
-	if err == nil {
-		a.printf("%s\n", verified)
-	}
-	return err
 }

@@ -36,7 +36,6 @@ type cli struct {
 	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
-	Verify  verifyCmd  `cmd:"" help:"Compare an unpacked release with its SHA256SUMS, and with the recorded hashes or what this working copy builds."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 }
 
