@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/series"
 )
@@ -29,7 +30,14 @@ type seriesCmd struct {
 
 func (c *seriesCmd) Run(a *app) error {
 	if c.Tests {
-		return c.tests(a)
+		opt, err := series.ReadOptions(a.project.Root)
+		if err != nil {
+			return err
+		}
+		out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
+		a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+			out, opt.Tests.Folder, len(opt.Tests.Files))
+		return opt.Tests.Write(a.project.Root, out)
 	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
@@ -39,52 +47,28 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var patches, tree filetree.Tree
+	out := a.project.Folder("series", a.project.Base)
 	if c.Fixes {
-		return c.fixes(a, steps)
+		out.Dir = filepath.Join(out.Dir, "fixes")
+		patches, err = steps.FixPatches(a.ctx, a.author())
+	} else {
+		patches, tree, err = steps.Patches(a.ctx, a.author())
 	}
-	patches, tree, err := steps.Patches(a.ctx, a.author())
+	if err == nil && c.Tree != "" {
+		err = tree.Write(c.Tree)
+	}
 	if err != nil {
 		return err
 	}
-	if c.Tree != "" {
-		if err := tree.Write(c.Tree); err != nil {
-			return err
-		}
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base).Dir)
-	if err := series.Write(out, patches); err != nil {
-		return err
-	}
-	for _, name := range patches.Paths()[1:] {
-		a.printf("%s/%s\n", out, name)
-	}
-	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out, len(patches)-1)
-	return nil
-}
-
-// fixes writes the fixes for the base.
-func (c *seriesCmd) fixes(a *app, steps *series.Series) error {
-	patches, err := steps.FixPatches(a.ctx, a.author())
-	if err != nil {
-		return err
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
+	out.Dir = cmp.Or(c.Output, out.Dir)
 	for _, name := range patches.Paths() {
-		a.printf("%s/%s\n", out, name)
+		a.printf("%s/%s\n", out.Dir, name)
 	}
-	return series.Write(out, patches)
-}
-
-// tests writes the change request for the specifications.
-func (c *seriesCmd) tests(a *app) error {
-	opt, err := series.ReadOptions(a.project.Root)
-	if err != nil {
-		return err
+	if !c.Fixes {
+		a.printf("apply them with: git am --empty=drop %s/*.patch\n", out.Dir)
 	}
-	out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
-	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
-		out, opt.Tests.Folder, len(opt.Tests.Files))
-	return opt.Tests.Write(a.project.Root, out)
+	return series.Write(out.Dir, patches)
 }
 
 type releaseCmd struct {

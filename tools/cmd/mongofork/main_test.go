@@ -1,10 +1,7 @@
 package main
 
 import (
-	"archive/zip"
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +82,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, ver
 			}
 			return setup(env)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "tamper": tamper},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
 	})
 }
 
@@ -105,29 +102,4 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
 	}
-}
-
-// tamper changes a file in a module's zip, as whoever serves it could.
-func tamper(ts *testscript.TestScript, _ bool, args []string) {
-	name := ts.MkAbs(args[0])
-	before, err := zip.OpenReader(name)
-	ts.Check(err)
-	defer before.Close()
-	var out bytes.Buffer
-	after := zip.NewWriter(&out)
-	for _, file := range before.File {
-		r, err := file.Open()
-		ts.Check(err)
-		text, err := io.ReadAll(r)
-		ts.Check(err)
-		if strings.HasSuffix(file.Name, "/version/fork.go") {
-			text = append(text, "\nfunc init() { println(`of an attacker`) }\n"...)
-		}
-		w, err := after.Create(file.Name)
-		ts.Check(err)
-		_, err = w.Write(text)
-		ts.Check(err)
-	}
-	ts.Check(after.Close())
-	ts.Check(os.WriteFile(name, out.Bytes(), 0o600))
 }
