@@ -141,24 +141,36 @@ func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"
 // steps make files of an application what they are in a tree, one by one. If they are of the vendor folder, the list of its modules is
 // missing meanwhile, so that nothing is built from a part of them.
 func steps(dir string, paths []string, t filetree.Tree) (list []func() error) {
-	put := func(t filetree.Tree, path string) {
-		list = append(list, func() error { return t.Put(dir, path, filepath.Join(dir, staging)) })
+	add := func(t filetree.Tree, path string) {
+		list = append(list, func() error { return put(dir, path, t) })
 	}
 	vendor := slices.ContainsFunc(paths, func(path string) bool { return strings.HasPrefix(path, "vendor/") })
 	if vendor {
-		put(nil, modules)
+		add(nil, modules)
 	}
 	for _, stay := range []bool{false, true} { // what becomes a folder has to go first
 		for _, path := range paths {
 			if _, stays := t[path]; stays == stay && path != modules {
-				put(t, path)
+				add(t, path)
 			}
 		}
 	}
 	if vendor {
-		put(t, modules)
+		add(t, modules)
 	}
 	return list
+}
+
+// put makes a file what it is in a tree. A link that leads to the vendor folder stays; that folder may be on another volume.
+func put(dir, path string, t filetree.Tree) error {
+	vendor, at := filepath.Join(dir, "vendor"), filepath.Join(dir, staging)
+	if name, below := strings.CutPrefix(path, "vendor/"); below && realFolder(vendor) != vendor {
+		if data, stays := t[path]; stays {
+			return filetree.Tree{name: data}.Put(realFolder(vendor), name, "")
+		}
+		return filetree.Tree{}.Put(realFolder(vendor), name, "")
+	}
+	return t.Put(dir, path, at)
 }
 
 func run(steps []func() error) error {
