@@ -16,6 +16,7 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 )
 
@@ -102,4 +103,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
 	}
+}
+
+func TestAuthor(t *testing.T) {
+	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}}
+	require.Equal(t, git.Builder, a.author(), "not configured")
+	t.Setenv("GIT_AUTHOR_NAME", "C")
+	t.Setenv("GIT_AUTHOR_EMAIL", "c@d")
+	require.Equal(t, "C <c@d>", a.author())
 }
