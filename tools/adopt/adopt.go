@@ -107,8 +107,8 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 		return nil, err
 	}
 	if c.work != "" && vendored(filepath.Dir(c.work)) {
-		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder first, "+
-			"and run that after", c.work)
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder "+
+			"first, and run that after", c.work)
 	}
 	if c.Before, err = tree(c.Dir, c.vendored); err != nil {
 		return nil, err
@@ -203,8 +203,8 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	}
 	// Tidy would repeat what is wrong with it for each package.
 	if _, err = c.onCopies(ctx, "mod download", target.String()); err != nil {
-		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release that is "+
-			"served there is not that of %s, find out who has changed it", err, from)
+		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
+			"that is served there is not that of %s, find out who has changed it", err, from)
 	}
 	return target, err
 }
@@ -225,7 +225,8 @@ func (c *Change) undo(ctx context.Context) error {
 	if err := c.tidy(ctx); err != nil {
 		return err
 	}
-	c.Notes = []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"}
+	c.Notes = []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version " +
+		"control"}
 	if former, err := c.record(); err == nil && former.Without != nil {
 		c.Notes = []string{"the files have changed since the fork was put in, so this stays in go.mod:\n" + filetree.Diff(
 			"before the fork", unixLines(former.Without["go.mod"]), "now", unixLines(c.After["go.mod"]))}
@@ -334,8 +335,8 @@ func (c *Change) left() (notes []string) {
 		dir := below(filepath.Dir(c.work), use.Path)
 		member, err := parse(dir)
 		if err == nil && member.Module.Mod.Path != c.Module && requirement(member, Driver) != nil && !hasOurs(member, dir) {
-			notes = append(notes, member.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with GOWORK=off: "+
-				c.CommandLine(dir)+" puts the fork there, too")
+			notes = append(notes, member.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with "+
+				"GOWORK=off: "+c.CommandLine(dir)+" puts the fork there, too")
 		}
 	}
 	return notes
@@ -351,10 +352,11 @@ func choose(bases []string, wanted, required string) (string, error) {
 	}
 	switch {
 	case wanted == "":
-		return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be a "+
-			"step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
+		return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be "+
+			"a step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
 	case slices.Contains(bases, wanted):
-		return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required, wanted)
+		return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required,
+			wanted)
 	}
 	return "", fmt.Errorf("there is no base %s; there are %s", wanted, strings.Join(bases, ", "))
 }

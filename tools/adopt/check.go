@@ -58,7 +58,8 @@ func (a Application) explain(ctx context.Context, err error) error {
 	name := file.Module.Mod.Path
 	modules, listErr := a.goCommand(ctx, nil, "list", "-m")
 	if listErr == nil && !slices.Contains(strings.Fields(modules), name) {
-		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off", name)
+		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
+			name)
 	}
 	if v1 := requirement(file, v1); v1 != nil {
 		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
@@ -174,15 +175,16 @@ func (a Application) check(ctx context.Context, least string) (effect, mend stri
 	case s.Replace == nil:
 		return "", mend, fmt.Errorf("%s is built with upstream's driver, %s", name, s.Version)
 	case base == "":
-		return "", "remove that replace line first", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name,
-			s.replacement())
+		return "", "remove that replace line first",
+			fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement())
 	case semver.Compare(base, s.Version) < 0:
-		return "", mend, fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base, s.Version)
+		return "", mend, fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base,
+			s.Version)
 	}
 	effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
 	if least != "" && !reaches(s.level(a.Dir), least) {
-		return "", "take a later one, and " + a.CommandLine(a.Dir), fmt.Errorf("%s, which calls itself %s, but %s is required", effect,
-			cmp.Or(s.level(a.Dir), "nothing"), least)
+		return "", "take a later one, and " + a.CommandLine(a.Dir),
+			fmt.Errorf("%s, which calls itself %s, but %s is required", effect, cmp.Or(s.level(a.Dir), "nothing"), least)
 	}
 	if err := a.verify(ctx, s); err != nil {
 		return "", "", fmt.Errorf("%s: %w", effect, err)

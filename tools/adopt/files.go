@@ -66,8 +66,8 @@ func (c *Change) original() (filetree.Tree, error) {
 	return with(c.Before, r.Without, r.paths()), nil
 }
 
-// commit makes the change in the application's folder. After use it checks that the fork is in effect there, with the present environment. If
-// the fork is not in effect, nothing changes. If the process is killed, Repair takes back what it has done.
+// commit makes the change in the application's folder. After use it checks that the fork is in effect there, with the present environment.
+// If the fork is not in effect, nothing changes. If the process is killed, Repair takes back what it has done.
 func (c *Change) commit(ctx context.Context) error {
 	unlock, err := c.lock()
 	if err != nil {
@@ -214,7 +214,7 @@ func (a Application) takeBack() (bool, error) {
 	}
 	var r record
 	if err := errors.Join(err, json.Unmarshal(journal, &r)); err != nil {
-		return false, err
+		return false, fmt.Errorf("%s: %w", at, err)
 	}
 	now, err := read(a.Dir, r.paths())
 	if err != nil {
@@ -223,8 +223,8 @@ func (a Application) takeBack() (bool, error) {
 	back, made := filetree.Changed(now, r.Before), filetree.Changed(now, r.After)
 	for _, path := range back {
 		if _, is := now[path]; slices.Contains(made, path) && (is || path != modules) {
-			return false, fmt.Errorf("a use was killed in this application, and its %s has changed since: take your change back, "+
-				"or keep the files as they are with: rm -r %s", path, shellescape.Quote(at))
+			return false, fmt.Errorf("a use was killed in this application, and its %s has changed since: take your change "+
+				"back, or keep the files as they are with: rm -r %s", path, shellescape.Quote(at))
 		}
 	}
 	if err := run(steps(a.Dir, back, r.Before)); err != nil {

@@ -171,8 +171,8 @@ func mended(list []fork.Advisory, base string, before, after *modfile.File) (not
 			notes = append(notes, fmt.Sprintf("%s of %s is required, because what the fork requires has the vulnerability %s",
 				now.Version, now.Path, a.ID))
 		} else {
-			notes = append(notes, fmt.Sprintf("%s of %s has the vulnerability %s: %s does not, but needs Go %s, and the go line has %s",
-				now.Version, now.Path, a.ID, d.Fixed, d.Go, after.Go.Version))
+			notes = append(notes, fmt.Sprintf("%s of %s has the vulnerability %s: %s does not, but needs Go %s, and the go "+
+				"line has %s", now.Version, now.Path, a.ID, d.Fixed, d.Go, after.Go.Version))
 		}
 	}
 	return notes

@@ -100,8 +100,9 @@ func (p *Project) Publish(r *Release, dir string) error {
 		return err
 	}
 	if differ := filetree.Changed(have, r.Files); len(have) > 0 && len(differ) > 0 {
-		return problem.List{{File: dir, Message: "the folder holds something else: " + differ[0] + " is not what this working copy builds with " +
-			runtime.Version(), Mend: "choose another folder with -o, or check out the commit that it was made from"}}
+		return problem.List{{File: dir, Message: "the folder holds something else: " + differ[0] + " is not what this working " +
+			"copy builds with " + runtime.Version(),
+			Mend: "choose another folder with -o, or check out the commit that it was made from"}}
 	}
 	if err := r.Files.Write(dir); err != nil || r.Record == nil {
 		return err
@@ -183,7 +184,8 @@ func (p *Project) recorded(goSum string) ([]byte, error) {
 func SumLines(goSum string) iter.Seq2[module.Version, string] {
 	return func(yield func(module.Version, string) bool) {
 		for line := range strings.Lines(goSum) {
-			if words := strings.Fields(line); len(words) == 3 && !yield(module.Version{Path: words[0], Version: words[1]}, words[2]) {
+			words := strings.Fields(line)
+			if len(words) == 3 && !yield(module.Version{Path: words[0], Version: words[1]}, words[2]) {
 				return
 			}
 		}
