@@ -6,6 +6,7 @@ package adopt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,10 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/command"
+	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
 )
 
@@ -28,104 +31,187 @@ const (
 
 // Application is a module that uses the driver.
 type Application struct {
-	// Dir is the folder of its go.mod.
-	Dir string
-	// Root is the folder of the fork's repository. Bases are the versions of upstream that the fork can be built on, in ascending
-	// order.
-	Root  string
-	Bases []string
-	Run   command.RunFunc
-	// Mends are later versions of modules that the fork of a base requires, without their known vulnerabilities.
-	Mends func(base string) ([]Mend, error)
-	// Sums returns the lines that go.sum may contain for a released fork, and where these lines come from.
-	Sums func(ctx context.Context, version string) (goSum, from string, err error)
+	// Dir is the folder of its go.mod, Project the repository of the fork.
+	Dir     string
+	Project *fork.Project
+	// Progress is told of each step when it begins.
+	Progress func(step string)
+
+	work string // the go.work file in effect; empty if there is none
 }
 
-// Mend is the first version of a module without a published vulnerability, the vulnerability's ID, and the version of Go that it needs.
-type Mend struct {
-	module.Version
-	ID, Go string
+// Options say how Change changes an application; as kong takes them.
+type Options struct {
+	DryRun    bool   `short:"n" help:"Show the changes to the application without making them."`
+	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
+	Release   bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
+	SkipBuild bool   `help:"Do not build the application."`
+	Base      string `kong:"-"` // the version of upstream whose fork is used; by default the lowest that fits
 }
 
-// Change is a change of an application. Until Commit nothing changes in the application's folder: the go command reads and writes copies of
-// go.mod and go.sum, and makes the new vendor folder beside them.
+// Change is a change of an application that was made, or would be.
 type Change struct {
-	Files
-	// Module is the application's module path, Dir its folder.
-	Module, Dir string
+	Application
+	// Module is the application's module path.
+	Module string
 	// Required is the driver version in effect without the fork. Base is the one that the fork is built on; it is empty if the fork was
 	// removed.
 	Required, Base string
-	// Notes are the effects that a reader of the diffs could miss.
-	Notes []string
+	// Before and After are go.mod, go.sum and the vendor folder.
+	Before, After filetree.Tree
+	// Notes are the effects that a reader of the diffs could miss. Effect is what Check says of the changed application.
+	Notes  []string
+	Effect string
 
-	app      Application
 	given    string // the application's folder as it was named
 	at       string // the folder of the copies
 	file     *modfile.File
 	forked   bool          // whether the application has the fork
-	record   *record       // what the last Use changed, if that is known
 	origin   filetree.Tree // the files as they were without the fork; nil if that is not known
 	vendored bool
-	work     workspace
 }
 
-// Use prepares the application for the fork of a base, by default the lowest that fits. Fork builds it and returns the replacement: a
-// folder, or a module version.
-func (c *Change) Use(ctx context.Context, base string, fork func(base string) (module.Version, error)) (err error) {
+// Change puts the fork into the application, or removes it. If that fails, nothing has changed.
+func (a Application) Change(ctx context.Context, o Options) (c *Change, err error) {
+	if c, err = a.open(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(c.at)) }()
+	if o.Undo {
+		err = c.undo(ctx)
+	} else {
+		err = c.use(ctx, o)
+	}
+	if err == nil && !o.SkipBuild {
+		err = c.build(ctx)
+	}
+	if err == nil && !o.DryRun {
+		err = c.commit(ctx)
+	}
+	return c, err
+}
+
+// open reads the application and makes the folder of the copies.
+func (a Application) open(ctx context.Context) (c *Change, err error) {
+	c = &Change{Application: a, given: a.Dir}
+	c.Dir = realFolder(a.Dir)
+	c.vendored = vendored(c.Dir)
+	if c.file, err = parse(c.Dir); err != nil {
+		return nil, err
+	}
+	c.Module, c.forked = c.file.Module.Mod.Path, hasOurs(c.file, c.Dir)
+	if err := c.changeable(); err != nil {
+		return nil, err
+	}
+	if c.work, err = c.workspace(ctx); err != nil {
+		return nil, err
+	}
+	if c.work != "" && vendored(filepath.Dir(c.work)) {
+		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder "+
+			"first, and run that after", c.work)
+	}
+	if c.Before, err = tree(c.Dir, c.vendored); err != nil {
+		return nil, err
+	}
+	if c.origin, err = c.original(); err != nil {
+		return nil, err
+	}
+	if c.origin != nil {
+		if c.file, err = modfile.Parse(c.file.Syntax.Name, c.origin["go.mod"], nil); err != nil {
+			return nil, err
+		}
+	}
+	if c.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
+		return nil, err
+	}
+	return c, with(nil, c.Before, []string{"go.sum"}).Write(c.at)
+}
+
+// use prepares the application for the fork.
+func (c *Change) use(ctx context.Context, o Options) error {
 	if err := removeFork(c.file, c.Dir); err != nil {
+		return err
+	}
+	bases, err := c.Project.Bases()
+	if err != nil {
 		return err
 	}
 	if c.Required, err = c.required(ctx); err != nil {
 		return err
 	}
-	if c.Base, err = choose(c.app.Bases, base, c.Required); err != nil {
+	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
 		return fmt.Errorf("%s: %w", c.Module, err)
 	}
-	target, err := fork(c.Base)
+	target, err := c.fork(ctx, o.Release)
 	if err != nil {
 		return err
-	}
-	if target.Version == "" {
-		target.Path = relative(c.given, c.Dir, target.Path)
-		if c.vendored && strings.ContainsAny(target.Path, " \t\n") {
-			return fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
-				"move this repository to another folder, or use a release", target.Path)
-		}
 	}
 	if c.file.Go == nil {
 		// Go mod tidy would add its own version, and change what the language means.
-		if err := c.file.AddGoStmt("1.16"); err != nil {
-			return err
-		}
+		err = c.file.AddGoStmt("1.16")
 	}
-	if err := putFork(c.file, c.Base, target); err != nil {
+	if err := errors.Join(err, putFork(c.file, c.Base, target)); err != nil {
 		return err
 	}
-	mends, err := c.mends()
+	list, err := c.Project.Advisories()
+	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
+		return err
+	}
+	if err := c.tidy(ctx); err != nil {
+		return err
+	}
+	now, err := modfile.Parse("go.mod", c.After["go.mod"], nil)
 	if err != nil {
 		return err
 	}
-	if c.After, err = c.tidy(ctx, target); err != nil {
-		return err
-	}
-	if target.Version != "" {
-		if err := c.app.verify(ctx, target.Version, c.After["go.sum"]); err != nil {
-			return err
-		}
-	}
-	if now, err := parse(c.at); err == nil && now.Go.Version != c.file.Go.Version {
+	if now.Go.Version != c.file.Go.Version {
 		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +
 			": whoever builds the application, or imports it, needs that version of Go"}
 	}
-	c.Notes = append(c.Notes, c.mended(mends)...)
-	c.Notes = append(c.Notes, c.left()...)
-	return nil
+	before, err := modfile.Parse("go.mod", c.Before["go.mod"], nil)
+	c.Notes = slices.Concat(c.Notes, mended(list, c.Base, before, now), c.left())
+	return err
 }
 
-// Undo prepares the application for upstream's driver. Files that are still as Use left them become what they were before. Otherwise it
-// restores the version that was required before, and notes which changes of Use stay.
-func (c *Change) Undo(ctx context.Context) (err error) {
+// fork returns what takes the driver's place: a folder, or a module version. The go command then compares that with the known hashes.
+func (c *Change) fork(ctx context.Context, release bool) (target module.Version, err error) {
+	c.Progress("making the fork of " + c.Base)
+	project := c.Project.On(c.Base)
+	if !release {
+		_, out, _, err := project.Build(ctx)
+		target.Path = relative(c.given, c.Dir, out.Dir)
+		if err == nil && c.vendored && strings.ContainsAny(target.Path, " \t\n") {
+			err = fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
+				"move this repository to another folder, or use a release", target.Path)
+		}
+		return target, err
+	}
+	built, err := project.Fork(ctx, false)
+	if err != nil {
+		return target, err
+	}
+	if target, err = built.Released(); err != nil {
+		return target, err
+	}
+	goSum, from, err := project.Sums(ctx, target.Version)
+	if err != nil {
+		return target, err
+	}
+	goSum = string(c.Before["go.sum"]) + "\n" + goSum
+	if err := os.WriteFile(filepath.Join(c.at, "go.sum"), []byte(goSum), 0o600); err != nil {
+		return target, err
+	}
+	// Tidy would repeat what is wrong with it for each package.
+	if _, err = c.onCopies(ctx, "mod download", target.String()); err != nil {
+		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
+			"that is served there is not that of %s, find out who has changed it", err, from)
+	}
+	return target, err
+}
+
+// undo prepares the application for upstream's driver. Files that are still as use left them become what they were before. Otherwise it
+// restores the version that was required before, and notes what stays.
+func (c *Change) undo(ctx context.Context) error {
 	if !c.forked {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
 	}
@@ -136,106 +222,141 @@ func (c *Change) Undo(ctx context.Context) (err error) {
 	if err := removeFork(c.file, c.Dir); err != nil {
 		return err
 	}
-	if c.After, err = c.tidy(ctx, module.Version{}); err != nil {
+	if err := c.tidy(ctx); err != nil {
 		return err
 	}
-	note := "there is no record of the files before the fork: what it raised in go.mod stays; compare with your version control"
-	if c.record != nil {
-		note = fmt.Sprintf("the files have changed since the fork was put in, so this stays in go.mod:\n%s", filetree.Diff(
-			"before the fork", unixLines(c.record.Before["go.mod"]), "now", unixLines(c.After["go.mod"])))
+	c.Notes = []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version " +
+		"control"}
+	if former, err := c.record(); err == nil && former.Without != nil {
+		c.Notes = []string{"the files have changed since the fork was put in, so this stays in go.mod:\n" + filetree.Diff(
+			"before the fork", unixLines(former.Without["go.mod"]), "now", unixLines(c.After["go.mod"]))}
 	}
-	c.Notes = []string{note}
 	return nil
 }
 
-// Build builds the application with the change. If it fails although it builds without the change, the error says what to do.
-func (c *Change) Build(ctx context.Context) error {
-	_, err := c.goRun(ctx, "build", "-mod=mod", "-modfile="+c.modFile(), "-o", os.DevNull, "./...")
-	if err == nil || ctx.Err() != nil {
+// build builds the application with the change. If it fails although it builds without the change, the error says what to do.
+func (c *Change) build(ctx context.Context) error {
+	if _, err := c.onCopies(ctx, "build", "-mod=mod", "-o", os.DevNull, "./..."); ctx.Err() != nil {
 		return err
+	} else if err != nil {
+		advice := "it builds without the change"
+		if _, before := c.goCommand(ctx, nil, "build", "-o", os.DevNull, "./..."); before != nil {
+			advice = "it does not build without the change either; --skip-build skips the build"
+		} else if c.Base == "" {
+			advice = "it builds with the fork, so its code uses what only the fork has (the messages above name it): " +
+				"take that out of the code first, or use --skip-build and do it then"
+		}
+		return fmt.Errorf("%w\n%s", err, advice)
 	}
-	advice := "it builds without the change"
-	if _, before := c.app.Run(ctx, c.Dir, nil, "go", "build", "-o", os.DevNull, "./..."); before != nil {
-		advice = "it does not build without the change either; --skip-build skips the build"
-	} else if c.Base == "" {
-		advice = "it builds with the fork, so its code uses what only the fork has (the messages above name it): " +
-			"take that out of the code first, or use --skip-build and do it then"
+	if c.Base == "" {
+		return nil
 	}
-	return fmt.Errorf("%w\n%s", err, advice)
-}
-
-// commands is the package of the driver that sends commands.
-const commands = Driver + "/x/mongo/driver"
-
-// Explain adds a note if what was built does not use the fork.
-func (c *Change) Explain(ctx context.Context) error {
-	list, err := c.goRun(ctx, "list", "-mod=mod", "-modfile="+c.modFile(), "-deps", "./...")
-	if err == nil && !slices.Contains(strings.Fields(list), commands) {
+	list, err := c.onCopies(ctx, "list", "-mod=mod", "-deps", "./...")
+	if err == nil && !slices.Contains(strings.Fields(list), Driver+"/x/mongo/driver") {
 		c.Notes = append(c.Notes, "it uses no package of the driver that sends commands, so the fork changes nothing for it")
 	}
 	return err
 }
 
-// Commit makes the change in the application's folder. After Use it checks that the fork is in effect there, with the present environment,
-// and returns what Check says. If the fork is not in effect, nothing changes. If the process is killed, Repair takes back what it has done.
-func (c *Change) Commit(ctx context.Context) (effect string, err error) {
-	unlock, err := c.app.lock()
-	if err != nil {
-		return "", err
-	}
-	defer unlock()
-	now, err := tree(c.Dir, c.vendored)
-	if err != nil {
-		return "", err
-	}
-	if changed := filetree.Changed(c.Before, now); len(changed) > 0 {
-		return "", fmt.Errorf("%s was changed by somebody else meanwhile: run this again", filepath.Join(c.Dir, changed[0]))
-	}
-	if err := c.remember(); err != nil {
-		return "", err
-	}
-	if effect, err = c.apply(ctx); err != nil {
-		_, backErr := c.app.takeBack()
-		return "", errors.Join(err, backErr)
-	}
-	if c.Base == "" {
-		err = os.RemoveAll(c.app.recordFile())
-	}
-	if err := os.RemoveAll(place(c.Dir).file(staging)); err != nil {
-		c.Notes = append(c.Notes, fmt.Sprintf("remove what is left of the old files: %v", err))
-	}
-	return effect, err
+// goCommand runs the go command in the application's folder.
+func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
+	a.Progress(strings.Join(append([]string{"go"}, args[:min(2, len(args))]...), " "))
+	out, err := command.Output(ctx, a.Dir, env, "go", args...)
+	return strings.TrimSpace(string(out)), err
 }
 
-// apply makes the change, up to the removal of its journal.
-func (c *Change) apply(ctx context.Context) (effect string, err error) {
-	if len(c.Paths()) > 0 {
-		err = run(c.steps(place(c.Dir)))
-	}
-	if err == nil && c.Base != "" {
-		if effect, _, err = c.app.check(ctx); err != nil && c.work.file != "" {
-			err = fmt.Errorf("%w: the workspace %s decides", err, c.work.file)
-		}
-		if err != nil {
-			err = fmt.Errorf("the fork would not be in effect: %w", err)
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	return effect, os.RemoveAll(place(c.Dir).file(journal))
+// onCopies runs the go command on the copies.
+func (c *Change) onCopies(ctx context.Context, verb string, args ...string) (string, error) {
+	return c.goCommand(ctx, []string{"GOWORK=off"}, slices.Concat(strings.Fields(verb), []string{"-modfile=" + c.modFile()}, args)...)
 }
 
-// relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link
-// leads to the application, because the go command would start elsewhere, and if it is on another volume.
-func relative(given, real, folder string) string {
-	abs, absErr := filepath.Abs(given)
-	rel, err := filepath.Rel(real, folder)
-	if err != nil || absErr != nil || abs != real {
-		return folder
+func (c *Change) modFile() string { return filepath.Join(c.at, "go.mod") }
+
+// write writes the copy of go.mod.
+func (c *Change) write() error {
+	data, err := c.file.Format()
+	return errors.Join(err, os.WriteFile(c.modFile(), data, 0o600))
+}
+
+// required returns the driver version that is in effect without the fork: the one that the application's modules require or, in a
+// workspace, all of its modules do.
+func (c *Change) required(ctx context.Context) (string, error) {
+	if err := c.write(); err != nil {
+		return "", err
 	}
-	if rel = filepath.ToSlash(rel); !modfile.IsDirectoryPath(rel) {
-		rel = "./" + rel
+	if c.work == "" {
+		s, err := c.selected(ctx, []string{"GOWORK=off"}, "-mod=mod", "-modfile="+c.modFile())
+		return s.Version, err
 	}
-	return rel
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		filepath.Join(c.Dir, "go.mod"): c.modFile(), filepath.Join(c.Dir, "go.sum"): filepath.Join(c.at, "go.sum"),
+	}})
+	name := filepath.Join(c.at, "overlay.json")
+	if err := errors.Join(err, os.WriteFile(name, overlay, 0o600)); err != nil {
+		return "", err
+	}
+	s, err := c.selected(ctx, nil, "-mod=readonly", "-overlay="+name)
+	if err == nil && s.Replace != nil && s.base(c.Dir) == "" {
+		err = fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", c.work, s.replacement())
+	}
+	return s.Version, err
+}
+
+// tidy completes the copies for what the application now requires. After has them with the application's line ends.
+func (c *Change) tidy(ctx context.Context) (err error) {
+	if err := c.write(); err != nil {
+		return err
+	}
+	if _, err := c.onCopies(ctx, "mod tidy"); err != nil {
+		return err
+	}
+	if c.vendored {
+		if _, err := c.onCopies(ctx, "mod vendor", "-o", filepath.Join(c.at, "vendor")); err != nil {
+			return err
+		}
+	}
+	c.After, err = tree(c.at, c.vendored)
+	for _, name := range append([]string{modules}, texts...) {
+		if text, ok := c.After[name]; ok && strings.Contains(string(c.Before[name]), "\r\n") {
+			c.After[name] = []byte(strings.ReplaceAll(string(unixLines(text)), "\n", "\r\n"))
+		}
+	}
+	return err
+}
+
+// left names the other members of the workspace that stay on upstream's driver where they are built without it.
+func (c *Change) left() (notes []string) {
+	data, _ := os.ReadFile(c.work)
+	work, err := modfile.ParseWork(c.work, data, nil)
+	if err != nil {
+		return nil // the go command says what is wrong with it
+	}
+	for _, use := range work.Use {
+		dir := below(filepath.Dir(c.work), use.Path)
+		member, err := parse(dir)
+		if err == nil && member.Module.Mod.Path != c.Module && requirement(member, Driver) != nil && !hasOurs(member, dir) {
+			notes = append(notes, member.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with "+
+				"GOWORK=off: "+c.CommandLine(dir)+" puts the fork there, too")
+		}
+	}
+	return notes
+}
+
+// choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,
+// the application may get a newer driver than it asks for, never an older one.
+func choose(bases []string, wanted, required string) (string, error) {
+	for _, base := range bases {
+		if semver.Compare(base, required) >= 0 && (wanted == "" || wanted == base) {
+			return base, nil
+		}
+	}
+	switch {
+	case wanted == "":
+		return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be "+
+			"a step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
+	case slices.Contains(bases, wanted):
+		return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required,
+			wanted)
+	}
+	return "", fmt.Errorf("there is no base %s; there are %s", wanted, strings.Join(bases, ", "))
 }

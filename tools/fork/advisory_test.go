@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
 
-	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/upstream"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/plan"
 )
 
 // The overlay fits every base and its lock: what is changed for one goes into the others, too. What mends an advisory in the fork, and the
@@ -21,13 +21,7 @@ func TestEveryBase(t *testing.T) {
 	t.Parallel()
 	list, err := (&Project{Root: repositoryRoot}).Advisories()
 	require.NoError(t, err)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	for _, base := range bases {
-		forktest.Released(t, base)
-		matched, _, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base,
-			Source: upstream.Download}).Assemble(t.Context())
-		require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
+	eachBase(t, func(base string, matched *plan.Plan, _ filetree.Tree) {
 		ours := map[string]bool{}
 		for _, touch := range matched.Touches {
 			ours[touch.Key.String()] = true
@@ -51,7 +45,7 @@ func TestEveryBase(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // The page has the number of advisories, in all and without a fix of upstream's on the newest base, and names those with a CVE.

@@ -45,6 +45,7 @@ var (
 	newTree = filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
 )
 
+// A folder becomes what it is to be, unless that would lose edits, or it is somebody else's.
 func TestOutputWrite(t *testing.T) {
 	t.Parallel()
 	o := testOutput(t)
@@ -58,39 +59,20 @@ func TestOutputWrite(t *testing.T) {
 		requireTree(t, o, step.tree)
 	}
 	require.NoDirExists(t, filepath.Join(o.Dir, "a", "in"), "folders go with their last file")
-}
-
-func TestOutputEdited(t *testing.T) {
-	t.Parallel()
-	o := testOutput(t)
+	edited := filetree.Tree{"a/one": []byte("edited"), "b/three": []byte("3"), "notes": {}}
+	require.NoError(t, edited.Write(o.Dir))
 	_, err := o.Write(oldTree)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "a/one"), []byte("edited"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(o.Dir, "notes"), nil, 0o644))
-	require.NoError(t, os.Remove(filepath.Join(o.Dir, "a/in/two")))
-	edited := filetree.Tree{"a/one": []byte("edited"), "notes": {}}
-
-	_, err = o.Write(newTree)
 	require.ErrorContains(t, err, o.Dir+": the folder has edits that this build lacks, such as a/one")
+	require.NoError(t, os.Remove(o.Dir+".manifest"))
+	_, err = o.Write(oldTree)
+	require.EqualError(t, err, o.Dir+": the folder was not made by mongofork: it has no manifest\n  fix: move it away")
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
-
 	require.NoError(t, os.RemoveAll(o.Dir))
 	_, err = o.Write(newTree)
 	require.NoError(t, err)
 	requireTree(t, o, newTree)
-}
-
-func TestOutputForeign(t *testing.T) {
-	t.Parallel()
-	o := testOutput(t)
-	require.NoError(t, oldTree.Write(o.Dir))
-	_, err := o.Write(newTree)
-	require.EqualError(t, err, o.Dir+": the folder was not made by mongofork: it has no manifest\n  fix: move it away")
-	got, err := filetree.Read(o.Dir)
-	require.NoError(t, err)
-	require.Equal(t, oldTree, got)
 }
 
 // Whatever was written before a run was cut short, the next one makes its output, whether the first or another one.

@@ -145,31 +145,3 @@ func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) 
 	}
 	return tree, same
 }
-
-// Patch returns the fork as one commit on top of the upstream module, in the format of git format-patch. The author has the form
-// "Name <address>"; the commit's message lists what the patch touches.
-func (p *Project) Patch(ctx context.Context, subject, author string) ([]byte, error) {
-	matched, tree, err := p.Assemble(ctx)
-	if err != nil {
-		return nil, err
-	}
-	before := assemble.Pristine(matched.Module)
-	g, done, err := git.New(ctx, author)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	g.Commit(before, matched.Module.String())
-	message := fmt.Sprintf("%s\n\nOn %s: %s.\n", subject, matched.Module, matched.Counts())
-	for _, t := range matched.Touches {
-		message += fmt.Sprintf("\n- %s %s: %s", t.How, t.Key, t.Reason)
-	}
-	after := assemble.Headed(before, assemble.Noticed(before, tree))
-	if err := assemble.Format(matched.Module, after); err != nil {
-		return nil, err
-	}
-	g.Commit(after, message)
-	text := g.Run("format-patch", "-1", "--stdout", "--no-signature", "--zero-commit", "--no-numbered",
-		"--full-index", "--no-renames", "--stat-width=100")
-	return text, g.Err
-}

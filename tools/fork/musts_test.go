@@ -1,20 +1,26 @@
 package fork
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/forktest"
-	"mongofork/tools/fork/upstream"
+	"mongofork/tools/fork/plan"
+	"mongofork/tools/rig/pypi"
+	"mongofork/tools/rig/specs"
 )
 
 // must is a row of the table in docs/differences/musts.md.
@@ -30,6 +36,8 @@ var (
 	mustRow      = regexp.MustCompile(`(?m)^\| (\d{3})\.(\d+) \| (.+?) \| (.+?) \| (.+) \|$`)
 	testName     = regexp.MustCompile(`\b((?:Test|Fuzz)[A-Z]\w*)(?: \((v[\d.]+)\))?`) // perhaps in one base alone
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w*)\(`)
+	officialFile = regexp.MustCompile(`[\w./*-]+\.json`)
+	skippedTest  = regexp.MustCompile(`TestUnifiedSpec/(\S+?\.json)/`)
 	countsOfPage = regexp.MustCompile(`(?s)<!-- counts -->\n(.*?)<!-- end -->`)
 )
 
@@ -68,44 +76,86 @@ func TestEveryMustHasAVerdict(t *testing.T) {
 	require.Equal(t, want, found[1], "the page's counts")
 }
 
-// filesOf returns the files of the fork on a base.
-func filesOf(t *testing.T, base string) filetree.Tree {
-	t.Helper()
-	forktest.Released(t, base)
-	_, files, err := (&Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}).Assemble(t.Context())
-	require.NoError(t, err)
-	return files
-}
-
 // What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
 // does not run, or if one of upstream's is lost.
 func TestEveryMustNamesItsTests(t *testing.T) {
 	t.Parallel()
 	_, musts := readMusts(t)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
+	lab, err := filetree.Read(filepath.Join(repositoryRoot, "lab", "virtual"))
 	require.NoError(t, err)
-	for _, base := range bases {
-		files := filesOf(t, base)
-		lab, err := filetree.Read(filepath.Join(repositoryRoot, "lab", "virtual"))
-		require.NoError(t, err)
+	eachBase(t, func(base string, _ *plan.Plan, files filetree.Tree) {
 		maps.Copy(files, lab)
-		var known []string
+		known := map[string]bool{}
 		for name, text := range files {
 			if strings.HasSuffix(name, "_test.go") {
 				for _, function := range testFunction.FindAllSubmatch(text, -1) {
-					known = append(known, string(function[1]))
+					known[string(function[1])] = true
 				}
 			}
 		}
-		slices.Sort(known)
 		for _, m := range musts {
 			named := testName.FindAllStringSubmatch(m.by, -1)
 			require.True(t, m.verdict != "held" || len(named) > 0, "%s.%s: no test", m.document, m.number)
 			for _, test := range named {
-				_, there := slices.BinarySearch(known, test[1])
 				elsewhere := test[2] != "" && test[2] != base
-				require.True(t, there || elsewhere, "%s.%s: %s has no test %s", m.document, m.number, base, test[1])
+				require.True(t, known[test[1]] || elsewhere, "%s.%s: %s has no test %s", m.document, m.number, base, test[1])
 			}
 		}
+	})
+}
+
+// Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
+// that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
+// looked at: a source distribution of PyMongo does not have all.
+func TestOfficialFilesOfMustsRun(t *testing.T) {
+	t.Parallel()
+	_, musts := readMusts(t)
+	eachBase(t, func(base string, _ *plan.Plan, files filetree.Tree) {
+		skips, err := os.ReadFile(filepath.Join(repositoryRoot, "etc", "bases", base, "skips"))
+		require.NoError(t, err)
+		skipped := map[string]int{}
+		for _, m := range skippedTest.FindAllSubmatch(append(skips, files["internal/spectest/skip.go"]...), -1) {
+			skipped[string(m[1])]++
+		}
+		store, revisions, err := specs.Open(repositoryRoot, base, io.Discard)
+		require.NoError(t, err)
+		tests, err := store.Project(t.Context(), revisions.Upstream)
+		if errors.Is(err, pypi.ErrUnavailable) {
+			t.Skip(err)
+		}
+		require.NoError(t, err)
+		lacking := map[string]string{}
+		if tests.Lacks != "" {
+			lacking = store.Pins[revisions.Upstream].Differs
+		}
+		source := filepath.Join(tests.Dir, "testdata", "specifications", "source")
+		for _, m := range musts {
+			for _, name := range officialFile.FindAllString(m.by, -1) {
+				if !strings.Contains(name, "/") {
+					name = "client-side-operations-timeout/tests/" + name
+				}
+				found, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(name)))
+				require.NoError(t, err)
+				if len(found) == 0 && lacks(lacking, name) {
+					continue
+				}
+				assert.True(t, slices.ContainsFunc(found, func(file string) bool {
+					var content struct{ Tests []any }
+					text, err := os.ReadFile(file)
+					require.NoError(t, errors.Join(err, json.Unmarshal(text, &content)))
+					return len(content.Tests) > skipped[filepath.ToSlash(strings.TrimPrefix(file, source+string(filepath.Separator)))]
+				}), "%s.%s: no test of %s runs in %s", m.document, m.number, name, base)
+			}
+		}
+	})
+}
+
+// lacks reports whether one of the files, which are named from the folder above source on, has a name that matches.
+func lacks(files map[string]string, name string) bool {
+	for file := range files {
+		if matches, _ := path.Match("source/"+name, file); matches {
+			return true
+		}
 	}
+	return false
 }

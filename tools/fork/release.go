@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -79,25 +81,28 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	}
 	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements
 	files["go.sum"] = []byte(goSum)
-	var sums strings.Builder
+	var sums []byte
 	for _, name := range files.Paths() {
-		sums.WriteString(written(name, files[name]) + "\n")
+		sums = fmt.Appendln(sums, written(name, files[name]))
 	}
-	files[sumsFile] = []byte(sums.String())
+	files["SHA256SUMS"] = sums
 	if final == "" {
 		record = nil
 	}
 	return &Release{Fork: f, Files: files, Record: record}, nil
 }
 
-// Publish writes a release to a folder of its own. If it is final, nothing else can ever be released under its name.
+// Publish writes a release to a folder of its own, or compares it with what is there. If it is final, nothing else can ever be released
+// under its name.
 func (p *Project) Publish(r *Release, dir string) error {
 	have, err := filetree.Read(dir)
-	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
-	case len(have) > 0 && len(filetree.Changed(have, r.Files)) > 0:
-		return problem.List{{File: dir, Message: "the folder holds something else", Mend: "choose another folder with -o"}}
+	}
+	if differ := filetree.Changed(have, r.Files); len(have) > 0 && len(differ) > 0 {
+		return problem.List{{File: dir, Message: "the folder holds something else: " + differ[0] + " is not what this working " +
+			"copy builds with " + runtime.Version(),
+			Mend: "choose another folder with -o, or check out the commit that it was made from"}}
 	}
 	if err := r.Files.Write(dir); err != nil || r.Record == nil {
 		return err
@@ -173,4 +178,43 @@ func (p *Project) recorded(goSum string) ([]byte, error) {
 		}
 	}
 	return []byte(strings.Join(lines, "")), nil
+}
+
+// SumLines yields the modules that lines of a go.sum file name, and their hashes. The version of a go.mod file's hash ends in /go.mod.
+func SumLines(goSum string) iter.Seq2[module.Version, string] {
+	return func(yield func(module.Version, string) bool) {
+		for line := range strings.Lines(goSum) {
+			words := strings.Fields(line)
+			if len(words) == 3 && !yield(module.Version{Path: words[0], Version: words[1]}, words[2]) {
+				return
+			}
+		}
+	}
+}
+
+// Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, and where these lines come
+// from: ReleasedFile, or what this working copy builds.
+func (p *Project) Sums(ctx context.Context, version string) (goSum, from string, err error) {
+	base, level, _ := strings.Cut(version, "-")
+	data, err := os.ReadFile(p.file(ReleasedFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", "", err
+	}
+	for m, sum := range SumLines(string(data)) {
+		if slices.Contains([]string{version, "v0.0.0-" + level}, strings.TrimSuffix(m.Version, "/go.mod")) {
+			goSum += fmt.Sprintln(m.Path, m.Version, sum)
+		}
+	}
+	if strings.Contains("\n"+goSum, "\n"+p.Module+" "+version+" ") {
+		return goSum, ReleasedFile, nil
+	}
+	r, err := p.On(base).Release(ctx, "")
+	if err != nil {
+		return "", "", err
+	}
+	if built := r.Fork.Module().Version; built != version {
+		return "", "", fmt.Errorf("the hash of %s is not known here: %s does not have it, and this working copy makes %s; "+
+			"check out the commit that it was made from", version, ReleasedFile, built)
+	}
+	return string(r.Files["go.sum"]), "this working copy", nil
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
-	"golang.org/x/mod/sumdb/dirhash"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
@@ -36,34 +36,44 @@ func releasable(level string, files filetree.Tree) filetree.Tree {
 	return files
 }
 
+// Adapters are released with the fork, without what is for work in the repository. What is not what is built here, in any byte, is refused.
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
+		"LICENSE": []byte("Licence\n"),
+		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => " +
+			"../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
+		"contrib/otel/a.go": []byte("package a\n"), "contrib/tests/go.mod": []byte("module example.internal/tests\n")}))
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	const base = "example.com/driver/v2/@v/v2.0.0-fork.2"
-	require.Equal(t, []string{"SHA256SUMS", "example.com/driver/v2/@v/list", base + ".cdx.json", base + ".info", base + ".mod",
-		base + ".openvex.json", base + ".zip", "go.sum"}, r.Files.Paths())
+	const fork, adapter = "example.com/driver/v2/@v/v2.0.0-fork.7", "example.internal/a/@v/v0.0.0-fork.7"
+	require.Equal(t, []string{"SHA256SUMS", "example.com/driver/v2/@v/list", fork + ".cdx.json", fork + ".info", fork + ".mod",
+		fork + ".openvex.json", fork + ".zip", "example.internal/a/@v/list", adapter + ".info", adapter + ".mod", adapter + ".zip", "go.sum"},
+		r.Files.Paths())
+	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(r.Files[adapter+".mod"]))
+	require.Equal(t, "v0.0.0-fork.7\n", string(r.Files["example.internal/a/@v/list"]))
+	require.Equal(t, "{\"Version\":\"v2.0.0-fork.7\"}\n", string(r.Files[fork+".info"]))
+	var names []string
+	for _, f := range unzip(t, r.Files[adapter+".zip"]).File {
+		names = append(names, strings.TrimPrefix(f.Name, "example.internal/a@v0.0.0-fork.7/"))
+	}
+	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
 	dir := t.TempDir()
 	require.NoError(t, p.Publish(r, dir))
-	published, err := filetree.Read(dir)
-	require.NoError(t, err)
-	require.Equal(t, r.Files, published)
-	sum, err := dirhash.HashZip(filepath.Join(dir, base+".zip"), dirhash.Hash1)
-	require.NoError(t, err)
-	require.Equal(t, "{\"Version\":\"v2.0.0-fork.2\"}\n", string(published[base+".info"]))
-	goModSum, err := filetree.Tree{"go.mod": published[base+".mod"]}.Hash("")
-	require.NoError(t, err)
-	require.Equal(t, "example.com/driver/v2 v2.0.0-fork.2 "+sum+"\nexample.com/driver/v2 v2.0.0-fork.2/go.mod "+goModSum+"\n",
-		string(published["go.sum"]))
-	for name, data := range published {
-		require.Equal(t, name != "SHA256SUMS",
-			strings.Contains(string(published["SHA256SUMS"]), filetree.Digest(data)+"  "+name+"\n"))
-	}
-
 	require.NoError(t, p.Publish(r, dir), "the same again is no change")
+	for name, data := range r.Files {
+		for _, at := range []int{0, len(data) / 2, len(data) - 1} {
+			changed := slices.Clone(data)
+			changed[at] ^= 1
+			require.NoError(t, filetree.Tree{name: changed}.Write(dir))
+			require.ErrorContains(t, p.Publish(r, dir), "the folder holds something else: "+name+" is not what this working copy builds")
+		}
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		require.ErrorContains(t, p.Publish(r, dir), "the folder holds something else: "+name)
+		require.NoError(t, r.Files.Write(dir))
+	}
 	_, err = p.Release(t.Context(), "v2.0.0-fork.3")
-	require.ErrorContains(t, err, "the fork calls itself v2.0.0-fork.2, not v2.0.0-fork.3")
+	require.ErrorContains(t, err, "the fork calls itself v2.0.0-fork.7, not v2.0.0-fork.3")
 }
 
 // Scanners learn what a release is, what it requires, and which vulnerabilities it does not have.
@@ -93,31 +103,23 @@ func TestReleaseDocuments(t *testing.T) {
 	}
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
-	document := func(kind string) string {
-		return string(r.Files["example.com/driver/v2/@v/v2.0.0-fork.2."+kind+".json"])
-	}
-	const product = "pkg:golang/example.com/driver/v2@v2.0.0-fork.2"
-	statement := func(name, alias, rest string) string {
-		return `{"vulnerability":{"name":"` + name + `"` + alias + `},"products":[{"@id":"` + product + `"}],` + rest + `}`
-	}
-	ofDependency := func(name, title, rest string) string {
-		return `{"vulnerability":{"name":"` + name + `","description":"` + title + `"},"products":[{"@id":"` + product +
-			`","subcomponents":[{"@id":"pkg:golang/example.com/m"}]}],` + rest + `}`
-	}
-	require.JSONEq(t,
-		`{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork","timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[`+
-			statement("CVE-1", `,"description":"One","aliases":["GO-1"]`,
-				`"status":"fixed","status_notes":"Fixed in the fork, with a test that fails without the fix."`)+","+
-			statement("CVE-2", `,"description":"Two"`, `"status":"fixed","status_notes":"Upstream's v2.0.0 does not have it."`)+
-			","+
-			statement("CVE-3", `,"description":"Three"`, `"status":"affected","action_statement":"Do not let them in."`)+","+
-			ofDependency("GO-4", "Four", `"status":"affected","action_statement":"Require v1.1.0."`)+","+
-			ofDependency("GO-5", "Five", `"status":"not_affected","justification":"vulnerable_code_not_present",`+
-				`"status_notes":"The fork requires v1.0.1 or later."`)+"]}",
-		document("openvex"))
+	const product, at = "pkg:golang/example.com/driver/v2@v2.0.0-fork.2", "example.com/driver/v2/@v/v2.0.0-fork.2."
+	const products, dependency = `"products":[{"@id":"` + product + `"}]`, `"products":[{"@id":"` + product +
+		`","subcomponents":[{"@id":"pkg:golang/example.com/m"}]}]`
+	require.JSONEq(t, `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork",
+		"timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[
+		{"vulnerability":{"name":"CVE-1","description":"One","aliases":["GO-1"]},`+products+`,"status":"fixed",
+			"status_notes":"Fixed in the fork, with a test that fails without the fix."},
+		{"vulnerability":{"name":"CVE-2","description":"Two"},`+products+`,"status":"fixed",
+			"status_notes":"Upstream's v2.0.0 does not have it."},
+		{"vulnerability":{"name":"CVE-3","description":"Three"},`+products+`,"status":"affected","action_statement":"Do not let them in."},
+		{"vulnerability":{"name":"GO-4","description":"Four"},`+dependency+`,"status":"affected","action_statement":"Require v1.1.0."},
+		{"vulnerability":{"name":"GO-5","description":"Five"},`+dependency+`,"status":"not_affected",
+			"justification":"vulnerable_code_not_present","status_notes":"The fork requires v1.0.1 or later."}]}`,
+		string(r.Files[at+"openvex.json"]))
 
 	bill := new(cdx.BOM)
-	require.NoError(t, cdx.NewBOMDecoder(strings.NewReader(document("cdx")), cdx.BOMFileFormatJSON).Decode(bill))
+	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(r.Files[at+"cdx.json"]), cdx.BOMFileFormatJSON).Decode(bill))
 	fork := bill.Metadata.Component
 	require.Equal(t, product, fork.PackageURL)
 	require.Equal(t, "pkg:golang/example.com/driver/v2@v2.0.0", (*fork.Pedigree.Ancestors)[0].PackageURL)
@@ -203,7 +205,6 @@ func TestForkSaysThatItIsOne(t *testing.T) {
 func TestReleasedVersionNeverChanges(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
-	changed := "package pool\n\nfunc added() { taken() }\n"
 	release := func(final string) error {
 		r, err := p.Release(t.Context(), final)
 		if err != nil {
@@ -216,13 +217,7 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	require.NoError(t, release("v2.0.0-fork.2"))
 	first := p.read(t, ReleasedFile)
 	require.Regexp(t, "^example.com/driver/v2 v2.0.0-fork.2 h1:.*\nexample.com/driver/v2 v2.0.0-fork.2/go.mod h1:.*\n$", first)
-
-	p.put(t, "pool/overlay.go", changed)
-	for _, final := range []string{"", "v2.0.0-fork.2"} {
-		require.EqualError(t, release(final),
-			"etc/released.sum: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
-				"  fix: raise Fork in extras/name/version/fork.go")
-	}
+	p.put(t, "pool/overlay.go", "package pool\n\nfunc added() { taken() }\n")
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 	require.NoError(t, release("v2.0.0-fork.10"))
 	second := p.read(t, ReleasedFile)
@@ -230,41 +225,41 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	require.NoError(t, release("v2.0.0-fork.10"))
 	require.Equal(t, second, p.read(t, ReleasedFile), "the same again")
 	p.put(t, "version/fork.go", forkFile("fork.2"))
-	require.ErrorContains(t, release("v2.0.0-fork.2"), "v2.0.0-fork.2 was released with different content",
-		"versions are remembered, not only the last")
+	for _, final := range []string{"", "v2.0.0-fork.2"} {
+		require.EqualError(t, release(final),
+			"etc/released.sum: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
+				"  fix: raise Fork in extras/name/version/fork.go")
+	}
 	p.put(t, "version/fork.go", forkFile("fork.10"))
-
 	p.put(t, "LICENSE", "Licence\n")
 	p.put(t, "contrib/otel/go.mod", "module example.internal/a\n")
-	p.put(t, "contrib/otel/a.go", "package a\n")
 	require.NoError(t, release("v2.0.0-fork.10"))
-	p.put(t, "contrib/otel/a.go", "package a\n\n// A is new.\nconst A = 1\n")
+	p.put(t, "contrib/otel/a.go", "package a\n")
 	require.ErrorContains(t, release("v2.0.0-fork.10"), ": example.internal/a v0.0.0-fork.10 was released with different content")
 }
 
-// Adapters are released with the fork, without what is for work in the repository.
-func TestReleaseOfAdapters(t *testing.T) {
+// A release is known by its record, and to the commit that makes it.
+func TestSums(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, releasable("fork.7", filetree.Tree{"pool/overlay.go": []byte("package pool\n\nfunc added() {}\n"),
-		"LICENSE": []byte("Licence\n"),
-		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => " +
-			"../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
-		"contrib/otel/a.go": []byte("package a\n"), "contrib/README.md": []byte("none\n"),
-		"contrib/tests/go.mod": []byte("module example.internal/tests\n"), "contrib/tests/a_test.go": []byte("package tests\n")}))
-	r, err := p.Release(t.Context(), "")
-	require.NoError(t, err)
-	tree := r.Files
-	const base = "example.internal/a/@v/v0.0.0-fork.7"
-	require.NotContains(t, strings.Join(tree.Paths(), " "), "example.internal/tests", "there is nothing to import")
-	require.Equal(t, "module example.internal/a\n\ngo 1.25.0\n\nrequire example.com/driver/v2 v2.0.0\n", string(tree[base+".mod"]))
-	require.Equal(t, "v0.0.0-fork.7\n", string(tree["example.internal/a/@v/list"]))
-	require.Contains(t, string(tree["go.sum"]), "\nexample.internal/a v0.0.0-fork.7 h1:")
-	require.Contains(t, string(tree["SHA256SUMS"]), filetree.Digest(tree[base+".zip"])+"  "+base+".zip\n")
-	var names []string
-	for _, f := range unzip(t, tree[base+".zip"]).File {
-		names = append(names, strings.TrimPrefix(f.Name, "example.internal/a@v0.0.0-fork.7/"))
+	p := builtProject(t, releasable("fork.2", overlayOf("func added() {}\n")))
+	at := func(commit string) {
+		p.State = func(context.Context, string, []string) (git.State, error) { return git.State{Commit: commit}, nil }
 	}
-	require.Equal(t, []string{"LICENSE", "a.go", "go.mod"}, names)
+	at("0123456789ab")
+	final, err := p.Release(t.Context(), "v2.0.0-fork.2")
+	require.NoError(t, err)
+	require.NoError(t, p.Publish(final, t.TempDir()))
+	p.put(t, "pool/overlay.go", "package pool\n\nfunc other() {}\n")
+	for version, where := range map[string]string{"v2.0.0-fork.2": ReleasedFile, "v2.0.0-fork.1.g0123456789ab": "this working copy"} {
+		goSum, from, err := p.Sums(t.Context(), version)
+		require.NoError(t, err)
+		require.Equal(t, where, from)
+		require.Contains(t, goSum, "example.com/driver/v2 "+version+" h1:")
+		require.Equal(t, version == final.Fork.Module().Version, goSum == string(final.Files["go.sum"]))
+	}
+	at("ba9876543210")
+	_, _, err = p.Sums(t.Context(), "v2.0.0-fork.1.g0123456789ab")
+	require.ErrorContains(t, err, "the hash of v2.0.0-fork.1.g0123456789ab is not known here")
 }
 
 func unzip(t *testing.T, data []byte) *zip.Reader {
@@ -312,16 +307,12 @@ func main() {
 	again, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, filetree.Changed(r.Files, again.Files))
-	release, level, released := t.TempDir(), r.Fork.Level, r.Fork.Module().Version
+	release, at, fork := t.TempDir(), t.TempDir(), r.Fork.Module()
 	require.NoError(t, r.Files.Write(release))
-	names := "1000 true\n" + strings.TrimPrefix(released, "v") + "\n"
-	const required = "v2.10.0"
-	at := t.TempDir()
 	require.NoError(t, filetree.Tree{
-		"go.mod": []byte("module app\n\ngo 1.25.0\n\nrequire " + realModulePath + " " + required +
-			"\nrequire mongofork.internal/prometheus " +
-			"v0.0.0-" + level + "\nrequire mongofork.internal/otel v0.0.0-" + level + "\n\nreplace " + realModulePath + " => " +
-			realModulePath + " " + released + "\n"),
+		"go.mod": []byte(strings.NewReplacer("DRIVER", fork.Path, "LEVEL", r.Fork.Level, "RELEASED", fork.Version).Replace(
+			"module app\n\ngo 1.25.0\n\nrequire DRIVER v2.10.0\nrequire mongofork.internal/prometheus v0.0.0-LEVEL\n" +
+				"require mongofork.internal/otel v0.0.0-LEVEL\n\nreplace DRIVER => DRIVER RELEASED\n")),
 		"main.go": []byte(program),
 	}.Write(at))
 	proxies, err := command.Output(t.Context(), at, nil, "go", "env", "GOMODCACHE", "GOPROXY")
@@ -333,7 +324,7 @@ func main() {
 		"GOPROXY=" + fileURL(release) + "," + fileURL(filepath.Join(cache, "cache", "download")) + "," + proxy,
 	}, "go", "run", ".")
 	require.NoError(t, err)
-	require.Equal(t, names+required+" true\n", string(out))
+	require.Equal(t, "1000 true\n"+strings.TrimPrefix(fork.Version, "v")+"\nv2.10.0 true\n", string(out))
 	goSum, err := os.ReadFile(filepath.Join(at, "go.sum"))
 	require.NoError(t, err)
 	for line := range bytes.Lines(r.Files["go.sum"]) {
@@ -341,10 +332,4 @@ func main() {
 	}
 }
 
-func fileURL(dir string) string {
-	slashed := filepath.ToSlash(dir)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed
-	}
-	return "file://" + slashed
-}
+func fileURL(dir string) string { return "file:///" + strings.TrimPrefix(filepath.ToSlash(dir), "/") }

@@ -29,7 +29,12 @@ func sbom(f Fork, modules []released, goSum string) ([]byte, error) {
 	for _, m := range modules {
 		goSum += string(m.tree["go.sum"])
 	}
-	sums := hashes(goSum)
+	sums := map[module.Version]string{}
+	for m, sum := range SumLines(goSum) {
+		if data, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:")); err == nil {
+			sums[m] = hex.EncodeToString(data)
+		}
+	}
 	component := func(m module.Version) cdx.Component {
 		c := cdx.Component{Type: cdx.ComponentTypeLibrary, BOMRef: purl(m), Name: m.Path, Version: m.Version, PackageURL: purl(m)}
 		if sum, ok := sums[m]; ok {
@@ -71,19 +76,6 @@ func sbom(f Fork, modules []released, goSum string) ([]byte, error) {
 	var out bytes.Buffer
 	err := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 	return out.Bytes(), err
-}
-
-// hashes returns the hashes of the modules that lines of a go.sum name.
-func hashes(goSum string) map[module.Version]string {
-	sums := map[module.Version]string{}
-	for line := range strings.Lines(goSum) {
-		if words := strings.Fields(line); len(words) == 3 {
-			if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(words[2], "h1:")); err == nil {
-				sums[module.Version{Path: words[0], Version: words[1]}] = hex.EncodeToString(sum)
-			}
-		}
-	}
-	return sums
 }
 
 // Advisory is a published vulnerability of upstream or of a module that it requires, or an upstream fix without an advisory.

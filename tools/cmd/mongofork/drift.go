@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,11 +37,11 @@ func (c *driftCmd) Run(a *app) error {
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
 		len(report.Rows)+len(report.Misfits), c.Version)
 	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
-		return findings(fmt.Sprintf("%s\n%s is newer than the newest base, %s: read it, and make it a base (tools/fork/README.md)",
-			summary, c.Version, newest))
+		return fmt.Errorf("%s\n%s is newer than the newest base, %s: read it, and make it a base (tools/fork/README.md)",
+			summary, c.Version, newest)
 	}
 	if review > 0 {
-		return findings(summary)
+		return errors.New(summary)
 	}
 	a.printf("%s\n", summary)
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -22,16 +21,6 @@ func (a *app) author() string {
 	return name + ">"
 }
 
-type patchCmd struct {
-	Subject string `default:"Client backpressure" help:"First line of the commit message."`
-}
-
-func (c *patchCmd) Run(a *app) error {
-	text, err := a.project.Patch(a.ctx, c.Subject, a.author())
-	a.printf("%s", text)
-	return err
-}
-
 type seriesCmd struct {
 	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Tree   string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
@@ -41,7 +30,14 @@ type seriesCmd struct {
 
 func (c *seriesCmd) Run(a *app) error {
 	if c.Tests {
-		return c.tests(a)
+		opt, err := series.ReadOptions(a.project.Root)
+		if err != nil {
+			return err
+		}
+		out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
+		a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
+			out, opt.Tests.Folder, len(opt.Tests.Files))
+		return opt.Tests.Write(a.project.Root, out)
 	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
@@ -51,56 +47,32 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var patches, tree filetree.Tree
+	out := a.project.Folder("series", a.project.Base)
 	if c.Fixes {
-		return c.fixes(a, steps)
+		out.Dir = filepath.Join(out.Dir, "fixes")
+		patches, err = steps.FixPatches(a.ctx, a.author())
+	} else {
+		patches, tree, err = steps.Patches(a.ctx, a.author())
 	}
-	patches, tree, err := steps.Patches(a.ctx, a.author())
+	if err == nil && c.Tree != "" {
+		err = tree.Write(c.Tree)
+	}
 	if err != nil {
 		return err
 	}
-	if c.Tree != "" {
-		if err := tree.Write(c.Tree); err != nil {
-			return err
-		}
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base).Dir)
-	if err := series.Write(out, patches); err != nil {
-		return err
-	}
-	for _, name := range patches.Paths()[1:] {
-		a.printf("%s/%s\n", out, name)
-	}
-	a.printf("%[1]s: %[2]d patches and a cover letter; apply them with: git am --empty=drop %[1]s/*.patch\n", out, len(patches)-1)
-	return nil
-}
-
-// fixes writes the fixes for the base.
-func (c *seriesCmd) fixes(a *app, steps *series.Series) error {
-	patches, err := steps.FixPatches(a.ctx, a.author())
-	if err != nil {
-		return err
-	}
-	out := cmp.Or(c.Output, a.project.Folder("series", a.project.Base, "fixes").Dir)
+	out.Dir = cmp.Or(c.Output, out.Dir)
 	for _, name := range patches.Paths() {
-		a.printf("%s/%s\n", out, name)
+		a.printf("%s/%s\n", out.Dir, name)
 	}
-	return series.Write(out, patches)
-}
-
-// tests writes the change request for the specifications.
-func (c *seriesCmd) tests(a *app) error {
-	opt, err := series.ReadOptions(a.project.Root)
-	if err != nil {
-		return err
+	if !c.Fixes {
+		a.printf("apply them with: git am --empty=drop %s/*.patch\n", out.Dir)
 	}
-	out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
-	a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
-		out, opt.Tests.Folder, len(opt.Tests.Files))
-	return opt.Tests.Write(a.project.Root, out)
+	return series.Write(out.Dir, patches)
 }
 
 type releaseCmd struct {
-	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to."`
+	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to. If it has a release, compare it."`
 	Final  string `placeholder:"VERSION" help:"Build this version for publication, and record its hash in etc/released.sum. It has to be <base>-<version.Fork>."`
 }
 
@@ -120,29 +92,4 @@ func (c *releaseCmd) Run(a *app) error {
 		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,
 		m.Version)
 	return nil
-}
-
-type verifyCmd struct {
-	Folder     string `arg:"" type:"existingdir" name:"dir" help:"The folder of the release: one that serves as GOPROXY, or one with the files of its page."`
-	Repository string `placeholder:"OWNER/NAME" help:"Also let gh, if it is on the PATH, verify that a workflow of this repository has made each file."`
-}
-
-func (c *verifyCmd) Run(a *app) error {
-	verified, err := a.project.Verify(a.ctx, c.Folder)
-	if err != nil {
-		return findings(err.Error())
-	}
-	a.printf("%s\n", verified)
-	if _, err := exec.LookPath("gh"); err != nil || c.Repository == "" {
-		a.printf("attestations: not verified, which needs gh on the PATH, and --repository\n")
-		return nil
-	}
-	files, err := filetree.Read(c.Folder)
-	for _, name := range files.Paths() {
-		if _, err := command.Output(a.ctx, c.Folder, nil, "gh", "attestation", "verify", name, "--repo", c.Repository); err != nil {
-			return findings(err.Error())
-		}
-	}
-	a.printf("attestations: all %d files were made by a workflow of %s\n", len(files), c.Repository)
-	return err
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/mod/modfile"
@@ -35,10 +34,8 @@ type cli struct {
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
 	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
-	Patch   patchCmd   `cmd:"" help:"Write the fork as one commit for git am, each change in upstream's own place."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
-	Verify  verifyCmd  `cmd:"" help:"Compare a downloaded release with its SHA256SUMS, and with the recorded hashes or what this working copy builds."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
 }
 
@@ -51,22 +48,10 @@ type app struct {
 	out  io.Writer
 	// progress is where what takes long is told.
 	progress io.Writer
-	running  *time.Timer
 }
 
 // printf prints for the user.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
-
-// patience is how long a step may take without a word.
-const patience = 2 * time.Second
-
-// step begins a step, which is told if it takes long, and ends the one before.
-func (a *app) step(what string) {
-	if a.running != nil {
-		a.running.Stop()
-	}
-	a.running = time.AfterFunc(patience, func() { fmt.Fprintf(a.progress, "%s ...\n", what) })
-}
 
 func main() { command.Main(run) }
 
@@ -75,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return command.Program{
 		Name: "mongofork", CLI: &c, Failed: report,
 		Description: "Lays the declarations of this repository over " + adopt.Driver + ".\n\n" +
-			"Exit codes: 0 done, 1 problems found, 2 wrong usage or environment.",
+			"Exit codes: 0 done, 1 failed or problems found, 2 wrong usage.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
 			root, err := plan.FindRoot(c.Dir)
@@ -88,23 +73,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// findings is the result of a command that succeeded and found something to review.
-type findings string
-
-func (f findings) Error() string { return string(f) }
-
-// report prints an error and returns the exit code that it calls for.
+// report prints an error and returns the exit code.
 func report(err error, stderr io.Writer) int {
 	var problems problem.List
 	if errors.As(err, &problems) {
 		fmt.Fprintf(stderr, "%v\nmongofork: nothing written\n", problems)
-		return command.ExitFailed
+	} else {
+		fmt.Fprintf(stderr, "mongofork: %v\n", err)
 	}
-	fmt.Fprintf(stderr, "mongofork: %v\n", err)
-	if errors.As(err, new(findings)) {
-		return command.ExitFailed
-	}
-	return command.ExitUsage
+	return command.ExitFailed
 }
 
 type buildCmd struct {

@@ -1,0 +1,179 @@
+package adopt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"mongofork/tools/fork"
+)
+
+// The comment at the end of our replace line says what go.mod required before, for an undo without a record.
+const (
+	marker     = "// mongofork use"
+	markBefore = ": before, "
+	markAbsent = "nothing"
+	// release begins the pre-release in the version of a released fork.
+	release = "-fork."
+)
+
+func parse(dir string) (*modfile.File, error) {
+	name := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
+	}
+	file, err := modfile.Parse(name, data, nil)
+	if err == nil && file.Module == nil {
+		err = fmt.Errorf("%s has no module line", name)
+	}
+	return file, err
+}
+
+// putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
+// driver later, it gets upstream's, never an older driver.
+func putFork(file *modfile.File, base string, target module.Version) error {
+	before := markAbsent
+	if r := requirement(file, Driver); r != nil {
+		before = r.Mod.Version
+	}
+	if err := errors.Join(file.AddRequire(Driver, base), file.AddReplace(Driver, base, target.Path, target.Version)); err != nil {
+		return err
+	}
+	for _, r := range replacements(file) {
+		r.Syntax.Suffix = []modfile.Comment{{Token: marker + markBefore + before, Suffix: true}}
+	}
+	file.Cleanup()
+	return nil
+}
+
+// removeFork removes our replace line, if any, and restores the former requirement unless the application now requires another
+// version. A foreign replace line is an error.
+func removeFork(file *modfile.File, dir string) error {
+	for _, r := range replacements(file) {
+		if !ours(r, dir) {
+			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name,
+				strings.Join(r.Syntax.Token, " "))
+		}
+		old, before := r.Old, ""
+		if len(r.Syntax.Suffix) > 0 {
+			before, _ = strings.CutPrefix(r.Syntax.Suffix[0].Token, marker+markBefore)
+		}
+		err := file.DropReplace(old.Path, old.Version)
+		required := requirement(file, Driver)
+		switch {
+		case err != nil || old.Version != "" && (required == nil || required.Mod != old):
+		case before == markAbsent:
+			err = file.DropRequire(Driver)
+		case module.Check(Driver, before) == nil:
+			err = file.AddRequire(Driver, before)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	file.Cleanup()
+	return nil
+}
+
+// requirement returns the line that requires a module; nil if there is none.
+func requirement(file *modfile.File, path string) *modfile.Require {
+	for _, r := range file.Require {
+		if r.Mod.Path == path {
+			return r
+		}
+	}
+	return nil
+}
+
+// replacements returns the replace lines of the driver.
+func replacements(file *modfile.File) []*modfile.Replace {
+	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != Driver })
+}
+
+// hasOurs reports whether the file puts the fork in the driver's place.
+func hasOurs(file *modfile.File, dir string) bool {
+	return slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, dir) })
+}
+
+// ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.
+func ours(r *modfile.Replace, dir string) bool {
+	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
+		return true
+	}
+	if r.New.Version != "" {
+		return strings.HasPrefix(semver.Prerelease(r.New.Version), release)
+	}
+	return constant(below(dir, r.New.Path), patchLevel) != ""
+}
+
+// below returns a folder that a go.mod or go.work file names.
+func below(dir, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link
+// leads to the application, because the go command would start elsewhere, and if it is on another volume.
+func relative(given, real, folder string) string {
+	abs, absErr := filepath.Abs(given)
+	rel, err := filepath.Rel(real, folder)
+	if err != nil || absErr != nil || abs != real {
+		return folder
+	}
+	if rel = filepath.ToSlash(rel); !modfile.IsDirectoryPath(rel) {
+		rel = "./" + rel
+	}
+	return rel
+}
+
+// mend makes the application require versions without known vulnerabilities of the modules that the fork of a base requires, unless that
+// would raise its go line. Go mod tidy then drops those that the application does not use.
+func mend(file *modfile.File, list []fork.Advisory, base string) error {
+	for _, a := range list {
+		d := a.Dependency
+		if d == nil || !a.Affects(base) || semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0 {
+			continue
+		}
+		if r := requirement(file, d.Module); r == nil {
+			file.AddNewRequire(d.Module, d.Fixed, true)
+		} else if semver.Compare(r.Mod.Version, d.Fixed) < 0 {
+			if err := file.AddRequire(d.Module, d.Fixed); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mended says which vulnerabilities disappear, and which stay.
+func mended(list []fork.Advisory, base string, before, after *modfile.File) (notes []string) {
+	fixed := func(file *modfile.File, a fork.Advisory) bool {
+		r := requirement(file, a.Dependency.Module)
+		return r != nil && semver.Compare(r.Mod.Version, a.Dependency.Fixed) >= 0
+	}
+	for _, a := range list {
+		d := a.Dependency
+		if d == nil || !a.Affects(base) || requirement(after, d.Module) == nil || fixed(before, a) {
+			continue
+		}
+		now := requirement(after, d.Module).Mod
+		if fixed(after, a) {
+			notes = append(notes, fmt.Sprintf("%s of %s is required, because what the fork requires has the vulnerability %s",
+				now.Version, now.Path, a.ID))
+		} else {
+			notes = append(notes, fmt.Sprintf("%s of %s has the vulnerability %s: %s does not, but needs Go %s, and the go "+
+				"line has %s", now.Version, now.Path, a.ID, d.Fixed, d.Go, after.Go.Version))
+		}
+	}
+	return notes
+}
