@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -31,12 +30,11 @@ const (
 
 // assignment is what an application has to do.
 type assignment struct {
-	Duration time.Duration `json:"duration"`
-	Start    time.Time     `json:"start"`
+	Duration time.Duration
+	Start    time.Time
 	// URI is the connection string of the application's fronts, Direct that of the members.
-	URI      string `json:"uri"`
-	Direct   string `json:"direct"`
-	Database string `json:"database"`
+	URI, Direct string
+	Database    string
 }
 
 // Work reads an assignment, does it, and writes the findings. The error is for a run that failed.
@@ -45,13 +43,15 @@ func Work(ctx context.Context, from io.Reader, to io.Writer) error {
 	if err := json.NewDecoder(from).Decode(&work); err != nil {
 		return fmt.Errorf("read what to do: %w", err)
 	}
-	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
+	w := &workers{report: newReport(), seen: map[int][]int64{}}
 	if err := work.run(ctx, w); err != nil {
 		return err
 	}
-	if err := work.verify(ctx, w); err != nil {
+	lists, err := work.lists(ctx)
+	if err != nil {
 		return err
 	}
+	w.check(lists)
 	return json.NewEncoder(to).Encode(w.report)
 }
 
@@ -91,7 +91,7 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 		return err
 	}
 	defer w.session.EndSession(context.WithoutCancel(ctx))
-	for _, name := range collections {
+	for _, name := range []string{shared, listed, inserted, own} {
 		if err := w.db.CreateCollection(ctx, name); err != nil {
 			return err
 		}
@@ -118,46 +118,27 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	return w.finish(ctx)
 }
 
-// verify compares the data on the members themselves with what the workers were told.
-func (work assignment) verify(ctx context.Context, w *workers) (err error) {
+// lists returns the lists that are there, as the members themselves tell, by collection.
+func (work assignment) lists(ctx context.Context) (lists map[string]map[int][]int64, err error) {
 	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx))) }()
-	there := make(map[string]map[int][]int64)
-	for _, name := range collections {
-		if there[name], err = numbers(ctx, client.Database(work.Database).Collection(name)); err != nil {
-			return err
+	lists = make(map[string]map[int][]int64)
+	for _, name := range []string{shared, listed, inserted, own} {
+		cursor, err := client.Database(work.Database).Collection(name).Find(ctx, bson.D{})
+		if err != nil {
+			return nil, err
 		}
-	}
-	w.lists.check(there["lists"], w.report)
-	w.pairs.check(there["left"], w.report)
-	w.inserts.check(there["inserts"], w.report)
-	w.checkEvents(there["inserts"])
-	for id := range w.pairs.list + 1 {
-		if left, right := there["left"][id], there["right"][id]; !slices.Equal(left, right) {
-			w.report.violation("transactions that are not whole", "%v and %v", left, right)
+		var found []list
+		if err := cursor.All(ctx, &found); err != nil {
+			return nil, err
 		}
-	}
-	return nil
-}
-
-// numbers returns those in a collection, by list, in their order.
-func numbers(ctx context.Context, in *mongo.Collection) (map[int][]int64, error) {
-	cursor, err := in.Aggregate(ctx, []bson.M{
-		{"$unwind": "$n"}, {"$project": bson.M{"n": 1, "list": bson.M{"$ifNull": bson.A{"$list", "$_id"}}}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var documents []document
-	if err := cursor.All(ctx, &documents); err != nil {
-		return nil, err
-	}
-	lists := make(map[int][]int64)
-	for _, d := range documents {
-		lists[d.List] = append(lists[d.List], d.N)
+		lists[name] = make(map[int][]int64)
+		for _, l := range found {
+			lists[name][l.ID] = l.N
+		}
 	}
 	return lists, nil
 }

@@ -40,7 +40,7 @@ type Soak struct {
 	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
 	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes a random one, and prints it."`
 	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
-	Only     []string          `placeholder:"FAULT" help:"Faults to plan, such as overload; all by default."`
+	Only     string            `placeholder:"FAULT" help:"The fault to plan, such as overload; all by default."`
 	Duration time.Duration     `default:"2m" help:"How long the applications work."`
 	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"A lab, built with a driver that has to pass without options, with adaptiveRetries, and with adaptiveThrottling."`
 	Other    map[string]string `placeholder:"NAME=FILE" help:"A lab, built with a driver to compare with."`
@@ -51,27 +51,23 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	if s.Duration <= 0 || s.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0")
 	}
-	chosen := slices.DeleteFunc(slices.Clone(faults), func(f *fault) bool {
-		return len(s.Only) > 0 && !slices.Contains(s.Only, f.name)
-	})
-	if len(chosen) < len(s.Only) {
-		return fmt.Errorf("--only=%q: there is no fault of that name", s.Only)
+	chosen := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return s.Only != "" && s.Only != f.name })
+	if len(chosen) == 0 {
+		return fmt.Errorf("--only=%s: there is no fault of that name", s.Only)
 	}
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64()
 	}
 	arms := s.arms()
 	for i := range s.Seeds {
-		seed := s.Seed + uint64(i)
-		err := s.run(ctx, seed, chosen, arms, progress)
-		switch {
-		case ctx.Err() != nil:
+		p := plan{seed: s.Seed + uint64(i), faults: chosen, duration: s.Duration / time.Duration(s.Seeds)}
+		err := s.run(ctx, p, arms, progress)
+		if ctx.Err() != nil {
 			return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
-		case err != nil && i > 0: // the results so far
-			fmt.Fprint(report, render(arms))
-			fallthrough
-		case err != nil:
-			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		if err != nil {
+			fmt.Fprint(report, render(arms)) // the results so far
+			return fmt.Errorf("seed %d: %w", p.seed, err)
 		}
 	}
 	fmt.Fprint(report, render(arms))
@@ -108,14 +104,14 @@ func (s *Soak) arms() (arms []*arm) {
 	return arms
 }
 
-// run runs all arms by the plan of a seed.
-func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*arm, progress io.Writer) (err error) {
+// run runs all arms by a plan.
+func (s *Soak) run(ctx context.Context, p plan, arms []*arm, progress io.Writer) (err error) {
 	set, err := fronts.StartMembers(ctx, s.Mongod, s.Dir, count)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", seed, count, set.Version())
+	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", p.seed, count, set.Version())
 
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served, serving := errgroup.WithContext(serving)
@@ -124,8 +120,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		err = errors.Join(err, served.Wait())
 	}()
 	var labs []lab
-	duration := s.Duration / time.Duration(s.Seeds)
-	start := time.Now().Add(connectTime)
+	p.start = time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range arms {
 		lab, err := fronts.Open(fronts.Config{Members: set})
@@ -135,12 +130,12 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		served.Go(func() error { return lab.Run(serving) })
 		labs = append(labs, lab)
 		work := assignment{
-			Duration: duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
+			Duration: p.duration, Start: p.start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
 			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
 		}
-		group.Go(func() error { return arm.run(ctx, seed, work) })
+		group.Go(func() error { return arm.run(ctx, p.seed, work) })
 	}
-	group.Go(func() error { return disturb(ctx, labs, plan(seed, duration, faults), start, progress) })
+	group.Go(func() error { return p.disturb(ctx, labs, progress) })
 	return errors.Join(group.Wait(), set.Err())
 }
 
