@@ -57,18 +57,18 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 			return nil, err
 		}
 	}
+	if failing.CloseConnection {
+		return nil, proxy.ErrClose
+	}
 	labels := func(code, writeConcernCode int32) []string {
 		if failing.ErrorLabels != nil {
 			return *failing.ErrorLabels
 		}
 		return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
 	}
-	switch {
-	case failing.CloseConnection:
-		return nil, proxy.ErrClose
-	case failing.ErrorCode != nil:
+	if failing.ErrorCode != nil {
 		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
-		failure.Labels = labels(*failing.ErrorCode, 0)
+		failure.Labels = labels(failure.Code, 0)
 		return failure.Reply(), nil
 	}
 	reply, err := next(ctx, req)

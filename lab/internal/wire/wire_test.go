@@ -34,8 +34,8 @@ func messages() map[string][]byte {
 	_ = Write(&compressed, &Message{Body: body, Compressor: wiremessage.CompressorZLib}) // a buffer takes everything
 	return map[string][]byte{
 		"compressed": compressed.Bytes(),
-		"OP_MSG":    encoded(wiremessage.OpMsg, []byte{2, 0, 0, 0, 0}, body),
-		"sequences": encoded(wiremessage.OpMsg, make([]byte, 5), body, sequence("documents", body, body), sequence("none")),
+		"OP_MSG":     encoded(wiremessage.OpMsg, []byte{2, 0, 0, 0, 0}, body),
+		"sequences":  encoded(wiremessage.OpMsg, make([]byte, 5), body, sequence("documents", body, body), sequence("none")),
 	}
 }
 
