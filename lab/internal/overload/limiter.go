@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
 )
 
@@ -78,14 +77,10 @@ func (l *Limiter) admit(ctx context.Context) error {
 	case l.queued >= l.limit.MaxQueueDepth:
 		return errRejected
 	}
-	token := l.bucket.Reserve()
 	l.queued++
 	l.mu.Unlock()
-	err := clock.Wait(ctx, token.Delay())
+	err := l.bucket.Wait(ctx)
 	l.mu.Lock()
 	l.queued--
-	if err != nil {
-		token.Cancel()
-	}
 	return err
 }

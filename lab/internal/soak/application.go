@@ -28,26 +28,22 @@ const (
 	pace = 50 * time.Millisecond
 )
 
-// assignment is what an application has to do.
-type assignment struct {
-	Duration time.Duration
+// Application is the command line of one application, which runs as a program of its own, built with its driver.
+type Application struct {
+	URI      string `required:"" help:"The connection string of its fronts."`
+	Direct   string `required:"" help:"That of the members."`
+	Database string `required:"" help:"Its database."`
 	Start    time.Time
-	// URI is the connection string of the application's fronts, Direct that of the members.
-	URI, Direct string
-	Database    string
+	Duration time.Duration
 }
 
-// Work reads an assignment, does it, and writes the findings. The error is for a run that failed.
-func Work(ctx context.Context, from io.Reader, to io.Writer) error {
-	var work assignment
-	if err := json.NewDecoder(from).Decode(&work); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
-	}
+// Run lets the application work, and writes its Report, as JSON. The error is for a run that failed.
+func (a *Application) Run(ctx context.Context, to io.Writer) error {
 	w := &workers{report: newReport(), seen: map[int][]int64{}}
-	if err := work.run(ctx, w); err != nil {
+	if err := a.run(ctx, w); err != nil {
 		return err
 	}
-	lists, err := work.lists(ctx)
+	lists, err := a.lists(ctx)
 	if err != nil {
 		return err
 	}
@@ -56,18 +52,18 @@ func Work(ctx context.Context, from io.Reader, to io.Writer) error {
 }
 
 // run lets a client work, and checks that nothing of the client is left.
-func (work assignment) run(ctx context.Context, w *workers) error {
+func (a *Application) run(ctx context.Context, w *workers) error {
 	others := goleak.IgnoreCurrent()
 	files, err := openFiles()
 	if err != nil {
 		return err
 	}
-	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetMonitor(&event.CommandMonitor{Started: w.report.started}))
+	client, err := mongo.Connect(options.Client().ApplyURI(a.URI).SetMonitor(&event.CommandMonitor{Started: w.report.started}))
 	if err != nil {
 		return err
 	}
-	w.db = client.Database(work.Database)
-	err = work.busy(ctx, w)
+	w.db = client.Database(a.Database)
+	err = a.busy(ctx, w)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 	// The driver's goroutines and connections take a moment to end.
 	left, open := goleak.Find(others), 0
@@ -86,7 +82,7 @@ func (work assignment) run(ctx context.Context, w *workers) error {
 }
 
 // busy lets all work for the duration of the run, and then lets them finish.
-func (work assignment) busy(ctx context.Context, w *workers) (err error) {
+func (a *Application) busy(ctx context.Context, w *workers) (err error) {
 	if w.session, err = w.db.Client().StartSession(); err != nil {
 		return err
 	}
@@ -99,10 +95,10 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	if err := w.watch(ctx); err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
 	}
-	if err := clock.Wait(ctx, time.Until(work.Start)); err != nil {
+	if err := clock.Wait(ctx, time.Until(a.Start)); err != nil {
 		return err
 	}
-	working, stop := context.WithTimeout(ctx, work.Duration)
+	working, stop := context.WithTimeout(ctx, a.Duration)
 	defer stop()
 	var busy sync.WaitGroup
 	for kind, operate := range w.jobs() {
@@ -119,15 +115,15 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 }
 
 // lists returns the lists that are there, as the members themselves tell, by collection.
-func (work assignment) lists(ctx context.Context) (lists map[string]map[int][]int64, err error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
+func (a *Application) lists(ctx context.Context) (lists map[string]map[int][]int64, err error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(a.Direct))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx))) }()
 	lists = make(map[string]map[int][]int64)
 	for _, name := range []string{shared, listed, inserted, own} {
-		cursor, err := client.Database(work.Database).Collection(name).Find(ctx, bson.D{})
+		cursor, err := client.Database(a.Database).Collection(name).Find(ctx, bson.D{})
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"mongofork/lab/internal/clock"
@@ -74,28 +73,26 @@ func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error
 	between := func(low, high time.Duration) time.Duration {
 		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)
 	}
-	var bag []fault
-	for at := p.duration / 10; ; at += between(500*time.Millisecond, 1500*time.Millisecond) {
-		if len(bag) == 0 {
-			bag = slices.Clone(p.faults)
-			random.Shuffle(len(bag), func(i, j int) { bag[i], bag[j] = bag[j], bag[i] })
-		}
-		f := bag[0]
-		bag = bag[1:]
-		length, member, atPrimary, more := between(f.least, f.most), random.IntN(count), random.Float64() < f.primary, 1+random.Float64()
-		if at+length > p.duration-p.duration/10 || clock.Wait(ctx, time.Until(p.start.Add(at))) != nil {
-			return nil
-		}
-		if primary := labs[0].Primary(ctx); atPrimary && primary >= 0 {
-			member = primary
-		}
-		f.requests, f.connections = f.requests*more, f.connections*more
-		fmt.Fprintf(progress, "  %v: %s, member %d, for %v\n", at, f.name, member, length)
-		if err := f.happen(ctx, labs, member, length); err != nil {
-			return fmt.Errorf("%s, member %d: %w", f.name, member, err)
-		}
-		if at += length; f.ofMember {
-			at += recovery
+	at := p.duration / 10
+	for {
+		for _, i := range random.Perm(len(p.faults)) {
+			f := p.faults[i]
+			length, member := between(f.least, f.most), random.IntN(count)
+			atPrimary, more := random.Float64() < f.primary, 1+random.Float64()
+			if at+length > p.duration-p.duration/10 || clock.Wait(ctx, time.Until(p.start.Add(at))) != nil {
+				return nil
+			}
+			if primary := labs[0].Primary(ctx); atPrimary && primary >= 0 {
+				member = primary
+			}
+			f.requests, f.connections = f.requests*more, f.connections*more
+			fmt.Fprintf(progress, "  %v: %s, member %d, for %v\n", at, f.name, member, length)
+			if err := f.happen(ctx, labs, member, length); err != nil {
+				return fmt.Errorf("%s, member %d: %w", f.name, member, err)
+			}
+			if at += length + between(500*time.Millisecond, 1500*time.Millisecond); f.ofMember {
+				at += recovery
+			}
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
 // labels are the error labels that tell an application what it may do.
 var labels = []string{
 	"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
-	"RetryableWriteError", "RetryableError", "NetworkError",
+	"RetryableWriteError", "RetryableError",
 }
 
 // codes are the error codes of a member that changes its role; and what a server documents for what is lost with a member or not there
@@ -93,7 +93,7 @@ func documented(err error) bool {
 	return errors.As(err, &labelled) && slices.ContainsFunc(labels, labelled.HasErrorLabel) ||
 		errors.As(err, &command) && slices.ContainsFunc(codes, func(code int32) bool { return command.HasErrorCode(int(code)) }) ||
 		errors.As(err, &selection) || errors.As(err, &waiting) || errors.As(err, &pool) ||
-		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
+		mongo.IsNetworkError(err) || mongo.IsTimeout(err)
 }
 
 // sum adds the report of a seed.

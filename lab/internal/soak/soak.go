@@ -31,9 +31,6 @@ const (
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
 
-// ArmCommand is the lab's command that runs one application. It reads its assignment and writes its Report, as JSON.
-const ArmCommand = "soak-arm"
-
 // Soak is a soak's command line.
 type Soak struct {
 	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
@@ -129,28 +126,23 @@ func (s *Soak) run(ctx context.Context, p plan, arms []*arm, progress io.Writer)
 		}
 		served.Go(func() error { return lab.Run(serving) })
 		labs = append(labs, lab)
-		work := assignment{
-			Duration: p.duration, Start: p.start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
-			Direct: set.URI(), Database: fmt.Sprintf("soak%d", i),
-		}
-		group.Go(func() error { return arm.run(ctx, p.seed, work) })
+		group.Go(func() error {
+			return arm.run(ctx, p, "--uri="+lab.URIs()[0]+impatient+"&"+arm.options, "--direct="+set.URI(), fmt.Sprintf("--database=soak%d", i))
+		})
 	}
 	group.Go(func() error { return p.disturb(ctx, labs, progress) })
 	return errors.Join(group.Wait(), set.Err())
 }
 
-// run runs an application to its end.
-func (a *arm) run(ctx context.Context, seed uint64, work assignment) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+work.Duration+armPatience)
+// run runs an application to its end, with further flags.
+func (a *arm) run(ctx context.Context, p plan, flags ...string) error {
+	ctx, cancel := context.WithDeadline(ctx, p.start.Add(p.duration+armPatience))
 	defer cancel()
-	encoded, err := json.Marshal(work)
-	if err != nil {
-		return err
-	}
-	cmd := process.Command(ctx, "", nil, a.binary, ArmCommand)
+	flags = append(flags, "--start="+p.start.Format(time.RFC3339Nano), "--duration="+p.duration.String())
+	cmd := process.Command(ctx, "", nil, a.binary, append([]string{"soak-application"}, flags...)...)
 	var output, log bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(encoded), &output, &log
-	err = cmd.Run()
+	cmd.Stdout, cmd.Stderr = &output, &log
+	err := cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", a.name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
@@ -159,6 +151,6 @@ func (a *arm) run(ctx context.Context, seed uint64, work assignment) error {
 	if err := json.Unmarshal(output.Bytes(), &report); err != nil {
 		return fmt.Errorf("%s: its report %.200q: %w", a.name, output.Bytes(), err)
 	}
-	a.sum(seed, &report)
+	a.sum(p.seed, &report)
 	return nil
 }
