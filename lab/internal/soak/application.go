@@ -22,7 +22,7 @@ import (
 const (
 	// patience bounds the operations in progress at the end.
 	patience = 60 * time.Second
-	// leavePatience bounds a client's clean-up after Disconnect.
+	// leavePatience bounds the time that a client's goroutines take to end after Disconnect.
 	leavePatience = 10 * time.Second
 	// pace is the least wait of a worker between two operations.
 	pace = 50 * time.Millisecond
@@ -65,14 +65,10 @@ func (a *Application) run(ctx context.Context, w *workers) error {
 	w.db = client.Database(a.Database)
 	err = a.busy(ctx, w)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
-	// The driver's goroutines and connections take a moment to end.
-	left, open := goleak.Find(others), 0
-	for deadline := time.Now().Add(leavePatience); ; left = goleak.Find(others) {
-		if open, _ = openFiles(); left == nil && open <= files || time.Now().After(deadline) {
-			break
-		}
+	left := goleak.Find(others)
+	for deadline := time.Now().Add(leavePatience); left != nil && time.Now().Before(deadline); left = goleak.Find(others) {
 	}
-	if open > files {
+	if open, _ := openFiles(); open > files {
 		w.report.violation("connections that were leaked", "%d are open after Disconnect", open-files)
 	}
 	if left != nil {
