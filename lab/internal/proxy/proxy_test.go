@@ -133,10 +133,15 @@ func TestNothingIsCompressed(t *testing.T) {
 
 func TestUnacknowledgedRequests(t *testing.T) {
 	seen := make(chan string, 10)
-	front := serveBefore(t, Config{}, func(ctx context.Context, req *Request) (bson.Raw, error) {
+	front := serve(t, Config{Answer: func(ctx context.Context, req *Request) (bson.Raw, error) {
+		select {
+		case <-ctx.Done():
+			assert.Fail(t, "it ends with the client, which may be gone")
+		case <-time.After(20 * time.Millisecond):
+		}
 		seen <- req.Command
 		return echo(ctx, req)
-	})
+	}})
 	c := front.dial(t)
 	c.send(t, 1, wiremessage.MoreToCome, "insert", "c")
 	c.send(t, 2, 0, "ping", 1)
@@ -223,16 +228,22 @@ func TestEnds(t *testing.T) {
 		assert.Equal(t, test.isReset, c.isReset(t), "%s by the acceptor", name)
 		logged := front.logged()
 
-		front = serveBefore(t, Config{Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
+		backend := serve(t, Config{Answer: echo})
+		front = serve(t, Config{Backend: backend.address, Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
 			if req.Command == "end" {
 				return nil, test.err
 			}
 			return next(ctx, req)
-		}}}, echo)
+		}}})
 		c = front.dial(t)
 		c.ping(t) // so that there is a connection to the backend, too
 		c.send(t, 2, 0, "end", 1)
 		assert.Equal(t, test.isReset, c.isReset(t), "%s by a handler", name)
+		assert.Eventually(t, func() bool {
+			backend.mu.Lock()
+			defer backend.mu.Unlock()
+			return len(backend.open) == 0
+		}, patience, time.Millisecond, "the connection to the backend is closed")
 		for _, logged := range []string{logged, front.logged()} {
 			assert.Contains(t, logged, test.log, name)
 			assert.Equal(t, test.log == "", logged == "", name)

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,9 +32,9 @@ func (s *fakeSet) note(what string, args ...any) {
 	s.log, s.times = append(s.log, fmt.Sprintf(what, args...)), append(s.times, time.Since(s.start))
 }
 
-func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
+func (s *fakeSet) Disturb(ctx context.Context, what string, member int) error {
 	s.note("%s %d", what, member)
-	return s.err
+	return cmp.Or(s.err, ctx.Err())
 }
 
 func (s *fakeSet) Primary(context.Context) int { return s.primary }
@@ -95,6 +96,7 @@ func TestPlan(t *testing.T) {
 			for _, what := range []string{"kill", "limit true false", "pause", "stepDown", "silent", "limit false true"} {
 				assert.Contains(t, fmt.Sprint(log), what, "seed %d", seed)
 			}
+			assert.NotContains(t, fmt.Sprint(log), "-1", "seed %d: what would be the primary's happens to another member", seed)
 			require.NoError(t, set.run(t.Context(), 90*time.Second, seed))
 			assert.Equal(t, log, set.log, "the same seed")
 			logs[fmt.Sprint(log)] = true

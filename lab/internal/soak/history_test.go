@@ -56,24 +56,36 @@ func TestHistory(t *testing.T) {
 
 // What a read has to contain was known before it began, also if it is that of a write that returns the list.
 func TestReadsDoNotGoBack(t *testing.T) {
+	const stale, rolledBack = "reads that lack what was there", "reads of what did not stay"
 	h, report := &history{}, newReport()
 	early := h.begin(0)
 	h.succeed(h.begin(1))
 	h.read(early)
+	h.begin(0).read = []int64{7} // it failed
 	h.check(map[int][]int64{0: {1}}, report)
 	assert.Empty(t, report.Violations, "it began before")
 	h.read(h.begin(1), 2)
 	h.check(map[int][]int64{0: {1, 2}}, report)
-	assert.Equal(t, map[string]int{"reads that lack what was there": 1, "reads of what did not stay": 1}, counted(report))
+	assert.Equal(t, map[string]int{stale: 1, rolledBack: 1}, counted(report))
+
+	h, report = &history{}, newReport()
+	h.begin(1)
+	h.read(h.begin(0), 1)
+	h.read(h.begin(0))
+	h.check(map[int][]int64{0: {1}}, report)
+	assert.Equal(t, map[string]int{stale: 1}, counted(report), "what was read is known, though it was not acknowledged")
 }
 
 func TestListsTakeTurns(t *testing.T) {
 	h := &history{}
+	var last *access
 	for range listLength {
-		assert.Equal(t, 0, h.begin(0).list)
+		last = h.begin(1)
+		assert.Equal(t, 0, last.list)
 	}
-	h.begin(1)
 	assert.Equal(t, 1, h.begin(1).list)
+	h.succeed(last)
+	assert.Empty(t, h.begin(0).before, "of another list")
 }
 
 // Transactions are whole, and each number of the session has one event.
@@ -83,13 +95,12 @@ func TestCheck(t *testing.T) {
 		listed, inserted, there, seen []int64
 		want                          map[string]int
 	}{
-		"all":                           {[]int64{1, 2}, []int64{1, 2}, []int64{1}, []int64{1}, map[string]int{}},
-		"a list alone":                  {[]int64{1, 2}, []int64{1}, nil, nil, map[string]int{whole: 1}},
-		"a document alone":              {[]int64{1}, []int64{1, 2}, nil, nil, map[string]int{whole: 1}},
-		"an event twice":                {[]int64{1}, []int64{1}, []int64{1}, []int64{1, 1}, map[string]int{events: 1}},
-		"events out of order":           {[]int64{1}, []int64{1}, []int64{1, 2}, []int64{2, 1}, map[string]int{events: 1}},
-		"a number without an event":     {[]int64{1}, []int64{1}, []int64{1, 2}, []int64{1}, map[string]int{events: 1}},
-		"an acknowledged write is lost": {nil, nil, nil, nil, map[string]int{"acknowledged writes that are not there": 1}},
+		"all":                       {[]int64{1, 2}, []int64{1, 2}, []int64{1}, []int64{1}, map[string]int{}},
+		"a list alone":              {[]int64{1, 2}, []int64{1}, nil, nil, map[string]int{whole: 1}},
+		"a document alone":          {[]int64{1}, []int64{1, 2}, nil, nil, map[string]int{whole: 1}},
+		"an event twice":            {[]int64{1}, []int64{1}, []int64{1}, []int64{1, 1}, map[string]int{events: 1}},
+		"events out of order":       {[]int64{1}, []int64{1}, []int64{1, 2}, []int64{2, 1}, map[string]int{events: 1}},
+		"a number without an event": {[]int64{1}, []int64{1}, []int64{1, 2}, []int64{1}, map[string]int{events: 1}},
 	} {
 		w := &workers{report: newReport(), seen: map[int][]int64{0: test.seen}}
 		w.listed.succeed(w.listed.begin(1))
@@ -101,4 +112,10 @@ func TestCheck(t *testing.T) {
 		w.check(map[string]map[int][]int64{listed: {0: test.listed}, inserted: documents, own: {0: test.there}})
 		assert.Equal(t, test.want, counted(w.report), name)
 	}
+	w := &workers{report: newReport()}
+	for _, h := range []*history{&w.shared, &w.listed, &w.own} {
+		h.succeed(h.begin(1))
+	}
+	w.check(nil)
+	assert.Equal(t, map[string]int{"acknowledged writes that are not there": 3}, counted(w.report))
 }
