@@ -122,30 +122,19 @@ func renamed(names *strings.Replacer) proxy.Handler {
 	}
 }
 
-// What can happen to a front or to the real member behind it.
-const (
-	Silent   = "silent"   // the front accepts everything and answers nothing
-	Off      = "off"      // ends that: it goes on with what came meanwhile
-	Reset    = "reset"    // the front's connections are reset
-	Kill     = "kill"     // SIGKILL
-	Restart  = "restart"  // on the same data; the member is killed first where it runs
-	Pause    = "pause"    // SIGSTOP
-	Resume   = "resume"   // SIGCONT
-	StepDown = "stepDown" // the primary is a secondary for some seconds
-)
-
+// What can happen to a front, and to the real member behind it.
 var (
 	ofFront = map[string]func(*front){
-		Silent: func(f *front) { f.silence.Store(true) },
-		Off:    func(f *front) { f.silence.Store(false) },
-		Reset:  func(f *front) { f.proxy.Reset() },
+		"silent": func(f *front) { f.silence.Store(true) },  // it accepts everything and answers nothing
+		"off":    func(f *front) { f.silence.Store(false) }, // ends that: it goes on with what came meanwhile
+		"reset":  func(f *front) { f.proxy.Reset() },
 	}
 	ofMember = map[string]func(*server.Member, context.Context) error{
-		Kill:     func(m *server.Member, _ context.Context) error { m.Kill(); return nil },
-		Restart:  (*server.Member).Restart,
-		Pause:    func(m *server.Member, _ context.Context) error { return m.Pause() },
-		Resume:   func(m *server.Member, _ context.Context) error { return m.Resume() },
-		StepDown: (*server.Member).StepDown,
+		"kill":     func(m *server.Member, _ context.Context) error { m.Kill(); return nil },
+		"restart":  (*server.Member).Restart, // on the same data
+		"pause":    func(m *server.Member, _ context.Context) error { return m.Pause() },
+		"resume":   func(m *server.Member, _ context.Context) error { return m.Resume() },
+		"stepDown": (*server.Member).StepDown,
 	}
 )
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/overload"
 )
 
@@ -29,7 +28,7 @@ type lab interface {
 // fault is what can happen to a deployment.
 type fault struct {
 	name string
-	// begin and end are what happens to the member or its front, beside a limit.
+	// begin and end are what Disturb does to the member or its front, beside a limit.
 	begin, end string
 	// least and most bound its time; without, it ends by itself.
 	least, most time.Duration
@@ -42,17 +41,17 @@ type fault struct {
 }
 
 var faults = []fault{
-	{name: "kill", begin: fronts.Kill, end: fronts.Restart, least: 1500 * time.Millisecond, most: 5 * time.Second,
+	{name: "kill", begin: "kill", end: "restart", least: 1500 * time.Millisecond, most: 5 * time.Second,
 		primary: 0.7, ofMember: true},
 	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 50},
 	// It takes so long that the others elect another primary.
-	{name: "pause", begin: fronts.Pause, end: fronts.Resume, least: 1500 * time.Millisecond, most: 5 * time.Second,
+	{name: "pause", begin: "pause", end: "resume", least: 1500 * time.Millisecond, most: 5 * time.Second,
 		primary: 0.7, ofMember: true},
-	{name: "step-down", begin: fronts.StepDown, primary: 1, ofMember: true},
+	{name: "step-down", begin: "stepDown", primary: 1, ofMember: true},
 	// It takes so long that clients find out, and look elsewhere.
-	{name: "silent", begin: fronts.Silent, end: fronts.Off, least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
+	{name: "silent", begin: "silent", end: "off", least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
 	// It resets connections, too: the limit is about those that are needed again.
-	{name: "connection limit", begin: fronts.Reset, least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
+	{name: "connection limit", begin: "reset", least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
 		primary: 0.5, connections: 5},
 }
 
@@ -100,7 +99,7 @@ func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error
 // happen begins the fault and ends it after some time, or early if the context ends.
 func (f fault) happen(ctx context.Context, labs []lab, member int, length time.Duration) error {
 	if err := f.apply(ctx, labs, member); err != nil {
-		if f.begin == fronts.StepDown {
+		if f.begin == "stepDown" {
 			return nil // the member is no primary, or does not stay one
 		}
 		return err
