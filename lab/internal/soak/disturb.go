@@ -85,9 +85,13 @@ func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error
 				member = primary
 			}
 			f.requests, f.connections = f.requests*more, f.connections*more
-			fmt.Fprintf(progress, "  %v: %s, member %d, for %v\n", at, f.name, member, length)
+			who := fmt.Sprintf("member %d", member)
+			if limit := f.requests + f.connections; limit > 0 {
+				who = fmt.Sprintf("all fronts at most %.0f a second", limit)
+			}
+			fmt.Fprintf(progress, "  %v: %s, %s, for %v\n", at, f.name, who, length)
 			if err := f.happen(ctx, labs, member, length); err != nil {
-				return fmt.Errorf("%s, member %d: %w", f.name, member, err)
+				return fmt.Errorf("%s, %s: %w", f.name, who, err)
 			}
 			if at += length + between(500*time.Millisecond, 1500*time.Millisecond); f.ofMember {
 				at += recovery

@@ -91,12 +91,9 @@ func (s *Soak) arms() (arms []*arm) {
 		arms = append(arms, &arm{name, s.Other[name], "", true, newReport()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fork)) {
-		binary := s.Fork[name]
-		arms = append(arms,
-			&arm{name, binary, "", false, newReport()},
-			&arm{name + ", adaptiveRetries=true", binary, "adaptiveRetries=true", false, newReport()},
-			&arm{name + ", adaptiveThrottling=true", binary, "adaptiveThrottling=true", false, newReport()},
-		)
+		for _, option := range []string{"", "adaptiveRetries=true", "adaptiveThrottling=true"} {
+			arms = append(arms, &arm{strings.TrimSuffix(name+", "+option, ", "), s.Fork[name], option, false, newReport()})
+		}
 	}
 	return arms
 }
