@@ -170,9 +170,7 @@ func (f *Front) answer(ctx, front context.Context, req *Request) error {
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 		}
 		reply.RequestID, reply.ResponseTo = req.Client.nextID(), reply.RequestID // each further one answers the previous one
-		if err := wire.Write(req.Client.Conn, &reply); errors.Is(err, wire.ErrMalformed) {
-			return err
-		} else if err != nil {
+		if wire.Write(req.Client.Conn, &reply) != nil {
 			return ErrClose // the client is gone
 		}
 	}

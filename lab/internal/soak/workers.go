@@ -49,7 +49,7 @@ type workers struct {
 // jobs returns the operations.
 func (w *workers) jobs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"update": w.update, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
+		"update": func(ctx context.Context) error { return w.append(ctx, &w.shared, shared) }, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
 		"transaction": w.transaction, "session": w.step, "change stream": w.watch,
 	}
 }
@@ -61,15 +61,16 @@ func byID(list int) bson.D { return bson.D{{Key: "_id", Value: list}} }
 
 func appends(n int64) bson.D { return bson.D{{Key: "$push", Value: bson.D{{Key: "n", Value: n}}}} }
 
+// append appends a number to the list of a history.
+func (w *workers) append(ctx context.Context, h *history, collection string) error {
+	return h.do(1, func(a *access) error { return w.push(ctx, collection, a) })
+}
+
 // push appends the access's number.
 func (w *workers) push(ctx context.Context, collection string, a *access) error {
 	_, err := w.db.Collection(collection).UpdateOne(ctx, byID(a.list), appends(a.appended[0]),
 		options.UpdateOne().SetUpsert(true).SetComment(w.comment()))
 	return err
-}
-
-func (w *workers) update(ctx context.Context) error {
-	return w.shared.do(1, func(a *access) error { return w.push(ctx, shared, a) })
 }
 
 // bulkWrite appends two numbers.
@@ -141,7 +142,7 @@ func (w *workers) step(ctx context.Context) error {
 }
 
 func (w *workers) add(ctx context.Context) error {
-	return w.own.do(1, func(a *access) error { return w.push(mongo.NewSessionContext(ctx, w.session), own, a) })
+	return w.append(mongo.NewSessionContext(ctx, w.session), &w.own, own)
 }
 
 // readNumbers reads the session's list by a cursor of its numbers.

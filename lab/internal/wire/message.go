@@ -169,9 +169,6 @@ func Write(w io.Writer, m *Message) error {
 		op, content = wiremessage.OpCompressed, append(compressed, packed...)
 	}
 	size := headerSize + len(content)
-	if size > maxMessageSize {
-		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, size, maxMessageSize)
-	}
 	_, err := w.Write(append(wiremessage.AppendHeader(make([]byte, 0, size), int32(size), m.RequestID, m.ResponseTo, op), content...))
 	return err
 }
