@@ -107,8 +107,8 @@ func (l *Lab) Run(ctx context.Context) error {
 // URIs returns the applications' connection strings for the lab.
 func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts) }
 
-// renamed makes a front stand for a real member: clients see the addresses of the fronts, which take the place of the members' in replies to
-// hellos. The member answers hellos itself, and waits for changes if asked to.
+// renamed makes a front stand for a real member: clients see the addresses of the fronts, which take the place of the members' in
+// replies to hellos. The member answers hellos itself, and waits for changes if asked to.
 func renamed(names *strings.Replacer) proxy.Handler {
 	return func(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
 		if reply, err = next(ctx, req); err != nil || !proxy.IsHello(req.Command) {

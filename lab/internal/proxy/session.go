@@ -121,7 +121,8 @@ func (f *Front) serve(front context.Context, client *Client) {
 	err := context.Cause(ctx)
 	ordinary := func(end error) bool { return errors.Is(err, end) }
 	if f.config.Logger != nil && !slices.ContainsFunc([]error{ErrClose, ErrReset, context.Canceled}, ordinary) {
-		f.config.Logger.Warn("connection closed", "client", client.Conn.RemoteAddr().String(), "connection", client.ID, "error", err)
+		f.config.Logger.Warn("connection closed", "client", client.Conn.RemoteAddr().String(), "connection", client.ID,
+			"error", err)
 	}
 }
 

@@ -71,13 +71,14 @@ func (h *history) succeed(a *access) {
 func (h *history) check(lists map[int][]int64, report *Report) {
 	for _, a := range h.accesses {
 		list := lists[a.list]
+		isEarlier := func(n int64) bool { return slices.Contains(a.before, n) }
 		for _, n := range a.appended {
 			switch at := slices.Index(list, n); {
 			case at < 0 && a.succeeded:
 				report.violation("acknowledged writes that are not there", "%d in list %d", n, a.list)
 			case at >= 0 && slices.Contains(list[at+1:], n):
 				report.violation("writes that were done more than once", "%d in list %d", n, a.list)
-			case at >= 0 && slices.ContainsFunc(list[at+1:], func(later int64) bool { return slices.Contains(a.before, later) }):
+			case at >= 0 && slices.ContainsFunc(list[at+1:], isEarlier):
 				report.violation("writes that overtook earlier ones", "%d in list %d", n, a.list)
 			}
 		}

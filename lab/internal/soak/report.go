@@ -146,8 +146,8 @@ func (a *arm) verdict(broken int) string {
 	case a.Operations == 0:
 		return a.name + " has done nothing.\n"
 	case broken == 0:
-		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is documented.\n",
-			a.name, a.Operations)
+		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is "+
+			"documented.\n", a.name, a.Operations)
 	}
 	return fmt.Sprintf("In %d operations, %s broke %d of its promises.\n", a.Operations, a.name, broken)
 }

@@ -124,7 +124,8 @@ func (s *Soak) run(ctx context.Context, p plan, arms []*arm, progress io.Writer)
 		served.Go(func() error { return lab.Run(serving) })
 		labs = append(labs, lab)
 		group.Go(func() error {
-			return arm.run(ctx, p, "--uri="+lab.URIs()[0]+impatient+"&"+arm.options, "--direct="+set.URI(), fmt.Sprintf("--database=soak%d", i))
+			return arm.run(ctx, p, "--uri="+lab.URIs()[0]+impatient+"&"+arm.options, "--direct="+set.URI(),
+				fmt.Sprintf("--database=soak%d", i))
 		})
 	}
 	group.Go(func() error { return p.disturb(ctx, labs, progress) })

@@ -49,7 +49,8 @@ type workers struct {
 // jobs returns the operations.
 func (w *workers) jobs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"update": func(ctx context.Context) error { return w.append(ctx, &w.shared, shared) }, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
+		"update":     func(ctx context.Context) error { return w.append(ctx, &w.shared, shared) },
+		"bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
 		"transaction": w.transaction, "session": w.step, "change stream": w.watch,
 	}
 }
@@ -122,7 +123,8 @@ func (w *workers) transaction(ctx context.Context) error {
 				if err := w.push(ctx, listed, a); err != nil {
 					return nil, err
 				}
-				return w.db.Collection(inserted).InsertOne(ctx, byID(int(a.appended[0])), options.InsertOne().SetComment(w.comment()))
+				return w.db.Collection(inserted).InsertOne(ctx, byID(int(a.appended[0])),
+					options.InsertOne().SetComment(w.comment()))
 			})
 			return err
 		})

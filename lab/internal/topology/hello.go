@@ -81,7 +81,8 @@ func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
 			hosts = append(hosts, other.host)
 			say(other == v.primary, "primary", other.host)
 		}
-		place = append(place, bsondoc.D("secondary", v.primary != m, "setName", SetName, "setVersion", 1, "hosts", hosts, "me", m.host)...)
+		place = append(place, bsondoc.D("secondary", v.primary != m, "setName", SetName, "setVersion", 1, "hosts", hosts,
+			"me", m.host)...)
 		say(v.primary == m, "electionId", electionID(v.term))
 	}
 	say(c.spec.Routes(), "msg", "isdbgrid")

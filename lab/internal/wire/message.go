@@ -166,7 +166,7 @@ func Write(w io.Writer, m *Message) error {
 		compressed := wiremessage.AppendCompressedOriginalOpCode(nil, op)
 		compressed = wiremessage.AppendCompressedUncompressedSize(compressed, int32(len(content)))
 		compressed = wiremessage.AppendCompressedCompressorID(compressed, m.Compressor)
-		op, content = wiremessage.OpCompressed, append(compressed, packed...)
+		op, content = wiremessage.OpCompressed, slices.Concat(compressed, packed)
 	}
 	size := headerSize + len(content)
 	_, err := w.Write(append(wiremessage.AppendHeader(make([]byte, 0, size), int32(size), m.RequestID, m.ResponseTo, op), content...))
