@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -115,9 +114,9 @@ breaks connections and rejects commands.
 Exit codes: 0 done, 1 the lab or the server failed, 2 wrong usage.`
 
 type cli struct {
-	Serve   serveCmd  `cmd:"" help:"Serve a deployment, for one command or until interrupted."`
-	Soak    soak.Soak `cmd:"" help:"Disturb three real members while applications work, and check that nothing is lost."`
-	SoakArm struct{}  `cmd:"" hidden:"" help:"Run one application of a soak."`
+	Serve           serveCmd         `cmd:"" help:"Serve a deployment, for one command or until interrupted."`
+	Soak            soak.Soak        `cmd:"" help:"Disturb three real members while applications work, and check that nothing is lost."`
+	SoakApplication soak.Application `cmd:"" hidden:"" help:"Run one application of a soak."`
 }
 
 func main() { command.Main(run) }
@@ -129,8 +128,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		switch parsed.Command() {
 		case "soak":
 			return c.Soak.Run(ctx, stdout, stderr)
-		case soak.ArmCommand:
-			return soak.Work(ctx, os.Stdin, stdout)
+		case "soak-application":
+			return c.SoakApplication.Run(ctx, stdout)
 		default:
 			return c.Serve.run(ctx, stdout, stderr)
 		}

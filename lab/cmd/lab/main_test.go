@@ -26,23 +26,18 @@ func silentBackend(t *testing.T) string {
 }
 
 func TestServe(t *testing.T) {
-	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
 	end()
-	var stdout strings.Builder
+	var stdout, stderr strings.Builder
 	args := []string{"serve", "--topology", "sharded:2", "--backend", silentBackend(t)}
 	require.Equal(t, command.ExitOK, run(ended, args, &stdout, io.Discard))
 	assert.Regexp(t, `^MONGODB_URI=mongodb://127\.0\.0\.1:\d+,127\.0\.0\.1:\d+/\n$`, stdout.String(), "two routers")
-}
 
-func TestServeACommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no sh")
 	}
-	t.Parallel()
 	output := filepath.Join(t.TempDir(), "output")
 	script := `echo "$MONGODB_URI|$SINGLE_MONGOS_LB_URI|$MULTI_MONGOS_LB_URI" > "$1"; exit 7`
-	var stderr strings.Builder
 	code := run(t.Context(), []string{"serve", "--topology", "loadbalanced:2", "--backend", silentBackend(t), "--",
 		"sh", "-c", script, "sh", output}, io.Discard, &stderr)
 	assert.Equal(t, command.ExitFailed, code)

@@ -57,18 +57,18 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 			return nil, err
 		}
 	}
+	if failing.CloseConnection {
+		return nil, proxy.ErrClose
+	}
 	labels := func(code, writeConcernCode int32) []string {
 		if failing.ErrorLabels != nil {
 			return *failing.ErrorLabels
 		}
 		return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
 	}
-	switch {
-	case failing.CloseConnection:
-		return nil, proxy.ErrClose
-	case failing.ErrorCode != nil:
+	if failing.ErrorCode != nil {
 		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
-		failure.Labels = labels(*failing.ErrorCode, 0)
+		failure.Labels = labels(failure.Code, 0)
 		return failure.Reply(), nil
 	}
 	reply, err := next(ctx, req)
@@ -89,27 +89,18 @@ func (h *Handler) configure(command bson.Raw) bson.Raw {
 	if err := bson.Unmarshal(command, &given); err != nil {
 		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err).Reply()
 	}
-	times, ok := parseMode(given.Mode)
-	if !ok {
+	mode, _ := given.Mode.DocumentOK()
+	times, limited := mode.Lookup("times").AsInt64OK()
+	switch name, _ := given.Mode.StringValueOK(); {
+	case name == "alwaysOn":
+		times = math.MaxInt64
+	case name != "off" && (!limited || times < 0):
 		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn" or {times: n}`, given.Mode).Reply()
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.times, h.data = times, &given.Data
 	return servererror.OK()
-}
-
-// parseMode reads "off", "alwaysOn" or {times: n}, and returns how often the fail point is taken.
-func parseMode(value bson.RawValue) (times int64, ok bool) {
-	switch name, _ := value.StringValueOK(); name {
-	case "off":
-		return 0, true
-	case "alwaysOn":
-		return math.MaxInt64, true
-	}
-	doc, _ := value.DocumentOK()
-	times, ok = doc.Lookup("times").AsInt64OK()
-	return times, ok && times >= 0
 }
 
 // take returns the data if the command fails, otherwise nil.

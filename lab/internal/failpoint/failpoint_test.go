@@ -1,6 +1,7 @@
 package failpoint
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,31 +14,23 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-// bench is a handler before a backend that answers {ok: 1}.
-type bench struct {
-	*Handler
-	forwarded []string // the commands that reached the backend
-	backend   bson.D   // its reply
-}
-
-func newBench() *bench { return &bench{Handler: New(false), backend: bson.D{{Key: "ok", Value: 1}}} }
-
-// run returns the reply, which is empty where the connection ended with the error.
-func (b *bench) run(t testing.TB, db, extJSON string) (string, error) {
+// run returns a reply, before a backend that answers {ok: 1}. It is empty where the connection ended.
+func run(t testing.TB, h *Handler, command string) string {
 	t.Helper()
-	passed, reply, err := handlertest.Handle(t, b.Handle, handlertest.Request(t, db, extJSON), b.backend)
-	if passed != nil {
-		b.forwarded = append(b.forwarded, passed.Command)
+	passed, reply, err := handlertest.Handle(t, h.Handle, handlertest.Request(t, "admin", command), bson.D{{Key: "ok", Value: 1}})
+	if reply == "" {
+		require.ErrorIs(t, err, proxy.ErrClose)
+		require.Nil(t, passed)
 	}
-	return reply, err
+	return reply
 }
 
-// set configures a fail point.
-func (b *bench) set(t testing.TB, mode, data string) {
+// set configures the fail point of a new handler.
+func set(t testing.TB, mode, data string) *Handler {
 	t.Helper()
-	reply, err := b.run(t, "admin", `{"configureFailPoint": "failCommand", "mode": `+mode+`, "data": `+data+`}`)
-	require.NoError(t, err)
-	require.Contains(t, reply, `"ok":1.0`)
+	h := New(false)
+	require.Contains(t, run(t, h, `{"configureFailPoint": "failCommand", "mode": `+mode+`, "data": {`+data+`}}`), `"ok":1.0`)
+	return h
 }
 
 const (
@@ -50,119 +43,66 @@ func TestModes(t *testing.T) {
 		`"off"`:                             ".....",
 		`"alwaysOn"`:                        "XXXXX",
 		`{"times": 2}`:                      "XX...",
-		`{"times": 2, "skip": 0}`:           "XX...",
 		`{"times": 0}`:                      ".....",
 		`{"times": {"$numberDouble": "1"}}`: "X....",
 	} {
-		b := newBench()
-		b.set(t, mode, `{"failCommands": ["ping"], "errorCode": 10107}`)
-		got := ""
+		h, got := set(t, mode, `"failCommands": ["ping"], "errorCode": 10107`), ""
 		for range 5 {
-			_, err := b.run(t, "admin", `{"hello": 1}`) // not matched, so not counted
-			require.NoError(t, err)
-			reply, err := b.run(t, "admin", `{"ping": 1}`)
-			require.NoError(t, err)
-			if reply == failed {
-				got += "X"
-			} else if reply == passed {
-				got += "."
-			}
+			assert.Equal(t, passed, run(t, h, `{"hello": 1}`), "not matched, so not counted")
+			got += run(t, h, `{"ping": 1}`)
 		}
-		assert.Equal(t, want, got, mode)
+		assert.Equal(t, want, strings.NewReplacer(failed, "X", passed, ".").Replace(got), mode)
 	}
 }
 
-func TestMatching(t *testing.T) {
-	for name, tt := range map[string]struct {
-		data, db, command string
-		fails             bool
+func TestData(t *testing.T) {
+	const ping, insert, fails = `{"ping": 1}`, `{"insert": "c", "lsid": {"id": 1}, "txnNumber": 1}`, `"errorCode": 10107, "failCommands": `
+	for data, test := range map[string]struct {
+		command, want string
+		takes         time.Duration
 	}{
-		"command":           {`"failCommands": ["a", "ping"]`, "admin", `{"ping": 1}`, true},
-		"other command":     {`"failCommands": ["a"]`, "admin", `{"ping": 1}`, false},
-		"no command":        {`"failCommands": []`, "admin", `{"ping": 1}`, false},
-		"hello is its own":  {`"failCommands": ["isMaster"]`, "admin", `{"hello": 1}`, false},
-		"itself":            {`"failCommands": ["configureFailPoint"]`, "admin", `{"configureFailPoint": "x"}`, false},
-		"application":       {`"failCommands": ["ping"], "appName": "app"`, "admin", `{"ping": 1}`, true},
-		"other application": {`"failCommands": ["ping"], "appName": "apple"`, "admin", `{"ping": 1}`, false},
-		"empty application": {`"failCommands": ["ping"], "appName": ""`, "admin", `{"ping": 1}`, false},
+		fails + `["a", "ping"]`:              {ping, failed, 0},
+		fails + `["a"]`:                      {ping, passed, 0},
+		fails + `[]`:                         {ping, passed, 0},
+		fails + `["isMaster"]`:               {`{"hello": 1}`, passed, 0},
+		fails + `["configureFailPoint"]`:     {`{"configureFailPoint": "x"}`, passed, 0},
+		fails + `["ping"], "appName": "app"`: {ping, failed, 0},
+		fails + `["ping"], "appName": "ap"`:  {ping, passed, 0},
+		fails + `["ping"], "appName": ""`:    {ping, passed, 0},
+
+		`"failCommands": ["ping"], "blockConnection": true, "blockTimeMS": 50`:      {ping, passed, 50 * time.Millisecond},
+		fails + `["ping"], "blockConnection": true, "blockTimeMS": 70`:              {ping, failed, 70 * time.Millisecond},
+		`"failCommands": ["ping"], "blockConnection": false, "blockTimeMS": 90`:     {ping, passed, 0},
+		fails + `["ping"], "closeConnection": true`:                                 {ping, "", 0},
+		`"failCommands": ["insert"], "errorCode": 91`:                               {insert, `"ShutdownInProgress","errorLabels":["RetryableWriteError"]}`, 0},
+		`"failCommands": ["insert"], "errorCode": 91, "errorLabels": []`:            {insert, `"ShutdownInProgress"}`, 0},
+		`"failCommands": ["insert"], "errorCode": 91, "errorLabels": ["a", "b"]`:    {insert, `"errorLabels":["a","b"]}`, 0},
+		`"failCommands": ["insert"], "writeConcernError": {"code": 91}`:             {insert, `{"ok":1,"writeConcernError":{"code":91},"errorLabels":["RetryableWriteError"]}`, 0},
+		`"failCommands": ["insert"], "writeConcernError": {}, "errorLabels": ["x"]`: {insert, `{"ok":1,"writeConcernError":{},"errorLabels":["x"]}`, 0},
 	} {
-		b := newBench()
-		b.set(t, `"alwaysOn"`, `{"errorCode": 10107, `+tt.data+`}`)
-		reply, err := b.run(t, tt.db, tt.command)
-		require.NoError(t, err)
-		assert.Equal(t, tt.fails, reply == failed, name)
-	}
-}
-
-func TestBlockConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, start := newBench(), time.Now()
-		for data, want := range map[string]string{
-			`"blockConnection": true, "blockTimeMS": 50`:                     passed,
-			`"blockConnection": true, "blockTimeMS": 70, "errorCode": 10107`: failed,
-			`"blockConnection": false, "blockTimeMS": 90`:                    passed,
-		} {
-			b.set(t, `"alwaysOn"`, `{"failCommands": ["ping"], `+data+`}`)
-			reply, err := b.run(t, "admin", `{"ping": 1}`)
-			require.NoError(t, err)
-			assert.Equal(t, want, reply)
-		}
-		assert.Equal(t, 120*time.Millisecond, time.Since(start))
-	})
-}
-
-func TestCloseConnection(t *testing.T) {
-	b := newBench()
-	b.set(t, `{"times": 1}`, `{"failCommands": ["ping"], "closeConnection": true, "errorCode": 10107}`)
-	reply, err := b.run(t, "admin", `{"ping": 1}`)
-	assert.ErrorIs(t, err, proxy.ErrClose)
-	assert.Empty(t, reply)
-	assert.Empty(t, b.forwarded)
-}
-
-func TestErrors(t *testing.T) {
-	const insert = `{"insert": "c", "lsid": {"id": 1}, "txnNumber": 1}`
-	for data, want := range map[string]string{
-		`"errorCode": 91`:                                         `"codeName":"ShutdownInProgress","errorLabels":["RetryableWriteError"]}`,
-		`"errorCode": 91, "errorLabels": []`:                      `"codeName":"ShutdownInProgress"}`,
-		`"errorCode": 91, "errorLabels": ["a", "b"]`:              `"codeName":"ShutdownInProgress","errorLabels":["a","b"]}`,
-		`"writeConcernError": {"code": 91}`:                       `{"ok":1,"writeConcernError":{"code":91},"errorLabels":["RetryableWriteError"]}`,
-		`"writeConcernError": {"code": 91}, "errorLabels": []`:    `{"ok":1,"writeConcernError":{"code":91}}`,
-		`"writeConcernError": {"code": 91}, "errorLabels": ["x"]`: `{"ok":1,"writeConcernError":{"code":91},"errorLabels":["x"]}`,
-	} {
-		b := newBench()
-		b.set(t, `"alwaysOn"`, `{"failCommands": ["insert"], `+data+`}`)
-		reply, err := b.run(t, "d", insert)
-		assert.NoError(t, err)
-		assert.Contains(t, reply, want)
+		synctest.Test(t, func(t *testing.T) {
+			h, start := set(t, `"alwaysOn"`, data), time.Now()
+			reply := run(t, h, test.command)
+			assert.Equal(t, test.want, reply[max(0, len(reply)-len(test.want)):], data)
+			assert.Equal(t, test.want == "", reply == "", data)
+			assert.Equal(t, test.takes, time.Since(start), data)
+		})
 	}
 }
 
 // A refused command changes nothing.
 func TestRefused(t *testing.T) {
 	for command, want := range map[string]string{
-		`"failCommand"`: `mode is`,
-		`"failCommand", "mode": "on", "data": {}`:                          `give \"off\"`,
-		`"failCommand", "mode": {}`:                                        `mode is {}`,
-		`"failCommand", "mode": {"times": -1}`:                             `BadValue`,
-		`"failCommand", "mode": {"skip": 1}`:                               `BadValue`,
-		`"failCommand", "mode": "alwaysOn", "data": []`:                    `TypeMismatch`,
-		`"failCommand", "mode": "alwaysOn", "data": {"failCommands": "a"}`: `TypeMismatch`,
-		`"failCommand", "mode": "alwaysOn", "data": {"errorCode": "1"}`:    `TypeMismatch`,
+		``:                            `mode is`,
+		`, "mode": "on"`:              `give \"off\"`,
+		`, "mode": {}`:                `mode is {}`,
+		`, "mode": {"times": -1}`:     `BadValue`,
+		`, "mode": {"skip": 1}`:       `BadValue`,
+		`, "mode": "off", "data": []`: `TypeMismatch`,
+		`, "mode": "off", "data": {"failCommands": "a"}`: `TypeMismatch`,
 	} {
-		b := newBench()
-		b.set(t, `"alwaysOn"`, `{"failCommands": ["ping"], "errorCode": 10107}`)
-		reply, err := b.run(t, "admin", `{"configureFailPoint": `+command+`}`)
-		require.NoError(t, err)
-		assert.Contains(t, reply, want, command)
-		reply, err = b.run(t, "admin", `{"ping": 1}`)
-		require.NoError(t, err)
-		assert.Equal(t, failed, reply, command)
+		h := set(t, `"alwaysOn"`, `"failCommands": ["ping"], "errorCode": 10107`)
+		assert.Contains(t, run(t, h, `{"configureFailPoint": "failCommand"`+command+`}`), want, command)
+		assert.Equal(t, failed, run(t, h, `{"ping": 1}`), command)
 	}
-	b := newBench()
-	_, err := b.run(t, "admin", `{"configureFailPoint": "other", "mode": "off"}`)
-	require.NoError(t, err)
-	_, err = b.run(t, "d", `{"configureFailPoint": "failCommand", "mode": "off"}`)
-	require.NoError(t, err)
-	assert.Len(t, b.forwarded, 2, "they are the backend's")
 }

@@ -2,19 +2,25 @@
 package fronts
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"golang.org/x/sync/errgroup"
 
-	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/failpoint"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/topology"
 	"mongofork/tools/rig/server"
 )
@@ -29,12 +35,13 @@ type Config struct {
 	// Backend is the address of the server of which, without members, the fronts make a topology.
 	Backend  string
 	Topology topology.Spec
-	// Logger receives a line for every connection that ends with an error. Nil disables the log.
+	// Logger, unless nil, receives a line for every connection that ends with an error.
 	Logger *slog.Logger
 }
 
 // Lab is a deployment.
 type Lab struct {
+	Hosts  []string // the addresses of the fronts
 	config Config
 	fronts []*front
 }
@@ -57,28 +64,31 @@ func Open(config Config) (*Lab, error) {
 	if config.Members != nil {
 		config.Topology = topology.Spec{Kind: topology.ReplicaSet, Members: len(config.Members.Members())}
 	}
-	spec := config.Topology
 	l := &Lab{config: config}
-	for i := range spec.Fronts() {
+	var names []string // of each member, and of its front
+	for i := range config.Topology.Fronts() {
 		listener, err := net.Listen("tcp", anyPort)
 		if err != nil {
 			return nil, fmt.Errorf("front %d: %w", i, err)
 		}
 		l.fronts = append(l.fronts, &front{listener: listener, limits: overload.NewFront()})
+		l.Hosts = append(l.Hosts, listener.Addr().String())
+		if config.Members != nil {
+			names = append(names, strconv.Quote(config.Members.Members()[i].Address()), strconv.Quote(l.Hosts[i]))
+		}
 	}
-	names, made := make(memberHandler), topology.New(spec, l.Hosts())
+	made := topology.New(config.Topology, l.Hosts)
 	for i, f := range l.fronts {
 		// The order of handlers follows a server's: silence first; then the limit, because a server limits requests before it looks
 		// at them; then the topology, which lets a hello wait for news; then fail points. Real members have fail points of their
 		// own.
 		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
-			Handlers: []proxy.Handler{l.Handle, f.silence.Handle, f.limits.Handle}}
+			Handlers: []proxy.Handler{l.handle, f.silence.handle, f.limits.Handle}}
 		if config.Members != nil {
 			p.Backend = config.Members.Members()[i].Address()
-			names[p.Backend] = l.Hosts()[i]
-			p.Handlers = append(p.Handlers, names.Handle)
+			p.Handlers = append(p.Handlers, renamed(strings.NewReplacer(names...)))
 		} else {
-			p.Handlers = append(p.Handlers, made.Handler(i), failpoint.New(spec.Routes()).Handle)
+			p.Handlers = append(p.Handlers, made.Handler(i), failpoint.New(config.Topology.Routes()).Handle)
 		}
 		f.proxy = proxy.New(p)
 	}
@@ -94,47 +104,104 @@ func (l *Lab) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Hosts returns the addresses of the fronts.
-func (l *Lab) Hosts() []string {
-	hosts := make([]string, len(l.fronts))
-	for i, f := range l.fronts {
-		hosts[i] = f.listener.Addr().String()
-	}
-	return hosts
-}
-
 // URIs returns the applications' connection strings for the lab.
-func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts()) }
+func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts) }
 
-// memberHandler makes a front stand for a real member: clients see the addresses of the fronts instead of the members'. It is given the
-// fronts' names by the members' names.
-type memberHandler map[string]string
-
-// Handle is a proxy.Handler. The member answers hellos itself, and waits for changes if asked to.
-func (h memberHandler) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
-	reply, err := next(ctx, req)
-	if err != nil || !proxy.IsHello(req.Command) {
+// renamed makes a front stand for a real member: clients see the addresses of the fronts, which take the place of the members' in
+// replies to hellos. The member answers hellos itself, and waits for changes if asked to.
+func renamed(names *strings.Replacer) proxy.Handler {
+	return func(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
+		if reply, err = next(ctx, req); err != nil || !proxy.IsHello(req.Command) {
+			return reply, err
+		}
+		text, err := bson.MarshalExtJSON(reply, true, false)
+		if err == nil {
+			err = bson.UnmarshalExtJSON([]byte(names.Replace(string(text))), true, &reply)
+		}
 		return reply, err
 	}
-	var fields bson.D
-	if err := bson.Unmarshal(reply, &fields); err != nil {
-		return nil, err
-	}
-	for i := range fields {
-		fields[i].Value = h.rename(fields[i].Value)
-	}
-	return bsondoc.Marshal(fields), nil
 }
 
-// rename returns what replaces the name of a member, or a list of them, and any other value.
-func (h memberHandler) rename(value any) any {
-	switch value := value.(type) {
-	case string:
-		return cmp.Or(h[value], value)
-	case bson.A:
-		for i := range value {
-			value[i] = h.rename(value[i])
-		}
+// What can happen to a front, and to the real member behind it.
+var (
+	ofFront = map[string]func(*front){
+		"silent": func(f *front) { f.silence.Store(true) },  // it accepts everything and answers nothing
+		"off":    func(f *front) { f.silence.Store(false) }, // ends that: it goes on with what came meanwhile
+		"reset":  func(f *front) { f.proxy.Reset() },
 	}
-	return value
+	ofMember = map[string]func(*server.Member, context.Context) error{
+		"kill":     func(m *server.Member, _ context.Context) error { m.Kill(); return nil },
+		"restart":  (*server.Member).Restart, // on the same data
+		"pause":    func(m *server.Member, _ context.Context) error { return m.Pause() },
+		"resume":   func(m *server.Member, _ context.Context) error { return m.Resume() },
+		"stepDown": (*server.Member).StepDown,
+	}
+)
+
+// Disturb lets something happen to a front, or to its member.
+func (l *Lab) Disturb(ctx context.Context, what string, number int) error {
+	if number < 0 || number >= len(l.fronts) {
+		return fmt.Errorf("there is no member %d; they are numbered from 0 to %d", number, len(l.fronts)-1)
+	}
+	if happen, ok := ofFront[what]; ok {
+		happen(l.fronts[number])
+		return nil
+	}
+	if happen, ok := ofMember[what]; ok && l.config.Members != nil {
+		return happen(l.config.Members.Members()[number], ctx)
+	}
+	return fmt.Errorf("labFault %q: give one of %q, and of %q with real members", what, slices.Sorted(maps.Keys(ofFront)),
+		slices.Sorted(maps.Keys(ofMember)))
+}
+
+// handle is a proxy.Handler of the command by which clients of any front disturb the deployment:
+//
+//	{labFault: "silent", member: 1}
+//
+// It runs before the front's silence, so that a client can end the silence over a connection to that front.
+func (l *Lab) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+	if req.Command != "labFault" {
+		return next(ctx, req)
+	}
+	what, _ := req.Document().Lookup(req.Command).StringValueOK()
+	member, _ := req.Document().Lookup("member").AsInt64OK()
+	if err := l.Disturb(ctx, what, int(member)); err != nil {
+		return servererror.Errorf(servererror.CodeBadValue, "%v", err).Reply(), nil
+	}
+	return servererror.OK(), nil
+}
+
+// Primary returns the number of the real member that is primary; -1 if none is.
+func (l *Lab) Primary(ctx context.Context) int {
+	return slices.IndexFunc(l.config.Members.Members(), func(m *server.Member) bool { return m.IsPrimary(ctx) })
+}
+
+// Limit sets the limits of all fronts.
+func (l *Lab) Limit(requests, connections overload.Limit) {
+	for _, f := range l.fronts {
+		f.limits.Requests.SetLimit(requests)
+		f.limits.Connections.SetLimit(connections)
+	}
+}
+
+// silence makes a front accept everything and answer nothing while it is on. When it ends, the front handles what came meanwhile.
+type silence struct{ atomic.Bool }
+
+// wait returns nil once it is off, or the reason why the context ended.
+func (s *silence) wait(ctx context.Context) (err error) {
+	for err == nil && s.Load() {
+		err = clock.Wait(ctx, time.Millisecond)
+	}
+	return err
+}
+
+// handle is a proxy.Handler.
+func (s *silence) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
+	if err = s.wait(ctx); err == nil {
+		reply, err = next(ctx, req)
+	}
+	if err == nil {
+		err = s.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
+	}
+	return reply, err
 }

@@ -37,13 +37,7 @@ func (f *Front) SetCapacity(capacity *Capacity) {
 }
 
 // Accept is for proxy.Config.
-func (f *Front) Accept(ctx context.Context) error {
-	err := f.Connections.admit(ctx)
-	if errors.Is(err, errRejected) {
-		return proxy.ErrClose
-	}
-	return err
-}
+func (f *Front) Accept(ctx context.Context) error { return f.Connections.admit(ctx) }
 
 // Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
@@ -59,13 +53,8 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 		}
 	}
 	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
-	if req.Database == "admin" && slices.ContainsFunc(parameters, concerned) {
-		switch req.Command {
-		case "setParameter":
-			return f.setParameter(req.Document()), nil
-		case "getParameter":
-			return f.getParameter(concerned)
-		}
+	if req.Database == "admin" && req.Command == "setParameter" && slices.ContainsFunc(parameters, concerned) {
+		return f.setParameter(req.Document()), nil
 	}
 	return next(ctx, req)
 }
@@ -76,7 +65,7 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 var exemptions = []string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
-	"configureFailPoint", "setParameter", "getParameter", // control the test, and have to be able to end it
+	"configureFailPoint", "setParameter", // control the test, and have to be able to end it
 }
 
 // parameters are those of the front; all others are the backend's.
@@ -96,20 +85,6 @@ func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	}
 	f.Requests.SetLimit(limit)
 	return servererror.OK()
-}
-
-// getParameter returns the reply with those of the front's parameters that are wanted.
-func (f *Front) getParameter(wanted func(string) bool) (bson.Raw, error) {
-	text, err := bson.Marshal(f.Requests.Limit())
-	if err != nil {
-		return nil, err
-	}
-	var reply bson.D
-	if err := bson.Unmarshal(text, &reply); err != nil {
-		return nil, err
-	}
-	reply = slices.DeleteFunc(reply, func(e bson.E) bool { return !wanted(e.Key) })
-	return bson.Marshal(append(reply, bson.E{Key: "ok", Value: 1.0}))
 }
 
 // Capacity is what a server can do.

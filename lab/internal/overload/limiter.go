@@ -2,13 +2,13 @@ package overload
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 	"sync"
 
 	"golang.org/x/time/rate"
 
-	"mongofork/lab/internal/clock"
+	"mongofork/lab/internal/proxy"
 )
 
 // Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests, which
@@ -34,8 +34,8 @@ func (l Limit) burst() int {
 	return int(min(max(1, float64(l.RatePerSec)*l.BurstCapacitySecs), math.MaxInt32))
 }
 
-// errRejected means that there is neither a token nor room in the queue.
-var errRejected = errors.New("the rate is exceeded")
+// errRejected means that there is neither a token nor room in the queue. A connection is then closed.
+var errRejected = fmt.Errorf("the rate is exceeded: %w", proxy.ErrClose)
 
 // Limiter is a token bucket with a queue.
 type Limiter struct {
@@ -77,14 +77,10 @@ func (l *Limiter) admit(ctx context.Context) error {
 	case l.queued >= l.limit.MaxQueueDepth:
 		return errRejected
 	}
-	token := l.bucket.Reserve()
 	l.queued++
 	l.mu.Unlock()
-	err := clock.Wait(ctx, token.Delay())
+	err := l.bucket.Wait(ctx)
 	l.mu.Lock()
 	l.queued--
-	if err != nil {
-		token.Cancel()
-	}
 	return err
 }

@@ -14,6 +14,25 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
+// Errors by which the client's connection ends on purpose, and so without a log line.
+var (
+	// ErrClose closes the connection as usual.
+	ErrClose = errors.New("the connection is closed on purpose")
+	// ErrReset closes it with a TCP reset, like a crashed host.
+	ErrReset = errors.New("the connection is reset on purpose")
+)
+
+// Handler sees every request on its way to the backend, and the reply on its way back.
+//
+// It may pass the request to next, changed or not, at once or later, and return next's reply, changed or not. Or it may return a reply of
+// its own. An error closes the client's connection. If it waits, it has to stop when the context ends, which ends with the connection.
+//
+// A handler serves many connections concurrently, but one request of each at a time.
+type Handler func(ctx context.Context, req *Request, next Next) (bson.Raw, error)
+
+// Next passes a request on, and returns the reply to it: nil if the request is not acknowledged.
+type Next func(ctx context.Context, req *Request) (bson.Raw, error)
+
 // Config configures a front.
 type Config struct {
 	// Backend is the address of the server behind the front.
@@ -25,7 +44,7 @@ type Config struct {
 	Accept func(ctx context.Context) error
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
-	// Logger receives one line for every connection that ends with an error. Nil disables the log.
+	// Logger, unless nil, receives one line for every connection that ends with an error.
 	Logger *slog.Logger
 }
 
@@ -33,6 +52,7 @@ type Config struct {
 // when the first request is forwarded.
 type Front struct {
 	config      Config
+	handle      Next // all handlers
 	connections sync.WaitGroup
 
 	mu   sync.Mutex
@@ -42,10 +62,15 @@ type Front struct {
 
 // New returns a front. It does not connect to the backend.
 func New(config Config) *Front {
-	if config.Logger == nil {
-		config.Logger = slog.New(slog.DiscardHandler)
+	f := &Front{config: config, handle: config.Answer, open: map[uint64]context.CancelCauseFunc{}}
+	if f.handle == nil {
+		f.handle = f.forward
 	}
-	return &Front{config: config, open: map[uint64]context.CancelCauseFunc{}}
+	for _, handler := range slices.Backward(config.Handlers) {
+		next := f.handle
+		f.handle = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, next) }
+	}
+	return f
 }
 
 // Serve accepts clients until the context ends, and then returns nil; or until the listener fails. When it returns, the listener,
@@ -73,14 +98,14 @@ func (f *Front) Go(ctx context.Context, conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
-	id := f.last
-	f.open[id] = cancel
+	client := &Client{ID: f.last, Conn: conn}
+	f.open[client.ID] = cancel
 	f.connections.Go(func() {
-		f.serve(ctx, id, conn)
+		f.serve(ctx, client)
 		cancel(nil)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		delete(f.open, id)
+		delete(f.open, client.ID)
 	})
 }
 
@@ -94,38 +119,4 @@ func (f *Front) Reset() {
 	for _, cancel := range f.open {
 		cancel(ErrReset)
 	}
-}
-
-func (f *Front) serve(ctx context.Context, id uint64, conn net.Conn) {
-	s := &session{front: f, client: &Client{ID: id, Conn: conn}}
-	if s.handle = f.config.Answer; s.handle == nil {
-		s.handle = s.forward
-	}
-	for _, handler := range slices.Backward(f.config.Handlers) {
-		next := s.handle
-		s.handle = func(ctx context.Context, req *Request) (bson.Raw, error) { return handler(ctx, req, next) }
-	}
-	var err error
-	if f.config.Accept != nil {
-		err = f.config.Accept(ctx)
-	}
-	if err == nil {
-		err = s.serve(ctx)
-	} else {
-		end(conn, err)
-	}
-	for _, ordinary := range []error{nil, ErrClose, ErrReset, context.Canceled} {
-		if errors.Is(err, ordinary) {
-			return
-		}
-	}
-	f.config.Logger.Warn("connection closed", "client", conn.RemoteAddr().String(), "connection", id, "error", err)
-}
-
-// end closes a client's connection, or resets it like a crashed host does if that is the reason.
-func end(conn net.Conn, reason error) {
-	if tcp, ok := conn.(*net.TCPConn); ok && errors.Is(reason, ErrReset) {
-		_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
-	}
-	conn.Close()
 }

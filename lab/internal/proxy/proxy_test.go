@@ -1,28 +1,131 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"net"
+	"os"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/wire"
 )
 
+const patience = 5 * time.Second
+
+// Every way to end leaves no goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client is a connection to a front.
+type client struct{ net.Conn }
+
+// send sends a command to the database admin.
+func (c client) send(t testing.TB, id int32, flags wiremessage.MsgFlag, keysAndValues ...any) {
+	t.Helper()
+	body := bsondoc.Marshal(bsondoc.D(append(keysAndValues, "$db", "admin")...))
+	require.NoError(t, wire.Write(c, &wire.Message{RequestID: id, Flags: flags, Body: body}))
+}
+
+func (c client) receive(t testing.TB) *wire.Message {
+	t.Helper()
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	m, err := wire.Read(c)
+	require.NoError(t, err)
+	return m
+}
+
+// ping waits for an answer.
+func (c client) ping(t testing.TB) {
+	t.Helper()
+	c.send(t, 1, 0, "ping", 1)
+	c.receive(t)
+}
+
+// isReset waits for the front to end the connection, and reports whether it was reset.
+func (c client) isReset(t testing.TB) bool {
+	t.Helper()
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	_, err := io.ReadAll(c)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the connection is still open")
+	return errors.Is(err, syscall.ECONNRESET)
+}
+
+// server is a front that serves until the test ends.
+type server struct {
+	*Front
+	address string
+	log     bytes.Buffer
+	stop    func() // ends it, and waits
+}
+
+func serve(t testing.TB, config Config) *server {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := &server{address: listener.Addr().String()}
+	config.Logger = slog.New(slog.NewTextHandler(&s.log, nil))
+	s.Front = New(config)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, listener) }()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			assert.NoError(t, err)
+		case <-time.After(patience):
+			assert.Fail(t, "the front does not end")
+		}
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// serveBefore serves before a backend, which is a front that answers itself.
+func serveBefore(t testing.TB, config Config, backend Next) *server {
+	t.Helper()
+	config.Backend = serve(t, Config{Answer: backend}).address
+	return serve(t, config)
+}
+
+func (s *server) dial(t testing.TB) client {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return client{conn}
+}
+
+// logged returns the log after the front has ended.
+func (s *server) logged() string {
+	s.stop()
+	return s.log.String()
+}
+
+// echo answers with the request.
+func echo(_ context.Context, req *Request) (bson.Raw, error) {
+	return bsondoc.Marshal(bsondoc.D("ok", 1, "request", req.Document())), nil
+}
+
 // No compressor gets to the server, so that it does not agree to any.
 func TestNothingIsCompressed(t *testing.T) {
-	client := startFront(t, Config{}, answering(nil)).dial(t)
-	request := command(t, 5, bson.E{Key: "hello", Value: 1}, bson.E{Key: "compression", Value: bson.A{"zstd"}})
-	client.send(t, request)
-	reply := client.receive(t)
-	assert.Equal(t, request.RequestID, reply.ResponseTo)
+	c := serveBefore(t, Config{}, echo).dial(t)
+	c.send(t, 5, 0, "hello", 1, "compression", bson.A{"zstd"})
+	reply := c.receive(t)
+	assert.EqualValues(t, 5, reply.ResponseTo)
 	asked := reply.Body.Lookup("request").Document()
 	assert.Equal(t, "hello", bsondoc.FirstKey(asked))
 	assert.False(t, bsondoc.Has(asked, "compression"))
@@ -30,48 +133,44 @@ func TestNothingIsCompressed(t *testing.T) {
 
 func TestUnacknowledgedRequests(t *testing.T) {
 	seen := make(chan string, 10)
-	front := startFront(t, Config{}, answering(func(m *wire.Message) bson.D {
-		seen <- bsondoc.FirstKey(m.Body)
-		return bson.D{}
-	}))
-	unacknowledged := command(t, 1, bson.E{Key: "insert", Value: "c"})
-	unacknowledged.Flags = wiremessage.MoreToCome
-
-	client := front.dial(t)
-	client.send(t, unacknowledged)
-	client.send(t, ping(t, 2))
-	assert.Equal(t, int32(2), client.receive(t).ResponseTo, "the first reply is the ping's")
+	front := serve(t, Config{Answer: func(ctx context.Context, req *Request) (bson.Raw, error) {
+		select {
+		case <-ctx.Done():
+			assert.Fail(t, "it ends with the client, which may be gone")
+		case <-time.After(20 * time.Millisecond):
+		}
+		seen <- req.Command
+		return echo(ctx, req)
+	}})
+	c := front.dial(t)
+	c.send(t, 1, wiremessage.MoreToCome, "insert", "c")
+	c.send(t, 2, 0, "ping", 1)
+	assert.EqualValues(t, 2, c.receive(t).ResponseTo, "the first reply is the ping's")
 	assert.Equal(t, []string{"insert", "ping"}, []string{<-seen, <-seen})
 
 	gone := front.dial(t)
-	for range 2 {
-		gone.send(t, unacknowledged)
-	}
+	gone.send(t, 1, wiremessage.MoreToCome, "insert", "c")
+	gone.send(t, 2, wiremessage.MoreToCome, "insert", "c")
 	require.NoError(t, gone.Close())
 	assert.Equal(t, []string{"insert", "insert"}, []string{<-seen, <-seen}, "of a client that is gone")
-	_, lines := front.logged()
-	assert.Zero(t, lines)
+	assert.Empty(t, front.logged())
 }
 
 // A stream of replies to a hello is a series of requests, each of which names the version of the last reply.
 func TestStreamOfHellos(t *testing.T) {
-	version := func(n int64) bson.E {
-		return bson.E{Key: "topologyVersion", Value: bson.D{{Key: "counter", Value: n}}}
-	}
 	asked := make(chan int64, 10)
-	client := startFront(t, Config{}, answering(func(request *wire.Message) bson.D {
-		n := request.Body.Lookup("topologyVersion", "counter").AsInt64()
+	version := func(n int64) bson.D { return bsondoc.D("counter", n) }
+	c := serve(t, Config{Answer: func(_ context.Context, req *Request) (bson.Raw, error) {
+		n := req.Document().Lookup("topologyVersion", "counter").AsInt64()
 		asked <- n
-		assert.False(t, request.HasFlag(wiremessage.ExhaustAllowed))
-		return bson.D{{Key: "ok", Value: n < 3}, version(n + 1)}
-	})).dial(t)
-	request := command(t, 1, bson.E{Key: "hello", Value: 1}, bson.E{Key: "maxAwaitTimeMS", Value: 500}, version(1))
-	request.Flags = wiremessage.ExhaustAllowed
-	client.send(t, request)
-	answered := request.RequestID
-	for n, more := range []bool{true, true, false} {
-		reply := client.receive(t)
-		assert.Equal(t, more, reply.HasFlag(wiremessage.MoreToCome), "an error ends it")
+		assert.Zero(t, req.Message.Flags)
+		return bsondoc.Marshal(bsondoc.D("ok", n < 3, "topologyVersion", version(n+1))), nil
+	}}).dial(t)
+	c.send(t, 7, wiremessage.ExhaustAllowed, "hello", 1, "maxAwaitTimeMS", 500, "topologyVersion", version(1))
+	answered := int32(7)
+	for n, flags := range []wiremessage.MsgFlag{wiremessage.MoreToCome, wiremessage.MoreToCome, 0} {
+		reply := c.receive(t)
+		assert.Equal(t, flags, reply.Flags, "an error ends it")
 		assert.Equal(t, answered, reply.ResponseTo)
 		answered = reply.RequestID
 		assert.EqualValues(t, n+1, <-asked)
@@ -81,93 +180,88 @@ func TestStreamOfHellos(t *testing.T) {
 func TestMisbehaviourEndsTheConnection(t *testing.T) {
 	// A message with a right length and an unknown opcode.
 	const garbage = "\x10\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x0f\x27\x00\x00"
-	for name, tt := range map[string]struct {
-		server  func(conversation)
-		request string
-		log     string
+	for log, test := range map[string]struct {
+		backend  Next
+		isAbsent bool
 	}{
-		"malformed request": {answering(nil), garbage, `error="malformed message: opcode 9999`},
-		"malformed reply": {func(c conversation) {
-			_, _ = wire.Read(c)
-			_, _ = c.Write([]byte(garbage))
-			_, _ = wire.Read(c)
-		}, "", "backend: malformed message: opcode 9999"},
-		"backend closes": {func(c conversation) { _, _ = wire.Read(c) }, "", "backend: EOF"},
+		"malformed message of opcode 9999":          {echo, false},
+		"backend: malformed message of opcode 2013": {func(context.Context, *Request) (bson.Raw, error) { return bson.Raw{5, 0, 0, 0, 1}, nil }, false},
+		"backend: EOF":                 {func(context.Context, *Request) (bson.Raw, error) { return nil, ErrClose }, false},
+		"backend: dial tcp 127.0.0.1:": {nil, true},
 	} {
-		front := startFront(t, Config{}, tt.server)
-		client := front.dial(t)
-		if tt.request == "" {
-			client.send(t, ping(t, 1))
-		} else {
-			_, err := client.Write([]byte(tt.request))
-			require.NoError(t, err)
+		backend := serve(t, Config{Answer: test.backend})
+		if test.isAbsent {
+			backend.stop()
 		}
-		_ = client.end(t)
-		text, lines := front.logged()
-		assert.Equal(t, 1, lines, name)
-		assert.Contains(t, text, tt.log, name)
+		front := serve(t, Config{Backend: backend.address})
+		c := front.dial(t)
+		if bytes.Contains([]byte(log), []byte("9999")) {
+			_, err := c.Write([]byte(garbage))
+			require.NoError(t, err)
+		} else {
+			c.send(t, 1, 0, "ping", 1)
+		}
+		c.isReset(t)
+		assert.Regexp(t, `^[^\n]*`+log+`[^\n]*\n$`, front.logged(), "one line")
 	}
-}
-
-func TestBackendThatIsNotThere(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	front := startFront(t, Config{Backend: address}, nil)
-	client := front.dial(t)
-	client.send(t, ping(t, 1))
-	_ = client.end(t)
-	text, _ := front.logged()
-	assert.Contains(t, text, "backend: dial tcp "+address)
-
-	assert.ErrorContains(t, New(Config{Backend: address}).Serve(t.Context(), listener), "accept on 127.0.0.1:")
+	assert.ErrorContains(t, New(Config{}).Serve(t.Context(), listener), "accept on 127.0.0.1:")
 }
 
-// Every way to end leaves no goroutine behind, which TestMain checks.
 func TestEnds(t *testing.T) {
-	for name, tt := range map[string]struct {
-		err   error
-		reset bool
-		log   int
+	for name, test := range map[string]struct {
+		err     error
+		isReset bool
+		log     string
 	}{
-		"close": {ErrClose, false, 0}, "reset": {ErrReset, true, 0}, "error": {errors.New("no room"), false, 1},
+		"close": {ErrClose, false, ""}, "reset": {ErrReset, true, ""}, "error": {errors.New("no room"), false, "no room"},
 	} {
-		t.Run("acceptor, "+name, func(t *testing.T) {
-			connected := make(chan struct{})
-			front := startFront(t, Config{Accept: func(context.Context) error {
-				<-connected // a connection that is reset at once may fail to be made
-				return tt.err
-			}}, answering(nil))
-			client := front.dial(t)
-			close(connected)
-			assert.Equal(t, tt.reset, isReset(client.end(t)))
-			_, lines := front.logged()
-			assert.Equal(t, tt.log, lines)
-		})
-		t.Run("handler, "+name, func(t *testing.T) {
-			front := startFront(t, Config{Handlers: []Handler{
-				func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
-					if req.Command == "end" {
-						return nil, tt.err
-					}
-					return next(ctx, req)
-				}}}, answering(nil))
-			client := front.dial(t)
-			client.send(t, ping(t, 1)) // so that there is a connection to the backend, too
-			client.receive(t)
-			client.send(t, command(t, 2, bson.E{Key: "end", Value: 1}))
-			assert.Equal(t, tt.reset, isReset(client.end(t)))
-			_, lines := front.logged()
-			assert.Equal(t, tt.log, lines)
-		})
+		connected := make(chan struct{})
+		front := serve(t, Config{Answer: echo, Accept: func(context.Context) error {
+			<-connected // a connection that is reset at once may fail to be made
+			return test.err
+		}})
+		c := front.dial(t)
+		close(connected)
+		assert.Equal(t, test.isReset, c.isReset(t), "%s by the acceptor", name)
+		logged := front.logged()
+
+		backend := serve(t, Config{Answer: echo})
+		front = serve(t, Config{Backend: backend.address, Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
+			if req.Command == "end" {
+				return nil, test.err
+			}
+			return next(ctx, req)
+		}}})
+		c = front.dial(t)
+		c.ping(t) // so that there is a connection to the backend, too
+		c.send(t, 2, 0, "end", 1)
+		assert.Equal(t, test.isReset, c.isReset(t), "%s by a handler", name)
+		assert.Eventually(t, func() bool {
+			backend.mu.Lock()
+			defer backend.mu.Unlock()
+			return len(backend.open) == 0
+		}, patience, time.Millisecond, "the connection to the backend is closed")
+		for _, logged := range []string{logged, front.logged()} {
+			assert.Contains(t, logged, test.log, name)
+			assert.Equal(t, test.log == "", logged == "", name)
+		}
 	}
 }
 
+// A client that waits to be accepted, for a handler or for a silent backend holds up nobody else, and may leave.
 func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 	accepted, handled := make(chan struct{}), make(chan struct{})
 	var connections atomic.Int32
-	front := startFront(t, Config{
+	wait := func(ctx context.Context, req *Request) (bson.Raw, error) {
+		handled <- struct{}{}
+		<-ctx.Done()
+		handled <- struct{}{}
+		return nil, ctx.Err()
+	}
+	front := serveBefore(t, Config{
 		Accept: func(ctx context.Context) error {
 			if connections.Add(1) > 1 {
 				return nil
@@ -177,67 +271,44 @@ func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 			return ctx.Err()
 		},
 		Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
-			if req.Command != "wait" {
-				return next(ctx, req)
+			if req.Command == "wait" {
+				return wait(ctx, req)
 			}
-			handled <- struct{}{}
-			<-ctx.Done()
-			handled <- struct{}{}
-			return nil, ctx.Err()
+			return next(ctx, req)
 		}},
-	}, answering(nil))
+	}, func(ctx context.Context, req *Request) (bson.Raw, error) {
+		if req.Command == "silent" {
+			return wait(ctx, req)
+		}
+		return echo(ctx, req)
+	})
 	slow := front.dial(t)
 	<-accepted
-	waiting := front.dial(t)
-	waiting.send(t, command(t, 1, bson.E{Key: "wait", Value: 1}))
+	for _, command := range []string{"wait", "silent"} {
+		waiting := front.dial(t)
+		waiting.send(t, 1, 0, command, 1)
+		<-handled
+		front.dial(t).ping(t)
+		require.NoError(t, waiting.Close())
+		<-handled // it ends with its client
+	}
+	front.dial(t).send(t, 1, 0, "silent", 1)
 	<-handled
-	quick := front.dial(t)
-	quick.send(t, ping(t, 2))
-	quick.receive(t)
-
-	require.NoError(t, waiting.Close())
-	<-handled // a handler's context ends with its client
-	_, lines := front.logged()
-	_ = slow.end(t)
-	assert.Zero(t, lines)
-}
-
-// A backend that answers nothing holds up no client that leaves, and not the front's end.
-func TestBackendThatIsSilent(t *testing.T) {
-	asked := make(chan struct{})
-	front := startFront(t, Config{}, func(c conversation) {
-		_, _ = wire.Read(c)
-		asked <- struct{}{}
-		_, _ = wire.Read(c)
-		asked <- struct{}{}
-	})
-	client := front.dial(t)
-	client.send(t, ping(t, 1))
-	<-asked
-	require.NoError(t, client.Close())
-	<-asked
-	other := front.dial(t)
-	other.send(t, ping(t, 1))
-	<-asked
-	_, lines := front.logged()
-	<-asked
-	assert.Zero(t, lines)
+	go func() { <-handled }()
+	assert.Empty(t, front.logged(), "the front ends all the same")
+	slow.isReset(t)
 }
 
 func TestResetOfEveryConnection(t *testing.T) {
-	front := startFront(t, Config{}, answering(nil))
-	clients := []conversation{front.dial(t), front.dial(t)}
-	for i, client := range clients {
-		client.send(t, ping(t, int32(i)))
-		client.receive(t)
+	front := serve(t, Config{Answer: echo})
+	clients := []client{front.dial(t), front.dial(t)}
+	for _, c := range clients {
+		c.ping(t)
 	}
 	front.Reset()
-	for _, client := range clients {
-		assert.True(t, isReset(client.end(t)))
+	for _, c := range clients {
+		assert.True(t, c.isReset(t))
 	}
-	client := front.dial(t)
-	client.send(t, ping(t, 1))
-	client.receive(t)
-	_, lines := front.logged()
-	assert.Zero(t, lines)
+	front.dial(t).ping(t)
+	assert.Empty(t, front.logged())
 }

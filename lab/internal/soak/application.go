@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,60 +22,53 @@ import (
 const (
 	// patience bounds the operations in progress at the end.
 	patience = 60 * time.Second
-	// leavePatience bounds a client's clean-up after Disconnect.
+	// leavePatience bounds the time that a client's goroutines take to end after Disconnect.
 	leavePatience = 10 * time.Second
 	// pace is the least wait of a worker between two operations.
 	pace = 50 * time.Millisecond
 )
 
-// assignment is what an application has to do.
-type assignment struct {
-	Duration time.Duration `json:"duration"`
-	Start    time.Time     `json:"start"`
-	// URI is the connection string of the application's fronts, Direct that of the members.
-	URI      string `json:"uri"`
-	Direct   string `json:"direct"`
-	Database string `json:"database"`
+// Application is the command line of one application, which runs as a program of its own, built with its driver.
+type Application struct {
+	URI      string `required:"" help:"The connection string of its fronts."`
+	Direct   string `required:"" help:"That of the members."`
+	Database string `required:"" help:"Its database."`
+	Start    time.Time
+	Duration time.Duration
 }
 
-// Work reads an assignment, does it, and writes the findings. The error is for a run that failed.
-func Work(ctx context.Context, from io.Reader, to io.Writer) error {
-	var work assignment
-	if err := json.NewDecoder(from).Decode(&work); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
-	}
-	w := &workers{report: newReport(), lists: history{ordered: true}, pairs: history{ordered: true}}
-	if err := work.run(ctx, w); err != nil {
+// Run lets the application work, and writes its Report, as JSON. The error is for a run that failed.
+func (a *Application) Run(ctx context.Context, to io.Writer) error {
+	w := &workers{report: newReport(), seen: map[int][]int64{}}
+	if err := a.run(ctx, w); err != nil {
 		return err
 	}
-	if err := work.verify(ctx, w); err != nil {
+	lists, err := a.lists(ctx)
+	if err != nil {
 		return err
 	}
+	w.check(lists)
 	return json.NewEncoder(to).Encode(w.report)
 }
 
 // run lets a client work, and checks that nothing of the client is left.
-func (work assignment) run(ctx context.Context, w *workers) error {
+func (a *Application) run(ctx context.Context, w *workers) error {
 	others := goleak.IgnoreCurrent()
 	files, err := openFiles()
 	if err != nil {
 		return err
 	}
-	client, err := mongo.Connect(options.Client().ApplyURI(work.URI).SetMonitor(&event.CommandMonitor{Started: w.report.started}))
+	client, err := mongo.Connect(options.Client().ApplyURI(a.URI).SetMonitor(&event.CommandMonitor{Started: w.report.started}))
 	if err != nil {
 		return err
 	}
-	w.db = client.Database(work.Database)
-	err = work.busy(ctx, w)
+	w.db = client.Database(a.Database)
+	err = a.busy(ctx, w)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
-	// The driver's goroutines and connections take a moment to end.
-	left, open := goleak.Find(others), 0
-	for deadline := time.Now().Add(leavePatience); ; left = goleak.Find(others) {
-		if open, _ = openFiles(); left == nil && open <= files || time.Now().After(deadline) {
-			break
-		}
+	left := goleak.Find(others)
+	for deadline := time.Now().Add(leavePatience); left != nil && time.Now().Before(deadline); left = goleak.Find(others) {
 	}
-	if open > files {
+	if open, _ := openFiles(); open > files {
 		w.report.violation("connections that were leaked", "%d are open after Disconnect", open-files)
 	}
 	if left != nil {
@@ -86,12 +78,12 @@ func (work assignment) run(ctx context.Context, w *workers) error {
 }
 
 // busy lets all work for the duration of the run, and then lets them finish.
-func (work assignment) busy(ctx context.Context, w *workers) (err error) {
+func (a *Application) busy(ctx context.Context, w *workers) (err error) {
 	if w.session, err = w.db.Client().StartSession(); err != nil {
 		return err
 	}
 	defer w.session.EndSession(context.WithoutCancel(ctx))
-	for _, name := range collections {
+	for _, name := range []string{shared, listed, inserted, own} {
 		if err := w.db.CreateCollection(ctx, name); err != nil {
 			return err
 		}
@@ -99,10 +91,10 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	if err := w.watch(ctx); err != nil {
 		return fmt.Errorf("open the change stream: %w", err)
 	}
-	if err := clock.Wait(ctx, time.Until(work.Start)); err != nil {
+	if err := clock.Wait(ctx, time.Until(a.Start)); err != nil {
 		return err
 	}
-	working, stop := context.WithTimeout(ctx, work.Duration)
+	working, stop := context.WithTimeout(ctx, a.Duration)
 	defer stop()
 	var busy sync.WaitGroup
 	for kind, operate := range w.jobs() {
@@ -118,46 +110,27 @@ func (work assignment) busy(ctx context.Context, w *workers) (err error) {
 	return w.finish(ctx)
 }
 
-// verify compares the data on the members themselves with what the workers were told.
-func (work assignment) verify(ctx context.Context, w *workers) (err error) {
-	client, err := mongo.Connect(options.Client().ApplyURI(work.Direct))
+// lists returns the lists that are there, as the members themselves tell, by collection.
+func (a *Application) lists(ctx context.Context) (lists map[string]map[int][]int64, err error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(a.Direct))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx))) }()
-	there := make(map[string]map[int][]int64)
-	for _, name := range collections {
-		if there[name], err = numbers(ctx, client.Database(work.Database).Collection(name)); err != nil {
-			return err
+	lists = make(map[string]map[int][]int64)
+	for _, name := range []string{shared, listed, inserted, own} {
+		cursor, err := client.Database(a.Database).Collection(name).Find(ctx, bson.D{})
+		if err != nil {
+			return nil, err
 		}
-	}
-	w.lists.check(there["lists"], w.report)
-	w.pairs.check(there["left"], w.report)
-	w.inserts.check(there["inserts"], w.report)
-	w.checkEvents(there["inserts"])
-	for id := range w.pairs.list + 1 {
-		if left, right := there["left"][id], there["right"][id]; !slices.Equal(left, right) {
-			w.report.violation("transactions that are not whole", "%v and %v", left, right)
+		var found []list
+		if err := cursor.All(ctx, &found); err != nil {
+			return nil, err
 		}
-	}
-	return nil
-}
-
-// numbers returns those in a collection, by list, in their order.
-func numbers(ctx context.Context, in *mongo.Collection) (map[int][]int64, error) {
-	cursor, err := in.Aggregate(ctx, []bson.M{
-		{"$unwind": "$n"}, {"$project": bson.M{"n": 1, "list": bson.M{"$ifNull": bson.A{"$list", "$_id"}}}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var documents []document
-	if err := cursor.All(ctx, &documents); err != nil {
-		return nil, err
-	}
-	lists := make(map[int][]int64)
-	for _, d := range documents {
-		lists[d.List] = append(lists[d.List], d.N)
+		lists[name] = make(map[int][]int64)
+		for _, l := range found {
+			lists[name][l.ID] = l.N
+		}
 	}
 	return lists, nil
 }

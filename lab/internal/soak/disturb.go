@@ -4,15 +4,19 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"time"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/fronts"
 	"mongofork/lab/internal/overload"
 )
 
-// endPatience bounds the end of an incident, such as the restart of a member.
-const endPatience = 3 * time.Minute
+const (
+	// recovery is how long members have to agree on a primary, or to come back, before something else happens.
+	recovery = 2 * time.Second
+	// endPatience bounds the end of a fault, such as the restart of a member.
+	endPatience = 3 * time.Minute
+)
 
 // lab is what an application sees, a fronts.Lab. All of them have the same members behind them.
 type lab interface {
@@ -21,50 +25,111 @@ type lab interface {
 	Primary(ctx context.Context) int
 }
 
-// disturb carries out the incidents, one after the other. When it returns, all members run, and there are no limits.
-func disturb(ctx context.Context, labs []lab, incidents []incident, start time.Time, progress io.Writer) error {
-	for _, e := range incidents {
-		if clock.Wait(ctx, time.Until(start.Add(e.At))) != nil {
-			return nil
-		}
-		fmt.Fprintf(progress, "  %v\n", e)
-		if primary := labs[0].Primary(ctx); e.Primary && primary >= 0 {
-			e.Member = primary
-		}
-		err := e.apply(ctx, labs, e.Fault.begin, e.Rate)
-		if err != nil && e.Fault.begin == fronts.StepDown {
-			fmt.Fprintf(progress, "    %v\n", err) // it is no primary, or does not stay one
-			continue
-		}
-		if err == nil {
-			_ = clock.Wait(ctx, e.For)
-			// It is ended even if the context ends it early.
-			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
-			err = e.apply(ending, labs, e.Fault.end, 0)
-			cancel()
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", e, err)
-		}
-	}
-	return nil
+// fault is what can happen to a deployment.
+type fault struct {
+	name string
+	// begin and end are what Disturb does to the member or its front, beside a limit.
+	begin, end string
+	// least and most bound its time; without, it ends by itself.
+	least, most time.Duration
+	// primary is how likely it happens to the primary.
+	primary float64
+	// requests and connections are how many of these a second it leaves to each front; up to twice as many.
+	requests, connections float64
+	// ofMember is whether it happens to a member, which needs time to come back, and not to its front.
+	ofMember bool
 }
 
-// apply disturbs a member, or the front of it of every application, and sets the limits; a rate of 0 stands for none.
-func (e incident) apply(ctx context.Context, labs []lab, what string, rate int) error {
-	limit := func(by int) overload.Limit {
-		if by == 0 || rate == 0 {
+var faults = []fault{
+	{name: "kill", begin: "kill", end: "restart", least: 1500 * time.Millisecond, most: 5 * time.Second,
+		primary: 0.7, ofMember: true},
+	// On a slow machine, too, the applications want more.
+	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 20},
+	// It takes so long that the others elect another primary.
+	{name: "pause", begin: "pause", end: "resume", least: 1500 * time.Millisecond, most: 5 * time.Second,
+		primary: 0.7, ofMember: true},
+	{name: "step-down", begin: "stepDown", primary: 1, ofMember: true},
+	// It takes so long that clients find out, and look elsewhere.
+	{name: "silent", begin: "silent", end: "off", least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
+	// It resets connections, too: the limit is about those that are needed again.
+	{name: "connection limit", begin: "reset", least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
+		primary: 0.5, connections: 5},
+}
+
+// plan is what happens in a run. The seed decides the faults' order, times and members.
+type plan struct {
+	seed     uint64
+	faults   []fault
+	start    time.Time
+	duration time.Duration
+}
+
+// disturb carries out the plan. When it returns, all members run, and there are no limits.
+//
+// Each fault happens once before any fault happens again, so that short runs see all of them. Nothing happens in the first tenth of the
+// run, in which clients connect, and in the last tenth, in which operations end. Nothing happens either while a member comes back.
+func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error {
+	random := rand.New(rand.NewPCG(p.seed, count))
+	between := func(low, high time.Duration) time.Duration {
+		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)
+	}
+	at := p.duration / 10
+	for {
+		for _, i := range random.Perm(len(p.faults)) {
+			f := p.faults[i]
+			length, member := between(f.least, f.most), random.IntN(count)
+			atPrimary, more := random.Float64() < f.primary, 1+random.Float64()
+			if at+length > p.duration-p.duration/10 || clock.Wait(ctx, time.Until(p.start.Add(at))) != nil {
+				return nil
+			}
+			if primary := labs[0].Primary(ctx); atPrimary && primary >= 0 {
+				member = primary
+			}
+			f.requests, f.connections = f.requests*more, f.connections*more
+			who := fmt.Sprintf("member %d", member)
+			if limit := f.requests + f.connections; limit > 0 {
+				who = fmt.Sprintf("all fronts at most %.0f a second", limit)
+			}
+			fmt.Fprintf(progress, "  %v: %s, %s, for %v\n", at, f.name, who, length)
+			if err := f.happen(ctx, labs, member, length); err != nil {
+				return fmt.Errorf("%s, %s: %w", f.name, who, err)
+			}
+			if at += length + between(500*time.Millisecond, 1500*time.Millisecond); f.ofMember {
+				at += recovery
+			}
+		}
+	}
+}
+
+// happen begins the fault and ends it after some time, or early if the context ends.
+func (f fault) happen(ctx context.Context, labs []lab, member int, length time.Duration) error {
+	if err := f.apply(ctx, labs, member); err != nil {
+		if f.begin == "stepDown" {
+			return nil // the member is no primary, or does not stay one
+		}
+		return err
+	}
+	_ = clock.Wait(ctx, length)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	return fault{begin: f.end, ofMember: f.ofMember}.apply(ending, labs, member)
+}
+
+// apply begins the fault at a member, or at the front of it of every application, and sets the limits of all fronts.
+func (f fault) apply(ctx context.Context, labs []lab, member int) error {
+	limit := func(perSecond float64) overload.Limit {
+		if perSecond == 0 {
 			return overload.Unlimited()
 		}
-		return overload.Limit{Enabled: true, RatePerSec: int32(rate), BurstCapacitySecs: 0.1}
+		return overload.Limit{Enabled: true, RatePerSec: int32(perSecond), BurstCapacitySecs: 0.1}
 	}
 	for i, lab := range labs {
-		if what != "" && (i == 0 || !e.Fault.ofMember) {
-			if err := lab.Disturb(ctx, what, e.Member); err != nil {
+		if f.begin != "" && (i == 0 || !f.ofMember) {
+			if err := lab.Disturb(ctx, f.begin, member); err != nil {
 				return err
 			}
 		}
-		lab.Limit(limit(e.Fault.requests), limit(e.Fault.connections))
+		lab.Limit(limit(f.requests), limit(f.connections))
 	}
 	return nil
 }

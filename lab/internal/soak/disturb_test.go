@@ -1,106 +1,128 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"mongofork/lab/internal/overload"
 )
 
 // fakeSet remembers what happened to it, and when. It is behind two deployments of two fronts.
 type fakeSet struct {
-	start  time.Time
-	first  int // the primary, none below 0
-	log    []string
-	err    error
-	limits [][2]overload.Limit // of requests and connections, one after the other
+	start   time.Time
+	primary int // none below 0
+	log     []string
+	times   []time.Duration // of the log's entries
+	err     error
+	limits  [2]overload.Limit // of requests and connections
 }
 
-// named returns the fault of a name.
-func named(name string) *fault {
-	return faults[slices.IndexFunc(faults, func(f *fault) bool { return f.name == name })]
+func (s *fakeSet) note(what string, args ...any) {
+	s.log, s.times = append(s.log, fmt.Sprintf(what, args...)), append(s.times, time.Since(s.start))
 }
 
-func (s *fakeSet) note(what string, args ...any) error {
-	s.log = append(s.log, time.Since(s.start).String()+" "+fmt.Sprintf(what, args...))
-	return s.err
+func (s *fakeSet) Disturb(ctx context.Context, what string, member int) error {
+	s.note("%s %d", what, member)
+	return cmp.Or(s.err, ctx.Err())
 }
 
-func (s *fakeSet) Disturb(_ context.Context, what string, member int) error {
-	return s.note("%s %d", what, member)
-}
-func (s *fakeSet) Primary(context.Context) int { return s.first }
+func (s *fakeSet) Primary(context.Context) int { return s.primary }
+
 func (s *fakeSet) Limit(requests, connections overload.Limit) {
-	s.limits = append(s.limits, [2]overload.Limit{requests, connections})
+	if limits := [2]overload.Limit{requests, connections}; limits != s.limits {
+		s.limits = limits
+		s.note("limit %v %v", requests.Enabled, connections.Enabled)
+	}
 }
 
-// disturb carries out incidents until the context ends.
-func (s *fakeSet) disturb(ctx context.Context, incidents ...incident) error {
-	s.start = time.Now()
-	return disturb(ctx, []lab{s, s}, incidents, s.start, io.Discard)
+// run carries out a plan for that time, in a bubble, until the context ends.
+func (s *fakeSet) run(ctx context.Context, duration time.Duration, seed uint64, only ...string) error {
+	chosen := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return len(only) > 0 && !slices.Contains(only, f.name) })
+	*s = fakeSet{start: time.Now(), primary: s.primary, err: s.err, limits: [2]overload.Limit{overload.Unlimited(), overload.Unlimited()}}
+	return plan{seed: seed, faults: chosen, start: s.start, duration: duration}.disturb(ctx, []lab{s, s}, io.Discard)
 }
 
-func TestDisturber(t *testing.T) {
-	const second = time.Second
-	for name, test := range map[string]struct {
-		incident incident
-		primary  int
-		want     []string
-	}{
-		"a kill": {incident{Fault: named("kill"), Member: 1, For: 2 * second}, 0, []string{"1s kill 1", "3s restart 1"}},
-		"of the primary": {
-			incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, 2, []string{"1s kill 2", "2s restart 2"},
-		},
-		"of no primary": {incident{Fault: named("kill"), Member: 1, Primary: true, For: second}, -1,
-			[]string{"1s kill 1", "2s restart 1"}},
-		"a step-down": {incident{Fault: named("step-down"), Primary: true}, 2, []string{"1s stepDown 2"}},
-		"all its fronts": {incident{Fault: named("silent"), Member: 1, For: second}, 0,
-			[]string{"1s silent 1", "1s silent 1", "2s off 1", "2s off 1"}},
-		"no front at all": {incident{Fault: named("overload"), Rate: 7, For: second}, 0, nil},
+func TestDisturb(t *testing.T) {
+	// What each fault does to the fronts of both applications, or to a member.
+	for name, want := range map[string][]string{
+		"kill": {"kill", "restart"}, "pause": {"pause", "resume"}, "step-down": {"stepDown 2"}, // which is the primary
+		"silent":           {"silent", "silent", "off", "off"},
+		"overload":         {"limit true false", "limit false false"},
+		"connection limit": {"reset", "limit false true", "reset", "limit false false"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			set := &fakeSet{first: test.primary}
-			test.incident.At = second
-			assert.NoError(t, set.disturb(t.Context(), test.incident))
-			assert.Equal(t, test.want, set.log, name)
+			const duration = 10 * time.Minute
+			f := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
+			set, n := &fakeSet{primary: 2}, len(want)
+			require.NoError(t, set.run(t.Context(), duration, 1, name))
+			free := duration / 10
+			for i := 0; i < len(set.log); i += n {
+				for j, what := range want {
+					assert.Contains(t, set.log[i+j], what)
+				}
+				if f.end != "" {
+					assert.Equal(t, strings.TrimPrefix(set.log[i], f.begin), strings.TrimPrefix(set.log[i+n-1], f.end), "the same member")
+				}
+				began, ended := set.times[i], set.times[i+n-1]
+				assert.GreaterOrEqual(t, began, free, name)
+				assert.LessOrEqual(t, ended, duration-duration/10, name)
+				assert.True(t, ended-began >= f.least && ended-began <= f.most, "%s takes %v", name, ended-began)
+				if free = ended; f.ofMember {
+					free += recovery
+				}
+			}
 		})
 	}
 }
 
-func TestLimits(t *testing.T) {
-	limit, none := overload.Limit{Enabled: true, RatePerSec: 7, BurstCapacitySecs: 0.1}, overload.Unlimited()
-	for fault, want := range map[string][2]overload.Limit{"overload": {limit, none}, "connection limit": {none, limit}} {
-		synctest.Test(t, func(t *testing.T) {
-			set, none := &fakeSet{}, [2]overload.Limit{none, none}
-			assert.NoError(t, set.disturb(t.Context(), incident{Fault: named(fault), Rate: 7, For: time.Minute}))
-			assert.Equal(t, [][2]overload.Limit{want, want, none, none}, set.limits, fault)
-			assert.Equal(t, time.Minute, time.Since(set.start))
-		})
-	}
+// Each fault happens once before any does again, in an order that the seed decides.
+func TestPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set, logs := &fakeSet{primary: -1}, map[string]bool{}
+		for seed := range uint64(20) {
+			require.NoError(t, set.run(t.Context(), 90*time.Second, seed))
+			log := slices.Clone(set.log)
+			for _, what := range []string{"kill", "limit true false", "pause", "stepDown", "silent", "limit false true"} {
+				assert.Contains(t, fmt.Sprint(log), what, "seed %d", seed)
+			}
+			assert.NotContains(t, fmt.Sprint(log), "-1", "seed %d: what would be the primary's happens to another member", seed)
+			require.NoError(t, set.run(t.Context(), 90*time.Second, seed))
+			assert.Equal(t, log, set.log, "the same seed")
+			logs[fmt.Sprint(log)] = true
+		}
+		assert.Len(t, logs, 20)
+		require.NoError(t, set.run(t.Context(), 0, 1))
+		assert.Empty(t, set.log, "a short run")
+	})
 }
 
 func TestWhatWasBegunIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		set := &fakeSet{}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		set := &fakeSet{primary: 1}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()
-		next := incident{At: 2 * time.Hour, Fault: named("kill")}
-		assert.NoError(t, set.disturb(ctx, incident{Fault: named("pause"), For: time.Hour}, next))
-		assert.Equal(t, []string{"0s pause 0", "1s resume 0"}, set.log)
+		assert.NoError(t, set.run(ctx, 100*time.Second, 1, "pause"))
+		assert.Len(t, set.log, 2)
+		assert.Contains(t, set.log[1], "resume")
+		assert.Equal(t, 10*time.Second+time.Millisecond, set.times[1])
 	})
 }
 
-func TestDisturberTellsWhatFailed(t *testing.T) {
-	set := &fakeSet{err: errors.New("it does not answer")}
-	err := set.disturb(t.Context(), incident{Fault: named("kill"), Member: 2, For: time.Millisecond})
-	assert.ErrorContains(t, err, "0s: kill, member 2, for 1ms: it does not answer")
-	assert.NoError(t, set.disturb(t.Context(), incident{Fault: named("step-down")}), "there may be no primary")
+func TestDisturbTellsWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := &fakeSet{primary: 2, err: errors.New("it does not answer")}
+		assert.ErrorContains(t, set.run(t.Context(), time.Minute, 1, "kill"), "it does not answer")
+		assert.NoError(t, set.run(t.Context(), time.Minute, 1, "step-down"), "there may be no primary")
+	})
 }

@@ -39,14 +39,15 @@ func (r *Report) violation(kind, format string, args ...any) {
 
 // operation counts an operation and the error that the application saw.
 func (r *Report) operation(kind string, err error) {
-	r.mu.Lock()
-	r.Operations++
-	if documented(err) {
-		r.Errors++
-	}
-	r.mu.Unlock()
-	if err != nil && !documented(err) {
+	documented := documented(err)
+	if err != nil && !documented {
 		r.violation("errors that are not documented", "%s: %T %v", kind, err, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Operations++
+	if documented {
+		r.Errors++
 	}
 }
 
@@ -56,7 +57,7 @@ const maxCommands = 6
 // started counts a command.
 func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
 	comment, ok := e.Command.Lookup("comment").StringValueOK()
-	if !ok || e.CommandName == "getMore" { // a cursor's has the comment of the find, and there is one for each batch
+	if !ok || e.CommandName == "getMore" { // a cursor's has the comment of the aggregate, and there is one for each batch
 		return
 	}
 	operation := e.CommandName + " " + comment
@@ -73,7 +74,7 @@ func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
 // labels are the error labels that tell an application what it may do.
 var labels = []string{
 	"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
-	"RetryableWriteError", "RetryableError", "NetworkError",
+	"RetryableWriteError", "RetryableError",
 }
 
 // codes are the error codes of a member that changes its role; and what a server documents for what is lost with a member or not there
@@ -92,7 +93,7 @@ func documented(err error) bool {
 	return errors.As(err, &labelled) && slices.ContainsFunc(labels, labelled.HasErrorLabel) ||
 		errors.As(err, &command) && slices.ContainsFunc(codes, func(code int32) bool { return command.HasErrorCode(int(code)) }) ||
 		errors.As(err, &selection) || errors.As(err, &waiting) || errors.As(err, &pool) ||
-		mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded)
+		mongo.IsNetworkError(err) || mongo.IsTimeout(err)
 }
 
 // sum adds the report of a seed.
@@ -107,7 +108,7 @@ func (r *Report) sum(seed uint64, more *Report) {
 
 // render returns the table, side by side, the first example of each violation, and a verdict on each application, as Markdown.
 func render(arms []*arm) string {
-	var table, examples strings.Builder
+	var table, below strings.Builder
 	row := func(title string, of func(*arm) any) {
 		fmt.Fprintf(&table, "| %s |", title)
 		for _, arm := range arms {
@@ -120,12 +121,15 @@ func render(arms []*arm) string {
 	row("operations", func(a *arm) any { return a.Operations })
 	row("documented errors", func(a *arm) any { return a.Errors })
 	row("commands of one operation, at most", func(a *arm) any { return a.Most })
-	kinds := make(map[string]bool)
+	kinds, verdicts := make(map[string]bool), ""
 	for _, arm := range arms {
+		broken := 0
 		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {
 			kinds[kind] = true
-			fmt.Fprintf(&examples, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind][0])
+			broken += len(arm.Violations[kind])
+			fmt.Fprintf(&below, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind][0])
 		}
+		verdicts += arm.verdict(broken)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		row(kind, func(a *arm) any { return len(a.Violations[kind]) })
@@ -133,24 +137,17 @@ func render(arms []*arm) string {
 	if len(kinds) == 0 {
 		row("violations", func(*arm) any { return 0 })
 	}
-	for _, arm := range arms {
-		examples.WriteString(arm.verdict())
-	}
-	return table.String() + "\n" + examples.String()
+	return table.String() + "\n" + below.String() + verdicts
 }
 
 // verdict says in a sentence what an application has shown.
-func (a *arm) verdict() string {
-	broken := 0
-	for _, examples := range a.Violations {
-		broken += len(examples)
-	}
+func (a *arm) verdict(broken int) string {
 	switch {
 	case a.Operations == 0:
 		return a.name + " has done nothing.\n"
 	case broken == 0:
-		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is documented.\n",
-			a.name, a.Operations)
+		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is "+
+			"documented.\n", a.name, a.Operations)
 	}
 	return fmt.Sprintf("In %d operations, %s broke %d of its promises.\n", a.Operations, a.name, broken)
 }

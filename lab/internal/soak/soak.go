@@ -31,16 +31,13 @@ const (
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
 
-// ArmCommand is the lab's command that runs one application. It reads its assignment and writes its Report, as JSON.
-const ArmCommand = "soak-arm"
-
 // Soak is a soak's command line.
 type Soak struct {
 	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
 	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
 	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes a random one, and prints it."`
 	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
-	Only     []string          `placeholder:"FAULT" help:"Faults to plan, such as overload; all by default."`
+	Only     string            `placeholder:"FAULT" help:"The fault to plan, such as overload; all by default."`
 	Duration time.Duration     `default:"2m" help:"How long the applications work."`
 	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"A lab, built with a driver that has to pass without options, with adaptiveRetries, and with adaptiveThrottling."`
 	Other    map[string]string `placeholder:"NAME=FILE" help:"A lab, built with a driver to compare with."`
@@ -51,27 +48,23 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	if s.Duration <= 0 || s.Seeds < 1 {
 		return errors.New("--duration and --seeds have to be more than 0")
 	}
-	chosen := slices.DeleteFunc(slices.Clone(faults), func(f *fault) bool {
-		return len(s.Only) > 0 && !slices.Contains(s.Only, f.name)
-	})
-	if len(chosen) < len(s.Only) {
-		return fmt.Errorf("--only=%q: there is no fault of that name", s.Only)
+	chosen := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return s.Only != "" && s.Only != f.name })
+	if len(chosen) == 0 {
+		return fmt.Errorf("--only=%s: there is no fault of that name", s.Only)
 	}
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64()
 	}
 	arms := s.arms()
 	for i := range s.Seeds {
-		seed := s.Seed + uint64(i)
-		err := s.run(ctx, seed, chosen, arms, progress)
-		switch {
-		case ctx.Err() != nil:
+		p := plan{seed: s.Seed + uint64(i), faults: chosen, duration: s.Duration / time.Duration(s.Seeds)}
+		err := s.run(ctx, p, arms, progress)
+		if ctx.Err() != nil {
 			return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
-		case err != nil && i > 0: // the results so far
-			fmt.Fprint(report, render(arms))
-			fallthrough
-		case err != nil:
-			return fmt.Errorf("seed %d: %w", seed, err)
+		}
+		if err != nil {
+			fmt.Fprint(report, render(arms)) // the results so far
+			return fmt.Errorf("seed %d: %w", p.seed, err)
 		}
 	}
 	fmt.Fprint(report, render(arms))
@@ -98,24 +91,21 @@ func (s *Soak) arms() (arms []*arm) {
 		arms = append(arms, &arm{name, s.Other[name], "", true, newReport()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Fork)) {
-		binary := s.Fork[name]
-		arms = append(arms,
-			&arm{name, binary, "", false, newReport()},
-			&arm{name + ", adaptiveRetries=true", binary, "adaptiveRetries=true", false, newReport()},
-			&arm{name + ", adaptiveThrottling=true", binary, "adaptiveThrottling=true", false, newReport()},
-		)
+		for _, option := range []string{"", "adaptiveRetries=true", "adaptiveThrottling=true"} {
+			arms = append(arms, &arm{strings.TrimSuffix(name+", "+option, ", "), s.Fork[name], option, false, newReport()})
+		}
 	}
 	return arms
 }
 
-// run runs all arms by the plan of a seed.
-func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*arm, progress io.Writer) (err error) {
+// run runs all arms by a plan.
+func (s *Soak) run(ctx context.Context, p plan, arms []*arm, progress io.Writer) (err error) {
 	set, err := fronts.StartMembers(ctx, s.Mongod, s.Dir, count)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, set.Stop()) }()
-	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", seed, count, set.Version)
+	fmt.Fprintf(progress, "seed %d: %d members of version %s\n", p.seed, count, set.Version)
 
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	served, serving := errgroup.WithContext(serving)
@@ -124,8 +114,7 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		err = errors.Join(err, served.Wait())
 	}()
 	var labs []lab
-	duration := s.Duration / time.Duration(s.Seeds)
-	start := time.Now().Add(connectTime)
+	p.start = time.Now().Add(connectTime)
 	group, ctx := errgroup.WithContext(ctx)
 	for i, arm := range arms {
 		lab, err := fronts.Open(fronts.Config{Members: set})
@@ -134,28 +123,24 @@ func (s *Soak) run(ctx context.Context, seed uint64, faults []*fault, arms []*ar
 		}
 		served.Go(func() error { return lab.Run(serving) })
 		labs = append(labs, lab)
-		work := assignment{
-			Duration: duration, Start: start, URI: lab.URIs()[0] + impatient + "&" + arm.options,
-			Direct: set.URI, Database: fmt.Sprintf("soak%d", i),
-		}
-		group.Go(func() error { return arm.run(ctx, seed, work) })
+		group.Go(func() error {
+			return arm.run(ctx, p, "--uri="+lab.URIs()[0]+impatient+"&"+arm.options, "--direct="+set.URI,
+				fmt.Sprintf("--database=soak%d", i))
+		})
 	}
-	group.Go(func() error { return disturb(ctx, labs, plan(seed, duration, faults), start, progress) })
+	group.Go(func() error { return p.disturb(ctx, labs, progress) })
 	return errors.Join(group.Wait(), set.Err())
 }
 
-// run runs an application to its end.
-func (a *arm) run(ctx context.Context, seed uint64, work assignment) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Until(work.Start)+work.Duration+armPatience)
+// run runs an application to its end, with further flags.
+func (a *arm) run(ctx context.Context, p plan, flags ...string) error {
+	ctx, cancel := context.WithDeadline(ctx, p.start.Add(p.duration+armPatience))
 	defer cancel()
-	encoded, err := json.Marshal(work)
-	if err != nil {
-		return err
-	}
-	cmd := process.Command(ctx, "", nil, a.binary, ArmCommand)
+	flags = append(flags, "--start="+p.start.Format(time.RFC3339Nano), "--duration="+p.duration.String())
+	cmd := process.Command(ctx, "", nil, a.binary, append([]string{"soak-application"}, flags...)...)
 	var output, log bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(encoded), &output, &log
-	err = cmd.Run()
+	cmd.Stdout, cmd.Stderr = &output, &log
+	err := cmd.Run()
 	process.Reap(cmd)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", a.name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
@@ -164,6 +149,6 @@ func (a *arm) run(ctx context.Context, seed uint64, work assignment) error {
 	if err := json.Unmarshal(output.Bytes(), &report); err != nil {
 		return fmt.Errorf("%s: its report %.200q: %w", a.name, output.Bytes(), err)
 	}
-	a.sum(seed, &report)
+	a.sum(p.seed, &report)
 	return nil
 }

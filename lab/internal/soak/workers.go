@@ -4,17 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"mongofork/lab/internal/clock"
 )
 
-// readBatch is small, so that a read takes several getMore commands.
-const readBatch = 50
+// The collections of lists: one to which several workers append, that of transactions, which also insert a document for each number, and
+// that of a session. They are made before the work, because transactions would make them with difficulty.
+const shared, listed, inserted, own = "shared", "listed", "inserted", "own"
+
+// readBatch is small, so that a read by a cursor takes several getMore commands.
+const readBatch = 20
+
+// list is a document of those collections, which is replaced by another after some time.
+type list struct {
+	ID int     `bson:"_id"`
+	N  []int64 `bson:"n"`
+}
 
 // workers do what is done over and over.
 type workers struct {
@@ -22,36 +36,21 @@ type workers struct {
 	report *Report
 	calls  atomic.Int64
 
-	// lists has the numbers that several workers append to arrays, pairs those that transactions append to two arrays at once, and
-	// inserts the numbers of the documents that a session inserts and reads.
-	lists, pairs, inserts history
-	session               *mongo.Session
-	steps                 int
+	shared, listed, own history
+	session             *mongo.Session
+	steps               int
 
-	// stream is the change stream of the inserts, resume its token, and seen are the numbers that it delivered.
+	// stream is the change stream of the session's lists, resume its token, and seen are the numbers that it delivered, by list.
 	stream *mongo.ChangeStream
 	resume bson.Raw
-	seen   []int64
+	seen   map[int][]int64
 }
-
-// list is the document with a list, which is replaced by another after some time.
-type list struct {
-	N []int64 `bson:"n"`
-}
-
-// document is what is inserted.
-type document struct {
-	List int   `bson:"list"`
-	N    int64 `bson:"n"`
-}
-
-// collections are made before the work, because transactions would make them with difficulty.
-var collections = []string{"lists", "left", "right", "inserts"}
 
 // jobs returns the operations.
 func (w *workers) jobs() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"update": w.update, "bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
+		"update":     func(ctx context.Context) error { return w.append(ctx, &w.shared, shared) },
+		"bulk write": w.bulkWrite, "findAndModify": w.findAndModify, "linearizable read": w.read,
 		"transaction": w.transaction, "session": w.step, "change stream": w.watch,
 	}
 }
@@ -63,6 +62,11 @@ func byID(list int) bson.D { return bson.D{{Key: "_id", Value: list}} }
 
 func appends(n int64) bson.D { return bson.D{{Key: "$push", Value: bson.D{{Key: "n", Value: n}}}} }
 
+// append appends a number to the list of a history.
+func (w *workers) append(ctx context.Context, h *history, collection string) error {
+	return h.do(1, func(a *access) error { return w.push(ctx, collection, a) })
+}
+
 // push appends the access's number.
 func (w *workers) push(ctx context.Context, collection string, a *access) error {
 	_, err := w.db.Collection(collection).UpdateOne(ctx, byID(a.list), appends(a.appended[0]),
@@ -70,18 +74,14 @@ func (w *workers) push(ctx context.Context, collection string, a *access) error 
 	return err
 }
 
-func (w *workers) update(ctx context.Context) error {
-	return w.lists.do(1, func(a *access) error { return w.push(ctx, "lists", a) })
-}
-
 // bulkWrite appends two numbers.
 func (w *workers) bulkWrite(ctx context.Context) error {
-	return w.lists.do(2, func(a *access) error {
+	return w.shared.do(2, func(a *access) error {
 		var models []mongo.WriteModel
 		for _, n := range a.appended {
 			models = append(models, mongo.NewUpdateOneModel().SetFilter(byID(a.list)).SetUpdate(appends(n)).SetUpsert(true))
 		}
-		result, err := w.db.Collection("lists").BulkWrite(ctx, models, options.BulkWrite().SetComment(w.comment()))
+		result, err := w.db.Collection(shared).BulkWrite(ctx, models, options.BulkWrite().SetComment(w.comment()))
 		if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
 			w.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
 		}
@@ -91,11 +91,11 @@ func (w *workers) bulkWrite(ctx context.Context) error {
 
 // findAndModify appends a number, with which the list that it returns ends.
 func (w *workers) findAndModify(ctx context.Context) error {
-	return w.lists.do(1, func(a *access) error {
+	return w.shared.do(1, func(a *access) error {
 		var after list
-		err := w.db.Collection("lists").FindOneAndUpdate(ctx, byID(a.list), appends(a.appended[0]),
+		err := w.db.Collection(shared).FindOneAndUpdate(ctx, byID(a.list), appends(a.appended[0]),
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After).SetComment(w.comment())).Decode(&after)
-		if a.read = after.N; err == nil && (len(a.read) == 0 || a.read[len(a.read)-1] != a.appended[0]) {
+		if a.read = after.N; err == nil && !slices.Contains(a.read, a.appended[0]) {
 			w.report.violation("results that are wrong", "findAndModify appended %d and returned %v", a.appended[0], a.read)
 		}
 		return err
@@ -104,8 +104,8 @@ func (w *workers) findAndModify(ctx context.Context) error {
 
 // read reads a list, which may not be there yet.
 func (w *workers) read(ctx context.Context) error {
-	lists := w.db.Collection("lists", options.Collection().SetReadConcern(readconcern.Linearizable()))
-	return w.lists.do(0, func(a *access) error {
+	lists := w.db.Collection(shared, options.Collection().SetReadConcern(readconcern.Linearizable()))
+	return w.shared.do(0, func(a *access) error {
 		var found list
 		err := lists.FindOne(ctx, byID(a.list), options.FindOne().SetComment(w.comment())).Decode(&found)
 		if a.read = found.N; errors.Is(err, mongo.ErrNoDocuments) {
@@ -115,58 +115,127 @@ func (w *workers) read(ctx context.Context) error {
 	})
 }
 
-// transaction appends a number to two lists.
+// transaction appends a number to a list, and inserts a document for it.
 func (w *workers) transaction(ctx context.Context) error {
-	return w.pairs.do(1, func(a *access) error {
+	return w.listed.do(1, func(a *access) error {
 		return w.db.Client().UseSession(ctx, func(ctx context.Context) error {
 			_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
-				if err := w.push(ctx, "left", a); err != nil {
+				if err := w.push(ctx, listed, a); err != nil {
 					return nil, err
 				}
-				return nil, w.push(ctx, "right", a)
+				return w.db.Collection(inserted).InsertOne(ctx, byID(int(a.appended[0])),
+					options.InsertOne().SetComment(w.comment()))
 			})
 			return err
 		})
 	})
 }
 
-// step inserts a document in a causally consistent session, or reads what the session knows at the primary or at a secondary, in turn.
+// step appends a number in a causally consistent session, or reads what the session knows at the primary or at a secondary, in turn.
 func (w *workers) step(ctx context.Context) error {
 	switch w.steps++; w.steps % 4 {
 	case 1:
-		return w.list(ctx, readpref.Primary())
+		return w.readNumbers(ctx, readpref.Primary())
 	case 3:
-		return w.list(ctx, readpref.Secondary())
+		return w.readNumbers(ctx, readpref.Secondary())
 	default:
-		return w.insert(ctx)
+		return w.add(ctx)
 	}
 }
 
-func (w *workers) insert(ctx context.Context) error {
-	return w.inserts.do(1, func(a *access) error {
-		_, err := w.db.Collection("inserts").InsertOne(mongo.NewSessionContext(ctx, w.session), document{a.list, a.appended[0]},
-			options.InsertOne().SetComment(w.comment()))
+func (w *workers) add(ctx context.Context) error {
+	return w.append(mongo.NewSessionContext(ctx, w.session), &w.own, own)
+}
+
+// readNumbers reads the session's list by a cursor of its numbers.
+func (w *workers) readNumbers(ctx context.Context, from *readpref.ReadPref) error {
+	ctx = mongo.NewSessionContext(ctx, w.session)
+	lists := w.db.Collection(own, options.Collection().SetReadPreference(from).SetReadConcern(readconcern.Majority()))
+	return w.own.do(0, func(a *access) error {
+		cursor, err := lists.Aggregate(ctx, []bson.M{{"$match": byID(a.list)}, {"$unwind": "$n"}},
+			options.Aggregate().SetBatchSize(readBatch).SetComment(w.comment()))
+		if err != nil {
+			return err
+		}
+		var numbers []struct{ N int64 }
+		err = cursor.All(ctx, &numbers)
+		for _, number := range numbers {
+			a.read = append(a.read, number.N)
+		}
 		return err
 	})
 }
 
-// list reads inserts, in order.
-func (w *workers) list(ctx context.Context, from *readpref.ReadPref) error {
-	ctx = mongo.NewSessionContext(ctx, w.session)
-	inserts := w.db.Collection("inserts", options.Collection().SetReadPreference(from).SetReadConcern(readconcern.Majority()))
-	return w.inserts.do(0, func(a *access) error {
-		cursor, err := inserts.Find(ctx, bson.D{{Key: "list", Value: a.list}},
-			options.Find().SetSort(bson.D{{Key: "n", Value: 1}}).SetBatchSize(readBatch).SetComment(w.comment()))
+// appended makes one of the event of a list that is new, which has the list, and that of an appended number, which has the number alone.
+var appended = bson.M{"$ifNull": bson.A{"$fullDocument.n",
+	bson.M{"$map": bson.M{"input": bson.M{"$objectToArray": "$updateDescription.updatedFields"}, "in": "$$this.v"}}}}
+
+// watch follows the session's lists by a change stream: it reads what the stream has. Like an application, it opens another where one that
+// returned an error ended.
+func (w *workers) watch(ctx context.Context) error {
+	if w.stream == nil {
+		opts := options.ChangeStream().SetMaxAwaitTime(200 * time.Millisecond)
+		if w.resume != nil {
+			opts.SetResumeAfter(w.resume)
+		}
+		stream, err := w.db.Collection(own).Watch(ctx, []bson.M{{"$project": bson.M{"documentKey": 1, "n": appended}}}, opts)
 		if err != nil {
 			return err
 		}
-		var documents []document
-		err = cursor.All(ctx, &documents)
-		for i, d := range documents {
-			if a.read = append(a.read, d.N); i > 0 && d.N <= a.read[i-1] {
-				w.report.violation("cursors that repeat themselves", "%d after %d", d.N, a.read[i-1])
-			}
+		w.stream = stream
+	}
+	for w.stream.TryNext(ctx) {
+		var event struct {
+			List list `bson:"documentKey"`
+			N    []int64
 		}
-		return err
-	})
+		if err := w.stream.Decode(&event); err != nil {
+			return err
+		}
+		w.seen[event.List.ID] = append(w.seen[event.List.ID], event.N...)
+	}
+	w.resume = w.stream.ResumeToken()
+	err := w.stream.Err()
+	if err != nil {
+		_ = w.stream.Close(context.WithoutCancel(ctx)) // it has failed
+		w.stream = nil
+	}
+	return err
+}
+
+// finish appends a last number and waits for its event. It insists, because an error must not look like a stream that ended.
+func (w *workers) finish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for err := w.add(ctx); err != nil; err = w.add(ctx) {
+		if clock.Wait(ctx, pace) != nil {
+			return fmt.Errorf("append the last number: %w", err)
+		}
+	}
+	for w.stream == nil || !slices.Contains(w.seen[w.own.list], w.own.last) {
+		w.report.operation("change stream", w.watch(ctx))
+		if clock.Wait(ctx, pace) != nil {
+			w.report.violation("change streams that end early", "it did not deliver the last number in time")
+			return nil
+		}
+	}
+	return w.stream.Close(ctx)
+}
+
+// check compares the final lists with what the workers were told.
+func (w *workers) check(lists map[string]map[int][]int64) {
+	w.shared.check(lists[shared], w.report)
+	w.listed.check(lists[listed], w.report)
+	w.own.check(lists[own], w.report)
+	for _, a := range w.listed.accesses {
+		n := a.appended[0]
+		if _, there := lists[inserted][int(n)]; there != slices.Contains(lists[listed][a.list], n) {
+			w.report.violation("transactions that are not whole", "%d is in list %d or inserted, but not both", n, a.list)
+		}
+	}
+	for id := range w.own.list + 1 {
+		if there, seen := lists[own][id], w.seen[id]; !slices.Equal(there, seen) {
+			w.report.violation("events that came twice, out of order or not at all", "list %d: %v, of %v", id, seen, there)
+		}
+	}
 }

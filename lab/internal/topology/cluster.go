@@ -23,6 +23,8 @@ type Cluster struct {
 	mu       sync.Mutex
 	term     int64         // counts elections
 	primary  *member       // of a replica set; nil while there is none
+	former   int           // the last primary, which is elected last
+	rests    time.Time     // until when it is not elected at all
 	counter  int64         // of topologyVersion: what members say of themselves always changes for all of them
 	changed  chan struct{} // closed at the next change
 	election *time.Timer   // nil while none is due
@@ -35,9 +37,8 @@ type member struct {
 	host    string
 
 	// The cluster's mutex guards these.
-	process     bson.ObjectID // changes with a restart
-	down        bool
-	electableAt time.Time // not before
+	process bson.ObjectID // changes with a restart
+	down    bool
 }
 
 // New returns a cluster whose fronts listen at hosts. A replica set's first member is primary.
@@ -67,13 +68,13 @@ func (m *member) view() view {
 	return view{c.term, c.primary, topologyVersion{m.process, c.counter}, c.changed}
 }
 
-// StepDown makes the primary, if there is one, a secondary that cannot be elected for that long. After the election delay another member is
-// elected; if there is none, the same one is elected when its time is over. Connections stay open.
+// StepDown makes the primary, if there is one, a secondary. After the election delay another member is elected; if there is none, the same
+// one is elected after that period. Connections stay open.
 func (c *Cluster) StepDown(period time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.primary != nil {
-		c.primary.electableAt = time.Now().Add(period)
+		c.former, c.rests = c.primary.index, time.Now().Add(period)
 		c.changeLocked(nil)
 	}
 }
@@ -84,6 +85,7 @@ func (c *Cluster) Down(front int) {
 	defer c.mu.Unlock()
 	c.members[front].down = true
 	if c.primary == c.members[front] {
+		c.former, c.rests = front, time.Time{}
 		c.changeLocked(nil)
 	}
 }
@@ -97,48 +99,31 @@ func (c *Cluster) Up(front int) {
 	c.changeLocked(c.primary)
 }
 
-// nextLocked returns the member that has been electable for the longest time, or will be first. It returns the one that stepped down only
-// if there is no other.
-func (c *Cluster) nextLocked() *member {
-	var next *member
-	for _, m := range c.members {
-		if !m.down && (next == nil || m.electableAt.Before(next.electableAt)) {
-			next = m
-		}
-	}
-	return next
-}
-
-// planLocked sets the time of the next election if a replica set has no primary: after the delay, or when the first member can be elected.
-func (c *Cluster) planLocked() {
-	if c.election != nil {
-		c.election.Stop()
-	}
-	if next := c.nextLocked(); next != nil && c.primary == nil && c.spec.Kind == ReplicaSet {
-		c.election = time.AfterFunc(max(electionDelay, time.Until(next.electableAt)), c.elect)
-	}
-}
-
-func (c *Cluster) elect() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.primary != nil {
-		return // another election came first
-	}
-	winner := c.nextLocked()
-	if winner == nil || winner.electableAt.After(time.Now()) {
-		c.planLocked() // it went down since
-		return
-	}
-	c.term++
-	c.changeLocked(winner)
-}
-
-// changeLocked notifies all that await a change.
+// changeLocked notifies all that await a change. A replica set without a primary elects one after the delay.
 func (c *Cluster) changeLocked(primary *member) {
 	c.primary = primary
 	c.counter++
 	close(c.changed)
 	c.changed = make(chan struct{})
-	c.planLocked()
+	if c.election != nil {
+		c.election.Stop()
+	}
+	if c.primary == nil && c.spec.Kind == ReplicaSet {
+		c.election = time.AfterFunc(electionDelay, c.elect)
+	}
+}
+
+// elect elects the next member after the last primary.
+func (c *Cluster) elect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.members {
+		m := c.members[(c.former+1+i)%len(c.members)]
+		if rest := time.Until(c.rests); c.primary == nil && !m.down && m.index == c.former && rest > 0 {
+			c.election = time.AfterFunc(rest, c.elect)
+		} else if c.primary == nil && !m.down {
+			c.term++
+			c.changeLocked(m)
+		}
+	}
 }

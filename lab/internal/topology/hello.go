@@ -3,8 +3,6 @@ package topology
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
-	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -13,19 +11,15 @@ import (
 	"mongofork/lab/internal/proxy"
 )
 
-const (
-	setVersion   = 1
-	versionField = "topologyVersion"
-)
+const versionField = "topologyVersion"
 
 // The fields of a hello or its reply about the place of a server in its deployment. The rest of a hello is between the client and
 // the backend: authentication, sizes, versions, the connection's number.
 var (
 	helloOptions = []string{versionField, "maxAwaitTimeMS", "loadBalanced"}
 	helloPlace   = []string{
-		"helloOk", "ismaster", "isWritablePrimary", "secondary", "passive", "hidden", "arbiterOnly", "isreplicaset",
-		"setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "tags", "secondaryDelaySecs",
-		versionField, "msg", "serviceId",
+		"helloOk", "ismaster", "isWritablePrimary", "secondary", "isreplicaset", "setName", "setVersion", "hosts", "primary", "me",
+		"electionId", "tags", versionField, "msg", "serviceId",
 	}
 )
 
@@ -70,27 +64,30 @@ func (m *member) await(ctx context.Context, hello bson.Raw) error {
 
 // rewriteHello returns the backend's reply as this member's.
 func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
-	v, c, without := m.view(), m.cluster, helloPlace
-	writable := "isWritablePrimary"
+	v, c, writable := m.view(), m.cluster, "isWritablePrimary"
 	if req.Command != "hello" {
 		writable = "ismaster"
 	}
 	place := bsondoc.D(writable, c.spec.Kind != ReplicaSet || v.primary == m, versionField, v.version)
-	if bsondoc.IsTrue(req.Document().Lookup("helloOk")) {
-		place = append(place, bsondoc.D("helloOk", true)...)
+	say := func(isSo bool, key string, value any) {
+		if isSo {
+			place = append(place, bsondoc.D(key, value)...)
+		}
 	}
+	say(bsondoc.IsTrue(req.Document().Lookup("helloOk")), "helloOk", true)
 	if c.spec.Kind == ReplicaSet {
-		place = append(place, m.placeInSet(v)...)
-	} else {
-		without = append(slices.Clone(without), "lastWrite")
+		var hosts bson.A
+		for _, other := range c.members {
+			hosts = append(hosts, other.host)
+			say(other == v.primary, "primary", other.host)
+		}
+		place = append(place, bsondoc.D("secondary", v.primary != m, "setName", SetName, "setVersion", 1, "hosts", hosts,
+			"me", m.host)...)
+		say(v.primary == m, "electionId", electionID(v.term))
 	}
-	if c.spec.Routes() {
-		place = append(place, bsondoc.D("msg", "isdbgrid")...)
-	}
-	if c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")) {
-		place = append(place, bsondoc.D("serviceId", m.service(req.Client.ID))...)
-	}
-	return bsondoc.Rebuild(reply, without, bsondoc.Marshal(place))
+	say(c.spec.Routes(), "msg", "isdbgrid")
+	say(c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")), "serviceId", m.service(req.Client.ID))
+	return bsondoc.Rebuild(reply, helloPlace, bsondoc.Marshal(place))
 }
 
 // service returns the service to which a connection leads: that of the first load balancer is always the same, the other one spreads
@@ -101,23 +98,6 @@ func (m *member) service(connection uint64) bson.ObjectID {
 		n = 0
 	}
 	return bson.ObjectID{1, byte(n)}
-}
-
-// placeInSet returns a member's fields about its set.
-func (m *member) placeInSet(v view) bson.D {
-	var hosts bson.A
-	for _, other := range m.cluster.members {
-		hosts = append(hosts, other.host)
-	}
-	place := bsondoc.D("secondary", v.primary != m, "setName", SetName, "setVersion", setVersion, "hosts", hosts, "me", m.host,
-		"tags", bsondoc.D("dc", fmt.Sprintf("dc%d", m.index+1)))
-	if v.primary != nil {
-		place = append(place, bsondoc.D("primary", v.primary.host)...)
-	}
-	if v.primary == m {
-		place = append(place, bsondoc.D("electionId", electionID(v.term))...)
-	}
-	return place
 }
 
 // electionID grows with each election, also when compared as bytes.

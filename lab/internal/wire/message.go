@@ -44,9 +44,6 @@ type Message struct {
 	Sequences []byte
 }
 
-// HasFlag reports whether the message has that flag.
-func (m *Message) HasFlag(flag wiremessage.MsgFlag) bool { return m.Flags&flag != 0 }
-
 // Whole returns the command with the documents that were sent beside it.
 func (m *Message) Whole() bson.Raw {
 	if len(m.Sequences) == 0 {
@@ -82,9 +79,7 @@ func Read(r io.Reader) (*Message, error) {
 		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, maxMessageSize)
 	}
 	content := make([]byte, size-headerSize)
-	if _, err := io.ReadFull(r, content); errors.Is(err, io.EOF) {
-		return nil, io.ErrUnexpectedEOF
-	} else if err != nil {
+	if _, err := io.ReadFull(r, content); err != nil {
 		return nil, err
 	}
 	m := &Message{RequestID: id, ResponseTo: responseTo}
@@ -101,71 +96,54 @@ func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
 		ok = m.decodeMsg(content)
 	case opQuery:
 		ok = m.decodeQuery(content)
-	default:
-		return fmt.Errorf("%w: opcode %d is not supported", ErrMalformed, op)
 	}
-	if !ok {
-		return fmt.Errorf("%w: %v", ErrMalformed, op)
-	}
-	if err := m.Body.Validate(); err != nil {
-		return fmt.Errorf("%w: %v: %w", ErrMalformed, op, err)
+	if !ok || m.Body.Validate() != nil {
+		return fmt.Errorf("%w of opcode %d", ErrMalformed, op)
 	}
 	return nil
 }
 
 // decompress reads the message in the content of an OP_COMPRESSED.
-func (m *Message) decompress(content []byte) error {
-	op, content, isOp := wiremessage.ReadCompressedOriginalOpCode(content)
-	size, content, isSize := wiremessage.ReadCompressedUncompressedSize(content)
-	compressor, content, isCompressor := wiremessage.ReadCompressedCompressorID(content)
-	if !isOp || !isSize || !isCompressor || op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
-		return fmt.Errorf("%w: %v of %d bytes in %v", ErrMalformed, op, size, wiremessage.OpCompressed)
+func (m *Message) decompress(content []byte) (err error) {
+	// What is missing is read as 0, which makes no message.
+	op, content, _ := wiremessage.ReadCompressedOriginalOpCode(content)
+	size, content, _ := wiremessage.ReadCompressedUncompressedSize(content)
+	m.Compressor, content, _ = wiremessage.ReadCompressedCompressorID(content)
+	if op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
+		return fmt.Errorf("%w: opcode %d of %d bytes, compressed", ErrMalformed, op, size)
 	}
-	m.Compressor = compressor
-	plain, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: compressor, UncompressedSize: size})
+	content, err = driver.DecompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, UncompressedSize: size})
 	if err != nil {
-		return fmt.Errorf("%w: %v: %w", ErrMalformed, compressor, err)
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return m.decode(op, plain)
+	return m.decode(op, content)
 }
 
 func (m *Message) decodeMsg(content []byte) (ok bool) {
-	if m.Flags, content, ok = wiremessage.ReadMsgFlags(content); !ok {
-		return false
-	}
-	for len(content) > 0 {
-		kind, rest, ok := wiremessage.ReadMsgSectionType(content)
-		if ok && kind == wiremessage.SingleDocument {
-			m.Body, rest, ok = readDocument(rest)
+	m.Flags, content, ok = wiremessage.ReadMsgFlags(content)
+	for ok && len(content) > 0 {
+		var kind wiremessage.SectionType
+		section := content
+		if kind, content, ok = wiremessage.ReadMsgSectionType(content); kind == wiremessage.SingleDocument {
+			m.Body, content, ok = readDocument(content)
 		} else if ok {
-			_, _, rest, ok = wiremessage.ReadMsgSectionDocumentSequence(rest)
-			m.Sequences = append(m.Sequences, content[:len(content)-len(rest)]...)
+			_, _, content, ok = wiremessage.ReadMsgSectionDocumentSequence(content)
+			m.Sequences = append(m.Sequences, section[:len(section)-len(content)]...)
 		}
-		if !ok {
-			return false
-		}
-		content = rest
 	}
-	return m.Body != nil
+	return ok && m.Body != nil
 }
 
 // decodeQuery reads the command after the flags, the namespace, numberToSkip and numberToReturn. Only commands are supported; like
 // those of an OP_MSG, it then has the database within.
-func (m *Message) decodeQuery(content []byte) (ok bool) {
+func (m *Message) decodeQuery(content []byte) bool {
 	m.Legacy = true
-	if _, content, ok = bsoncore.ReadInt32(content); !ok {
-		return false
-	}
-	namespace, content, ok := bsoncore.ReadKey(content)
-	database, isCommand := strings.CutSuffix(namespace, ".$cmd")
-	if !ok || !isCommand {
-		return false
-	}
-	if _, content, ok = bsoncore.ReadInt64(content); !ok {
-		return false
-	}
+	_, content, _ = bsoncore.ReadInt32(content)
+	namespace, content, _ := bsoncore.ReadKey(content)
+	_, content, _ = bsoncore.ReadInt64(content)
 	body, _, ok := readDocument(content)
-	if !ok || body.Validate() != nil {
+	database, isCommand := strings.CutSuffix(namespace, ".$cmd")
+	if !ok || !isCommand || body.Validate() != nil {
 		return false
 	}
 	m.Body = bsondoc.With(body, bson.E{Key: "$db", Value: database})
@@ -181,16 +159,16 @@ func readDocument(content []byte) (bson.Raw, []byte, bool) {
 func Write(w io.Writer, m *Message) error {
 	op, content := m.encode()
 	if m.Compressor != 0 {
-		var err error
-		if content, err = compress(op, content, m.Compressor); err != nil {
+		packed, err := driver.CompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, ZlibLevel: 1})
+		if err != nil {
 			return err
 		}
-		op = wiremessage.OpCompressed
+		compressed := wiremessage.AppendCompressedOriginalOpCode(nil, op)
+		compressed = wiremessage.AppendCompressedUncompressedSize(compressed, int32(len(content)))
+		compressed = wiremessage.AppendCompressedCompressorID(compressed, m.Compressor)
+		op, content = wiremessage.OpCompressed, slices.Concat(compressed, packed)
 	}
 	size := headerSize + len(content)
-	if size > maxMessageSize {
-		return fmt.Errorf("%w: %d bytes exceed %d", ErrMalformed, size, maxMessageSize)
-	}
 	_, err := w.Write(append(wiremessage.AppendHeader(make([]byte, 0, size), int32(size), m.RequestID, m.ResponseTo, op), content...))
 	return err
 }
@@ -208,17 +186,4 @@ func (m *Message) encode() (op wiremessage.OpCode, content []byte) {
 	content = wiremessage.AppendMsgFlags(nil, m.Flags)
 	content = wiremessage.AppendMsgSectionType(content, wiremessage.SingleDocument)
 	return wiremessage.OpMsg, slices.Concat(content, m.Body, m.Sequences)
-}
-
-// compress returns the content of an OP_COMPRESSED.
-func compress(op wiremessage.OpCode, content []byte, compressor wiremessage.CompressorID) ([]byte, error) {
-	const zlibLevel = 1
-	packed, err := driver.CompressPayload(content, driver.CompressionOpts{Compressor: compressor, ZlibLevel: zlibLevel})
-	if err != nil {
-		return nil, err
-	}
-	dst := wiremessage.AppendCompressedOriginalOpCode(nil, op)
-	dst = wiremessage.AppendCompressedUncompressedSize(dst, int32(len(content)))
-	dst = wiremessage.AppendCompressedCompressorID(dst, compressor)
-	return append(dst, packed...), nil
 }

@@ -8,16 +8,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
-)
 
-func document(t testing.TB, doc bson.D) bson.Raw {
-	t.Helper()
-	raw, err := bson.Marshal(doc)
-	require.NoError(t, err)
-	return raw
-}
+	"mongofork/lab/internal/bsondoc"
+)
 
 // encoded returns a message of an opcode, whose content is in parts.
 func encoded(op wiremessage.OpCode, parts ...[]byte) []byte {
@@ -33,19 +27,22 @@ func sequence(name string, documents ...[]byte) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte{1}, uint32(4+len(content))), content...)
 }
 
-func messages(t testing.TB) map[string][]byte {
-	body := document(t, bson.D{{Key: "insert", Value: "c"}, {Key: "$db", Value: "d"}})
+func messages() map[string][]byte {
+	body := bsondoc.Marshal(bsondoc.D("insert", "c", "$db", "d"))
+	var compressed bytes.Buffer
+	_ = Write(&compressed, &Message{Body: body, Compressor: wiremessage.CompressorZLib}) // a buffer takes everything
 	return map[string][]byte{
-		"OP_MSG":    encoded(wiremessage.OpMsg, []byte{2, 0, 0, 0, 0}, body),
-		"sequences": encoded(wiremessage.OpMsg, make([]byte, 5), body, sequence("documents", body, body), sequence("none")),
+		"compressed": compressed.Bytes(),
+		"OP_MSG":     encoded(wiremessage.OpMsg, []byte{2, 0, 0, 0, 0}, body),
+		"sequences":  encoded(wiremessage.OpMsg, make([]byte, 5), body, sequence("documents", body, body), sequence("none")),
 	}
 }
 
 func TestRoundTrip(t *testing.T) {
-	for name, b := range messages(t) {
+	for name, b := range messages() {
 		m, err := Read(bytes.NewReader(b))
 		require.NoError(t, err, name)
-		assert.Equal(t, name == "OP_MSG", m.HasFlag(wiremessage.MoreToCome), name)
+		assert.Equal(t, name == "OP_MSG", m.Flags&wiremessage.MoreToCome != 0, name)
 		var got bytes.Buffer
 		require.NoError(t, Write(&got, m), name)
 		assert.Equal(t, b, got.Bytes(), name)
@@ -56,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 
 // What the driver writes is read: it may put the body after the sequences.
 func TestSectionsInAnyOrder(t *testing.T) {
-	body := document(t, bson.D{{Key: "insert", Value: "c"}})
+	body := bsondoc.Marshal(bsondoc.D("insert", "c"))
 	sections := [][]byte{{0, 0, 0, 0}, sequence("documents", body, body), {0}, body}
 	got, err := decode(encoded(wiremessage.OpMsg, sections...))
 	require.NoError(t, err)
@@ -66,7 +63,7 @@ func TestSectionsInAnyOrder(t *testing.T) {
 
 // A first hello is read as any command, and answered as it was asked.
 func TestLegacy(t *testing.T) {
-	body, fields := document(t, bson.D{{Key: "ismaster", Value: 1}}), make([]byte, 8)
+	body, fields := bsondoc.Marshal(bsondoc.D("ismaster", 1)), make([]byte, 8)
 	got, err := decode(encoded(opQuery, fields[:4], []byte("admin.$cmd\x00"), fields, body))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"ismaster": {"$numberInt": "1"}, "$db": "admin"}`, got.Body.String())
@@ -98,13 +95,9 @@ func TestMalformed(t *testing.T) {
 		_, err := Read(bytes.NewReader(b))
 		assert.ErrorIs(t, err, ErrMalformed, name)
 	}
-	_, err := Read(bytes.NewReader(header(headerSize+4, 2013)))
-	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	large := &Message{Body: make(bson.Raw, maxMessageSize)}
-	assert.ErrorIs(t, Write(io.Discard, large), ErrMalformed)
 
 	// A message that is cut short or has one byte changed is refused or read; it causes no panic.
-	for name, b := range messages(t) {
+	for name, b := range messages() {
 		for i := range b {
 			_, err := decode(b[:i])
 			assert.Error(t, err, name)

@@ -10,6 +10,45 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
+// Codes of the errors that the lab itself returns, or acts upon.
+const (
+	CodeBadValue                = 2
+	CodeTypeMismatch            = 14
+	CodeCommandNotFound         = 59
+	CodeNoSuchTransaction       = 251
+	CodeNotWritablePrimary      = 10107
+	CodeNotPrimaryNoSecondaryOk = 13435
+)
+
+// names are those of these codes, of the others below, and of those that fail points of the specifications' tests give.
+var names = map[int32]string{
+	CodeBadValue: "BadValue", 8: "UnknownError", CodeTypeMismatch: "TypeMismatch", 43: "CursorNotFound", 50: "MaxTimeMSExpired",
+	CodeCommandNotFound: "CommandNotFound", 64: "WriteConcernTimeout", 89: "NetworkTimeout", 91: "ShutdownInProgress",
+	100: "UnsatisfiableWriteConcern", 112: "WriteConflict", 189: "PrimarySteppedDown", CodeNoSuchTransaction: "NoSuchTransaction",
+	262: "ExceededTimeLimit", 391: "ReauthenticationRequired", 462: "IngressRequestRateLimitExceeded",
+	463: "IngressOperationRateLimitExceeded", 473: "InterruptedDueToOverload", CodeNotWritablePrimary: "NotWritablePrimary",
+	11000: "DuplicateKey", 11600: "InterruptedAtShutdown", 11601: "Interrupted", 11602: "InterruptedDueToReplStateChange",
+	CodeNotPrimaryNoSecondaryOk: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary",
+}
+
+// StateChanges are the codes of a member that is not, or no longer, in the role that the command needs.
+var StateChanges = []int32{91, 189, CodeNotWritablePrimary, 11600, 11602, CodeNotPrimaryNoSecondaryOk, 13436}
+
+var (
+	// retriable are errors after which the same command may succeed elsewhere or later.
+	retriable = append([]int32{6, 7, 89, 134, 262, 9001}, StateChanges...)
+	// conflicts are errors that end a transaction, which may succeed if tried again.
+	conflicts = []int32{24, 112, 150, 239, 246, 249, 250, 267, 272, 13388}
+)
+
+// CodeName returns a code's name. Like a server, it derives the name of an unnamed code from the code.
+func CodeName(code int32) string {
+	if name, ok := names[code]; ok {
+		return name
+	}
+	return fmt.Sprintf("Location%d", code)
+}
+
 // OK returns the reply of a command that succeeded.
 func OK(elements ...bson.E) bson.Raw {
 	return bsondoc.Marshal(append(bson.D(elements), bsondoc.D("ok", 1.0)...))
@@ -72,32 +111,18 @@ const (
 // RetryableWriteError, because it has already retried. Not included are labels of change streams, for which a server looks at the
 // cursor's origin, and NoWritesPerformed, for which it looks at its oplog.
 func Labels(command bson.Raw, code, writeConcernCode int32, router bool) []string {
-	if !bsondoc.Has(command, "txnNumber") {
-		return nil
-	}
 	inTransaction := bsondoc.Has(command, "autocommit")
 	ends := slices.Contains([]string{"commitTransaction", "abortTransaction"}, bsondoc.FirstKey(command))
-	if inTransaction && isTransient(code, writeConcernCode != 0, ends) {
-		return []string{"TransientTransactionError"}
-	}
-	if inTransaction && !ends || router {
+	retriable := func(code int32) bool { return slices.Contains(retriable, code) }
+	// A committed transaction may still be rolled back, and would then be run twice.
+	unknown := code == CodeNoSuchTransaction && !(ends && writeConcernCode != 0)
+	switch {
+	case !bsondoc.Has(command, "txnNumber"):
 		return nil
-	}
-	if slices.Contains(retriable, code) || slices.Contains(retriable, writeConcernCode) {
+	case inTransaction && (unknown || slices.Contains(conflicts, code) || !ends && retriable(code)):
+		return []string{"TransientTransactionError"}
+	case (ends || !inTransaction) && !router && (retriable(code) || retriable(writeConcernCode)):
 		return []string{"RetryableWriteError"}
 	}
 	return nil
-}
-
-// isTransient reports whether the transaction may succeed when it is run again.
-func isTransient(code int32, hasWriteConcernError, ends bool) bool {
-	switch {
-	case slices.Contains(conflicts, code):
-		return true
-	case code == CodeNoSuchTransaction:
-		// A committed transaction may still be rolled back, and would then be run twice.
-		return !ends || !hasWriteConcernError
-	default:
-		return !ends && slices.Contains(retriable, code)
-	}
 }
