@@ -32,9 +32,6 @@ type Touch struct {
 	Wrapped string
 }
 
-// At returns "file:line" of the directive.
-func (t Touch) At() string { return fmt.Sprintf("%s:%d", t.File.Path, t.Line) }
-
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
 	Module  *upstream.Module
