@@ -35,20 +35,17 @@ const (
 func TestRealSelfReplacement(t *testing.T) {
 	t.Parallel()
 	m := forktest.Released(t, realBase)
-	o := &plan.Overlay{}
+	whole := &plan.Layer{}
 	var problems problem.List
 	for _, folder := range m.Folders() {
-		p := m.Package(folder)
-		for _, file := range p.Files {
-			if name, text := selfReplacement(t, p, file); text != nil {
-				if f := o.ReadFile(name, text, realBase, &problems); f != nil {
-					o.Files = append(o.Files, f)
-				}
+		for _, file := range m.Files(folder) {
+			if name, text := selfReplacement(t, m, file); text != nil {
+				whole.Files = append(whole.Files, plan.ReadFile(name, text, &problems))
 			}
 		}
 	}
 	require.NoError(t, problems.OrNil())
-	plan, problems := plan.Match(m, o)
+	plan, problems := plan.Match(m, whole)
 	require.NoError(t, problems.OrNil())
 	require.Greater(t, len(plan.Touches), 4000)
 	a, err := assemble.Build(plan)
@@ -65,10 +62,7 @@ var goDirective = regexp.MustCompile(`(^|\n)//[a-z]+:[^\n]*\n$`)
 
 // selfReplacement makes an overlay file of the replaceable declarations of one
 // of upstream's; nil if there is none.
-func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name string, text []byte) {
-	if _, ok := p.PackageOf(file); !ok {
-		return "", nil
-	}
+func selfReplacement(t *testing.T, m *upstream.Module, file *syntax.File) (name string, text []byte) {
 	var b bytes.Buffer
 	for _, group := range file.AST.Comments {
 		for _, c := range group.List {
@@ -83,7 +77,7 @@ func selfReplacement(t *testing.T, p *syntax.Package, file *syntax.File) (name s
 	}
 	count := 0
 	for _, d := range file.Decls {
-		if d.Unnamed() || d.Shared > 1 || d.Grouped() || len(p.Lookup(d.Key)) > 1 || d.Implied() ||
+		if d.Shared > 1 || d.Grouped() || len(m.Lookup(d.Key)) != 1 || d.Implied() ||
 			(d.Gen != nil && d.Gen.Lparen.IsValid()) {
 			continue
 		}

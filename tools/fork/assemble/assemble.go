@@ -45,7 +45,7 @@ type assembler struct {
 // together.
 func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
-	for _, f := range p.Overlay.Files {
+	for _, f := range p.Overlay.Files() {
 		as.out[f.Path] = f.Data
 		if f.Source != nil {
 			as.in(f.Source).edits = directiveCuts(f.Source)
@@ -136,8 +136,8 @@ func (as *assembler) moveIn(t plan.Touch) {
 	}
 }
 
-// write splices a file into the output, with the imports that the edits of one of upstream's need; if the source was formatted, the
-// result is too. A file without declarations goes as a whole if that is asked for.
+// write splices a file into the output, formatted, with the imports that the edits of one of upstream's need. A file without declarations
+// goes as a whole if that is asked for.
 func (as *assembler) write(name string, goes bool) error {
 	fe := as.files[name]
 	text, err := Splice(fe.source.Src, fe.edits)
@@ -152,23 +152,14 @@ func (as *assembler) write(name string, goes bool) error {
 		delete(as.out, name)
 		return nil
 	}
-	changed, err := mendImports(spliced, fe.needed)
-	if err != nil { // ours needs the import
+	if err := mendImports(spliced, fe.needed); err != nil { // ours needs the import
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
 			"imports of %s: %v", name, err)
 		return nil
 	}
-	if changed {
-		var printed bytes.Buffer
-		err := format.Node(&printed, spliced.Fset, spliced.AST)
-		as.out[name] = printed.Bytes()
-		return err
-	}
-	formatted, err := format.Source(text)
-	as.out[name] = text
-	if !bytes.Equal(text, formatted) && syntax.IsFormatted(fe.source.Src) {
-		as.out[name] = formatted
-	}
+	var printed bytes.Buffer
+	err = format.Node(&printed, spliced.Fset, spliced.AST)
+	as.out[name] = printed.Bytes()
 	return err
 }
 

@@ -96,21 +96,21 @@ func directiveCuts(s *syntax.File) (cuts []Edit) {
 
 // mendImports gives the syntax tree of a file the imports that it needs and lacks, by name, and takes out those that nothing in it uses. An
 // error says that a name means something else there. Imports named "_", "." or "C" have their own effects.
-func mendImports(source *syntax.File, needed map[string]*ast.ImportSpec) (changed bool, err error) {
+func mendImports(source *syntax.File, needed map[string]*ast.ImportSpec) error {
 	fset, file := source.Fset, source.AST
 	have, uses := syntax.Imports(source), syntax.PackageUses(source, 0, len(source.Src))
 	for _, as := range slices.Sorted(maps.Keys(needed)) {
 		path := syntax.ImportPath(needed[as])
 		if there := have[as]; there == nil {
-			changed = astutil.AddNamedImport(fset, file, syntax.ImportName(needed[as]), path) || changed
+			astutil.AddNamedImport(fset, file, syntax.ImportName(needed[as]), path)
 		} else if syntax.ImportPath(there) != path {
-			return false, fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
+			return fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
 		}
 	}
 	for as, spec := range have {
 		if path := syntax.ImportPath(spec); as != "_" && as != "." && path != "C" && !uses[as] {
-			changed = astutil.DeleteNamedImport(fset, file, syntax.ImportName(spec), path) || changed
+			astutil.DeleteNamedImport(fset, file, syntax.ImportName(spec), path)
 		}
 	}
-	return changed, nil
+	return nil
 }

@@ -81,7 +81,7 @@ type Report struct {
 // Compare compares the declarations of upstream that a plan touches, and all others that are not of tests, with those of another version of
 // the module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has. Code that the overlay
 // calls through two others, or through an interface, is among the others.
-func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay *plan.Overlay) (*Report, error) {
+func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
 	r, touched := &Report{}, map[syntax.Key]bool{}
 	for _, t := range p.Touches {
 		was := p.Theirs(t)
@@ -90,13 +90,13 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 		}
 		now := target.Lookup(t.Key)
 		if t.How == syntax.Remove && len(now) > 0 {
-			now = target.Package(path.Dir(t.File.Path)).Whole(t.Key)
+			now = target.Whole(t.Key)
 		}
 		touched[t.Key] = true
 		r.Rows = append(r.Rows, Row{Subject: t.Key, Ours: fmt.Sprintf("%s of %s:%d", t.How, t.File.Path, t.Line), Was: was, Now: now})
 	}
 	for _, folder := range p.Module.Folders() {
-		for _, file := range p.Module.Package(folder).Files {
+		for _, file := range p.Module.Files(folder) {
 			for _, d := range file.Decls {
 				was := p.Module.Lookup(d.Key) // none if nothing can use it
 				if len(was) > 0 && was[0] == d && !touched[d.Key] && !file.IsTest() {
@@ -139,7 +139,7 @@ const loaded = packages.NeedName | packages.NeedFiles | packages.NeedImports | p
 
 // fit lays the overlay's files that are for another version over it, and type-checks the result without its tests, for Linux without cgo,
 // so that the report is the same on every machine. The go command downloads the modules that it requires.
-func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan.Overlay) error {
+func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay plan.Overlay) error {
 	_, tree, problems, err := layer.Lay(target, overlay)
 	if err != nil || len(problems) > 0 {
 		r.Misfits, r.Uncompiled = problems, true

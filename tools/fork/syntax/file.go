@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/build/constraint"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"path"
@@ -23,8 +21,7 @@ type File struct {
 	Path string
 	Src  []byte
 	AST  *ast.File
-	// Constraint is the condition under which the file is compiled: its //go:build line, and whether it is a test. What the name says
-	// of systems is left to the compiler.
+	// Constraint is the condition of its //go:build line.
 	Constraint string
 	// Decls are the package-level declarations, one per name, in order.
 	Decls []*Decl
@@ -32,7 +29,7 @@ type File struct {
 	Fset *token.FileSet
 }
 
-// Parse parses a file and finds its declarations. Their keys have no package yet: it depends on the other files of the folder.
+// Parse parses a file and finds its declarations.
 func Parse(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -40,20 +37,22 @@ func Parse(name string, src []byte) (*File, error) {
 		return nil, err
 	}
 	s := &File{Path: name, Src: src, AST: file, Fset: fset}
-	var terms []string
-	if s.IsTest() {
-		terms = []string{"test"}
+	if line := buildLine.FindSubmatch(src[:s.Offset(file.Package)]); line != nil {
+		s.Constraint = string(line[1])
 	}
-	for _, group := range file.Comments {
-		for _, c := range group.List {
-			if c.Pos() < file.Package && constraint.IsGoBuild(c.Text) {
-				terms = append(terms, strings.TrimSpace(strings.TrimPrefix(c.Text, "//go:build")))
-			}
-		}
-	}
-	s.Constraint = strings.Join(terms, " && ")
 	s.findDecls()
 	return s, nil
+}
+
+var buildLine = regexp.MustCompile(`(?m)^//go:build (.*)$`)
+
+// Package returns the package part of the keys of the file's declarations.
+func (s *File) Package() string {
+	folder := path.Dir(s.Path)
+	if s.IsTest() && strings.HasSuffix(s.AST.Name.Name, "_test") {
+		folder += "_test"
+	}
+	return folder
 }
 
 // IsTest reports whether only tests compile the file.
@@ -88,16 +87,11 @@ func IsGoFile(name string) bool {
 	})
 }
 
-// IsFormatted reports whether Go source is laid out as gofmt does.
-func IsFormatted(src []byte) bool {
-	formatted, err := format.Source(src)
-	return err == nil && bytes.Equal(formatted, src)
-}
-
 // findDecls lists the package-level declarations, imports left out.
 func (s *File) findDecls() {
+	pkg := s.Package()
 	add := func(d Decl, name string) {
-		d.File, d.Key.Name = s, name
+		d.File, d.Key = s, Key{Package: pkg, Name: name}
 		s.Decls = append(s.Decls, &d)
 	}
 	for _, decl := range s.AST.Decls {
@@ -228,6 +222,13 @@ func (d *Decl) StructType() *ast.StructType {
 func (d *Decl) Implied() bool {
 	spec, ok := d.Spec.(*ast.ValueSpec)
 	return ok && d.Gen.Tok == token.CONST && (len(spec.Values) == 0 || Mentions(spec, "iota"))
+}
+
+// Rooted reports whether the declaration cannot leave its place, because it shares its line, or because values in its group are implied.
+func (d *Decl) Rooted() bool {
+	return d.Shared > 1 || d.Grouped() && slices.ContainsFunc(d.Gen.Specs, func(s ast.Spec) bool {
+		return (&Decl{Gen: d.Gen, Spec: s}).Implied()
+	})
 }
 
 // Mentions reports whether an identifier of this name stands in a node.

@@ -27,10 +27,3 @@ func TestPackageName(t *testing.T) {
 		require.Equal(t, want, packageName(path), path)
 	}
 }
-
-func TestConstraint(t *testing.T) {
-	t.Parallel()
-	s, err := Parse("pool_test.go", []byte("//go:build cgo && (a || b)\n\npackage pool\n"))
-	require.NoError(t, err)
-	require.Equal(t, "test && cgo && (a || b)", s.Constraint)
-}
