@@ -82,18 +82,15 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
 		}
 		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
-		edit := assemble.Edit{Start: source.Offset(doc.Pos()), End: source.Offset(doc.End())}
-		edit.Text = slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
-		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
+		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
+		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
 		for _, n := range s.Options.Comments[touch.Key.String()] {
 			if n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
-			edit.Text = append(append(edit.Text, "\n//\n"...), paragraphs[n-1]...)
+			text = append(append(text, "\n//\n"...), paragraphs[n-1]...)
 		}
-		if t[name], err = assemble.Splice(source.Src, []assemble.Edit{edit}); err != nil {
-			return err
-		}
+		t[name] = slices.Concat(source.Src[:source.Offset(doc.Pos())], text, source.Src[source.Offset(doc.End()):])
 	}
 	return nil
 }
@@ -150,13 +147,8 @@ func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, e
 	if !done {
 		return false, nil
 	}
-	edit := assemble.Edit{Text: []byte(text)}
-	edit.Start, _ = ours.Extent()
-	_, edit.End = theirs.Extent()
-	spliced, err := assemble.Splice(source.Src, []assemble.Edit{edit})
-	if err != nil {
-		return false, err
-	}
-	t[name], err = format.Source(spliced)
+	start, _ := ours.Extent()
+	_, end := theirs.Extent()
+	t[name], err = format.Source(slices.Concat(source.Src[:start], []byte(text), source.Src[end:]))
 	return true, err
 }
