@@ -23,45 +23,36 @@ func TestLockRoundTrip(t *testing.T) {
 	require.Equal(t, text, p.read(t, p.LockFile()))
 }
 
-// The lock and the directives have to agree both ways.
-func TestLockDisagrees(t *testing.T) {
+// The lock and the directives have to agree both ways, and nothing is built before they do.
+func TestLockRefused(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
-	lock := p.read(t, p.LockFile())
-
-	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
-	err := build(t, p)
-	require.ErrorContains(t, err, "pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n"+
-		"  fix: read upstream's declaration, then make lock")
-	require.ErrorContains(t, err, p.LockFile()+": replace pool single is locked, but no directive of the overlay names it\n"+
-		"  fix: make lock")
-
-	_, err = p.Accept(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, lock, p.read(t, p.LockFile()))
-	require.NoError(t, build(t, p))
-}
-
-func TestLockChangedDeclaration(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
-	lock := p.read(t, p.LockFile())
-	p.put(t, p.LockFile(), strings.ReplaceAll(lock, "sha256:", "sha256:ab"))
-	err := build(t, p)
-	require.EqualError(t, err, `pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:53)
-  fix: read upstream's declaration, then make lock
-pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:57)
-  fix: read upstream's declaration, then make lock`)
-	require.NoDirExists(t, p.output().Dir)
-}
-
-func TestLockMistakes(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf(lockedOverlay))
-	for _, wrong := range []string{"", "module: m v2.0.0", "<<<<<<< HEAD", "module: m v2.0.0\nsum: h1:a\nreplace pool A: b"} {
-		p.put(t, p.LockFile(), wrong)
-		_, err := p.Plan(t.Context())
-		require.ErrorContains(t, err, "fix: restore the file from version control, then make lock")
+	for _, tc := range []struct{ old, now, want string }{
+		{"replace pool retryable", "replace pool single",
+			"pool/overlay.go:3: //fork:replace retryable: not in the lock (v2.0.0, pool/pool.go:53)\n" +
+				"  fix: read upstream's declaration, then make lock"},
+		{"replace pool retryable", "replace pool single",
+			"fork.lock: replace pool single is locked, but no directive of the overlay names it\n  fix: make lock"},
+		{"sha256:", "sha256:ab",
+			"pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:53)"},
+		{"sha256:", "sha256:ab",
+			"pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the lock (v2.0.0, pool/pool.go:57)"},
+		{"v2 v2.0.0", "v2 v2.1.0", "the lock is for example.com/driver/v2 v2.1.0, not for example.com/driver/v2 v2.0.0"},
+		{"sum:", "hash:", "the lock is wrong: "},
+		{"sum: ", "sum: # ", "fix: restore the file from version control, then make lock"},
+		{"touched:", "<<<<<<< HEAD", "fix: restore the file from version control, then make lock"},
+	} {
+		p := builtProject(t, overlayOf(lockedOverlay))
+		lock := p.read(t, p.LockFile())
+		p.put(t, p.LockFile(), strings.ReplaceAll(lock, tc.old, tc.now))
+		err := build(t, p)
+		require.ErrorContains(t, err, tc.want)
 		require.ErrorAs(t, err, &problem.List{})
+		require.NoDirExists(t, p.output().Dir)
+		if tc.old == "replace pool retryable" {
+			_, err = p.Accept(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, lock, p.read(t, p.LockFile()))
+			require.NoError(t, build(t, p))
+		}
 	}
 }

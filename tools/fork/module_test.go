@@ -31,17 +31,6 @@ func TestTamperedModule(t *testing.T) {
 	require.NoDirExists(t, p.output().Dir)
 }
 
-func TestLockForAnotherBase(t *testing.T) {
-	t.Parallel()
-	p := builtProject(t, overlayOf("func added() {}\n"))
-	next := p.On("v2.1.0")
-	p.put(t, next.LockFile(), p.read(t, p.LockFile()))
-	_, err := next.Plan(t.Context())
-	require.ErrorContains(t, err,
-		"the lock is for example.com/driver/v2 v2.0.0, not for example.com/driver/v2 v2.1.0\n"+
-			"  fix: restore the file from version control")
-}
-
 func TestUpstreamThatDoesNotParse(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, overlayOf("func added() {}\n"))
