@@ -67,6 +67,7 @@ func forEachArchive(t *testing.T, folder string, run func(*testing.T, filetree.T
 			}
 			if *update {
 				require.NoError(t, os.WriteFile(name, txtar.Format(archive), 0o644))
+				return
 			}
 			require.Equal(t, string(data), string(txtar.Format(archive)))
 		})

@@ -21,19 +21,11 @@ import (
 
 // Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, the tree before it.
 func Lay(m *upstream.Module, o plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
-	var together, alone plan.Overlay
-	for _, layer := range o {
-		if layer.Alone {
-			alone = append(alone, layer)
-		} else {
-			together = append(together, layer)
-		}
-	}
-	laid, problems, err := On(m).Lay(together...)
+	laid, problems, err := On(m).Lay(slices.DeleteFunc(slices.Clone(o), func(layer *plan.Layer) bool { return layer.Alone })...)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	laid.Plan.Alone = alone
+	laid.Plan.All = o
 	return laid.Plan, laid.Module.Tree, problems, nil
 }
 

@@ -33,10 +33,10 @@ type Touch struct {
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
 	Module *upstream.Module
-	// Overlay has the layers, and Alone those that the repository has besides.
-	Overlay, Alone Overlay
-	Touches        []Touch
-	Added          []*syntax.Decl
+	// Overlay has the layers that are laid, and All also those that the repository has besides.
+	Overlay, All Overlay
+	Touches      []Touch
+	Added        []*syntax.Decl
 }
 
 // Theirs returns the upstream declarations that a touch refers to, even if an earlier layer has changed them. It returns none if the

@@ -201,7 +201,7 @@ func ReadFile(name string, data []byte, ps *problem.List) *File {
 func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 	docs := map[*ast.CommentGroup]*syntax.Decl{}
 	for _, d := range f.Decls {
-		for _, doc := range d.Docs() {
+		for _, doc := range d.Docs {
 			docs[doc] = d
 		}
 	}

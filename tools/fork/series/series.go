@@ -37,7 +37,7 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 	}
 	s := &Series{Options: opt, root: root, module: whole.Module}
 	var ps problem.List
-	for _, layer := range slices.Concat(whole.Overlay, whole.Alone) {
+	for _, layer := range whole.All {
 		if opt.left(layer.Name) {
 			continue
 		}

@@ -90,8 +90,9 @@ func IsGoFile(name string) bool {
 // findDecls lists the package-level declarations, imports left out.
 func (s *File) findDecls() {
 	pkg := s.Package()
-	add := func(d Decl, name string) {
+	add := func(d Decl, name string, docs ...*ast.CommentGroup) {
 		d.File, d.Key = s, Key{Package: pkg, Name: name}
+		d.Docs = slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
 		s.Decls = append(s.Decls, &d)
 	}
 	for _, decl := range s.AST.Decls {
@@ -100,17 +101,21 @@ func (s *File) findDecls() {
 			if fn.Recv != nil && len(fn.Recv.List) == 1 {
 				name = receiverName(fn.Recv.List[0].Type) + "." + name
 			}
-			add(Decl{Func: fn, Shared: 1}, name)
+			add(Decl{Func: fn, Shared: 1, node: fn}, name, fn.Doc)
 			continue
 		}
 		gen, _ := decl.(*ast.GenDecl)
 		for _, spec := range gen.Specs {
+			node, doc := ast.Node(gen), gen.Doc
+			if len(gen.Specs) > 1 {
+				node, doc = spec, nil
+			}
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				add(Decl{Gen: gen, Spec: spec, Shared: 1}, spec.Name.Name)
+				add(Decl{Gen: gen, Spec: spec, Shared: 1, node: node}, spec.Name.Name, doc, spec.Doc)
 			case *ast.ValueSpec:
 				for _, name := range spec.Names {
-					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names)}, name.Name)
+					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names), node: node}, name.Name, doc, spec.Doc)
 				}
 			}
 		}
@@ -143,6 +148,10 @@ type Decl struct {
 	Directive *Directive
 	// Shared counts the names that the spec declares ("a, b = 1, 2").
 	Shared int
+	// Docs are the comment groups that document the declaration.
+	Docs []*ast.CommentGroup
+
+	node ast.Node // what stands for this declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
@@ -159,49 +168,21 @@ func (d *Decl) Bare() string {
 // Grouped reports whether the declaration shares parentheses with others.
 func (d *Decl) Grouped() bool { return d.Gen != nil && len(d.Gen.Specs) > 1 }
 
-// Docs returns the comment groups that document the declaration.
-func (d *Decl) Docs() []*ast.CommentGroup {
-	var docs []*ast.CommentGroup
-	if !d.Grouped() && d.Gen != nil {
-		docs = append(docs, d.Gen.Doc)
-	}
-	switch spec := d.Spec.(type) {
-	case *ast.TypeSpec:
-		docs = append(docs, spec.Doc)
-	case *ast.ValueSpec:
-		docs = append(docs, spec.Doc)
-	default:
-		docs = append(docs, d.Func.Doc)
-	}
-	return slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
-}
-
-// node returns the syntax that stands for this declaration alone.
-func (d *Decl) node() ast.Node {
-	switch {
-	case d.Func != nil:
-		return d.Func
-	case d.Grouped():
-		return d.Spec
-	}
-	return d.Gen
-}
-
 // Pos is where the declaration itself begins, after its comments.
 func (d *Decl) Pos() token.Pos {
 	if d.Func != nil {
 		return d.Func.Type.Func
 	}
-	return d.node().Pos()
+	return d.node.Pos()
 }
 
 // Extent returns the byte range of the declaration with the comments above it and the one behind it.
 func (d *Decl) Extent() (start, end int) {
 	from := d.Pos()
-	for _, doc := range d.Docs() {
+	for _, doc := range d.Docs {
 		from = min(from, doc.Pos())
 	}
-	end = d.File.Offset(d.node().End())
+	end = d.File.Offset(d.node.End())
 	line := d.File.Src[end:LineEnd(d.File.Src, end)]
 	if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
 		end += len(bytes.TrimRight(line, "\n"))
@@ -272,15 +253,13 @@ func Imports(s *File) map[string]*ast.ImportSpec {
 
 // PackageUses returns the names that a part of a file uses as packages: the x of every x.Sel that the parser could not resolve in it.
 func PackageUses(s *File, start, end int) map[string]bool {
-	selected := map[ast.Expr]bool{}
-	for n := range ast.Preorder(s.AST) {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			selected[sel.X] = true
-		}
-	}
 	uses := map[string]bool{}
-	for _, id := range s.AST.Unresolved {
-		if at := s.Offset(id.Pos()); selected[id] && start <= at && at < end {
+	for n := range ast.Preorder(s.AST) {
+		sel, _ := n.(*ast.SelectorExpr)
+		if sel == nil {
+			continue
+		}
+		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
 			uses[id.Name] = true
 		}
 	}

@@ -2,9 +2,6 @@ package syntax
 
 import (
 	"bytes"
-	"fmt"
-	"go/token"
-	"io/fs"
 	"strings"
 )
 
@@ -18,29 +15,13 @@ type Key struct {
 	Name string
 }
 
-// String returns the key's text form, which ParseKey reads.
+// String returns the key's text form.
 func (k Key) String() string { return k.Package + " " + k.Name }
 
-// ParseKey reads the text form of a key.
-func ParseKey(s string) (Key, error) {
-	folder, name, _ := strings.Cut(s, " ")
-	if !fs.ValidPath(folder) || !isDeclName(name) {
-		return Key{},
-			fmt.Errorf("key %q: want 'folder Name' or 'folder Receiver.Method', such as 'x/mongo/driver Operation.Execute'", s)
-	}
-	return Key{Package: folder, Name: name}, nil
-}
-
-// UnmarshalText reads a key in a YAML file.
-func (k *Key) UnmarshalText(text []byte) (err error) {
-	*k, err = ParseKey(string(text))
-	return err
-}
-
-// isDeclName reports whether s is an identifier or two of them joined by a dot.
-func isDeclName(s string) bool {
-	receiver, method, dotted := strings.Cut(s, ".")
-	return token.IsIdentifier(receiver) && (!dotted || token.IsIdentifier(method))
+// UnmarshalText reads a key in a YAML file. Whether there is such a declaration is for others to say.
+func (k *Key) UnmarshalText(text []byte) error {
+	k.Package, k.Name, _ = strings.Cut(string(text), " ")
+	return nil
 }
 
 // Places lists the first declaration in each file, with build constraints.
