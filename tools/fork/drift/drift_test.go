@@ -1,7 +1,6 @@
 package drift
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,13 +38,8 @@ func backoff() {}
 `),
 	})
 	got := map[string]string{}
-	against := func(version string) *Report {
-		m, err := forktest.Versions(t).Module(t.Context(), forktest.Module, version)
-		require.NoError(t, err)
-		overlay, _, err := plan.ReadOverlay(root, m)
-		require.NoError(t, err)
-		report, err := Compare(t.Context(), matched, m, overlay)
-		require.NoError(t, err)
+	compared := func(version string) *Report {
+		report := against(t, root, matched, forktest.Versions(t)[version])
 		clear(got)
 		for _, r := range report.Rows {
 			require.Equal(t, r.Class() == Changed, r.Diff() != "", r.Subject)
@@ -55,7 +49,7 @@ func backoff() {}
 		}
 		return report
 	}
-	report := against("v2.1.0")
+	report := compared("v2.1.0")
 	require.Equal(t, map[string]string{
 		"pool Pool.Get, replace of pool/overlay.go:7":      "changed pool/pool.go:19",
 		"pool Pool.Put, wrap of pool/overlay.go:10":        "same pool/pool.go:24",
@@ -70,7 +64,7 @@ func backoff() {}
 	for _, taken := range []string{"backoff is new here, but upstream has it", "upstream has a file of this name"} {
 		require.Contains(t, report.Misfits.Error(), taken)
 	}
-	unchanged := against(forktest.Base)
+	unchanged := compared(forktest.Base)
 	require.Len(t, got, 6)
 	for _, r := range unchanged.Rows {
 		require.False(t, r.NeedsReview(), "%+v", r)
@@ -79,11 +73,9 @@ func backoff() {}
 	require.False(t, unchanged.Uncompiled)
 }
 
-// against compares a plan with the module that an edit makes of its own, for which the overlay is that of a repository.
-func against(t *testing.T, root string, p *plan.Plan, edit func(filetree.Tree)) *Report {
+// against compares a plan with another module, for which the overlay is that of a repository.
+func against(t *testing.T, root string, p *plan.Plan, tree filetree.Tree) *Report {
 	t.Helper()
-	tree := maps.Clone(p.Module.Tree)
-	edit(tree)
 	target, err := upstream.New(p.Module.Path, "v2.2.0", tree)
 	require.NoError(t, err)
 	overlay, problems, err := plan.ReadOverlay(root, target)
@@ -116,9 +108,9 @@ func TestFit(t *testing.T) {
 			root, p := forktest.Plan(t, filetree.Tree{"pool/later.go": []byte(other + tc.file),
 				"pool/overlay.go": []byte("package pool\n\n//fork:replace always\nfunc retryable(err error) bool { " +
 					"return true }\n")})
-			report := against(t, root, p, func(tree filetree.Tree) {
-				tree["pool/calls.go"] = []byte("package pool\n\n" + tc.change + "\n")
-			})
+			tree := forktest.Versions(t)[forktest.Base]
+			tree["pool/calls.go"] = []byte("package pool\n\n" + tc.change + "\n")
+			report := against(t, root, p, tree)
 			for _, row := range report.Rows {
 				require.False(t, row.NeedsReview(), row.Subject)
 			}
