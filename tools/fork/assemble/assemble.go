@@ -127,7 +127,8 @@ func (as *assembler) moveIn(t plan.Touch) {
 			Edit{Start: name, End: name + len(t.Theirs.Bare()), Text: []byte(plan.UpstreamName(t.Theirs.Bare()))})
 	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
-		into.edits = append(into.edits, Cut(into.source.Src, start, end), Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
+		into.edits = append(into.edits, Cut(into.source.Src, start, end),
+			Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
 	default:
 		into.edits = append(into.edits, Edit{Start: start, End: end, Text: text})
 	}

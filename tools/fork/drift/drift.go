@@ -93,7 +93,8 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 			now = target.Whole(t.Key)
 		}
 		touched[t.Key] = true
-		r.Rows = append(r.Rows, Row{Subject: t.Key, Ours: fmt.Sprintf("%s of %s:%d", t.How, t.File.Path, t.Line), Was: was, Now: now})
+		ours := fmt.Sprintf("%s of %s:%d", t.How, t.File.Path, t.Line)
+		r.Rows = append(r.Rows, Row{Subject: t.Key, Ours: ours, Was: was, Now: now})
 	}
 	for _, folder := range p.Module.Folders() {
 		for _, file := range p.Module.Files(folder) {
@@ -157,7 +158,8 @@ func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay plan.
 		"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod")}, "./...")
 	for _, pkg := range list {
 		for _, mistake := range pkg.Errors {
-			r.Misfits.Add(strings.TrimPrefix(filepath.ToSlash(mistake.Pos), filepath.ToSlash(dir)+"/"), 0, "", "%s", mistake.Msg)
+			at := strings.TrimPrefix(filepath.ToSlash(mistake.Pos), filepath.ToSlash(dir)+"/")
+			r.Misfits.Add(at, 0, "", "%s", mistake.Msg)
 		}
 	}
 	return err

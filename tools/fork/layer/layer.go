@@ -82,8 +82,8 @@ func (l *Laid) add(layer *plan.Layer) error {
 		if err := apply(e, tree); err != nil {
 			problems.Add(from, 0, "name one place that exists", "%v", err)
 		}
-		l.Plan.Touches = append(l.Plan.Touches, plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At, File: &syntax.File{Path: from},
-			All: l.Module.Lookup(e.In)})
+		l.Plan.Touches = append(l.Plan.Touches, plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
+			File: &syntax.File{Path: from}, All: l.Module.Lookup(e.In)})
 	}
 	if err := problems.OrNil(); err != nil {
 		return err

@@ -89,8 +89,8 @@ func layersBelow(root, above string) (layers []*Layer, err error) {
 	for _, entry := range entries {
 		if name := path.Join(above, entry.Name()); entry.IsDir() {
 			shared, _ := os.ReadFile(filepath.Join(root, name, sharedFile)) // most have none
-			layers = append(layers, &Layer{Name: name, Folders: append([]string{name}, strings.Fields(string(shared))...), Alone: alone,
-				Below: true})
+			folders := append([]string{name}, strings.Fields(string(shared))...)
+			layers = append(layers, &Layer{Name: name, Folders: folders, Alone: alone, Below: true})
 		}
 	}
 	return layers, nil

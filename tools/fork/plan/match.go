@@ -57,13 +57,14 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 			mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 		}
 		for _, d := range f.Decls {
-			found := m.Lookup(d.Key)
-			if d.Directive != nil {
-				mt.touch(Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Directive.Line, Ours: d})
+			if on := d.Directive; on != nil {
+				mt.touch(Touch{How: on.Verb, Key: d.Key, Reason: on.Reason, File: d.File, Line: on.Line, Ours: d})
 				continue
-			} else if len(found) > 0 {
-				mt.problems.Add(f.Path, d.File.Line(d.Pos()), "rename it, or add //fork:replace or //fork:wrap with a reason",
-					"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
+			}
+			if found := m.Lookup(d.Key); len(found) > 0 {
+				mend := "rename it, or add //fork:replace or //fork:wrap with a reason"
+				mt.problems.Add(f.Path, d.File.Line(d.Pos()), mend, "%s is new here, but upstream has it (%s)", d.Key.Name,
+					syntax.Places(found))
 			}
 			mt.plan.Added = append(mt.plan.Added, d)
 		}
@@ -107,7 +108,8 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("it shares a line, or its value depends on its place in a group with iota (%s)", t.All[rooted].At())
 	case t.Ours != nil && (t.File.Constraint != found[0].File.Constraint || t.File.IsTest() != found[0].File.IsTest()):
 		mend = "give our file the constraint of upstream's"
-		message = fmt.Sprintf("ours (%s) is for other builds than upstream's (%s)", syntax.Places([]*syntax.Decl{t.Ours}), syntax.Places(found))
+		message = fmt.Sprintf("ours (%s) is for other builds than upstream's (%s)", syntax.Places([]*syntax.Decl{t.Ours}),
+			syntax.Places(found))
 	default:
 		if t.Theirs = found[0]; wraps {
 			t.Wrapped = UpstreamName(t.Ours.Bare())

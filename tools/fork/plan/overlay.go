@@ -138,8 +138,8 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 		switch {
 		case !f.versions.Holds(r.module.Version):
 			if r.bases != nil && !slices.ContainsFunc(r.bases, f.versions.Holds) {
-				r.problems.Add(name, 0, "correct its //fork:base line, or remove the file", "it is for none of the bases %s",
-					strings.Join(r.bases, ", "))
+				r.problems.Add(name, 0, "correct its //fork:base line, or remove the file",
+					"it is for none of the bases %s", strings.Join(r.bases, ", "))
 			}
 		case !taken:
 			f.From, r.places[at] = name, name

@@ -104,7 +104,8 @@ func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, 
 	g.Commit(before, s.module.String())
 	for _, step := range s.Steps {
 		name := step.Layer.Name
-		if _, err := os.Stat(filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")); !step.Layer.Below || err != nil {
+		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")
+		if _, err := os.Stat(report); !step.Layer.Below || err != nil {
 			continue
 		}
 		_, after, err := s.lay(layer.On(s.module), step)

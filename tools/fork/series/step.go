@@ -98,7 +98,8 @@ func (o Options) message(root string, layer *plan.Layer, version string, ps *pro
 		said += "\n" + fill(p) + "\n"
 	}
 	for _, section := range missing {
-		ps.Add(from, 0, "write it: reviewers know nothing but the driver", "no paragraph begins with %s", strings.TrimSpace(section))
+		ps.Add(from, 0, "write it: reviewers know nothing but the driver", "no paragraph begins with %s",
+			strings.TrimSpace(section))
 	}
 	return said, nil
 }
