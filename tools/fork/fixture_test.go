@@ -2,7 +2,6 @@ package fork
 
 import (
 	"flag"
-	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,18 +14,20 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
+const (
+	realModulePath = "go.mongodb.org/mongo-driver/v2"
+	realBase       = "v2.5.0"
+
+	repositoryRoot = "../.."
+)
+
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
 
 // newProject makes a repository with the given files and an overlay of the
 // folders pool and conn.
 func newProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
-	root := t.TempDir()
-	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
-	maps.Copy(all, files)
-	require.NoError(t, all.Write(root))
-	p := &Project{Root: root, Module: forktest.Module, Base: forktest.Base, Source: forktest.Versions(t).Module}
-	return p
+	return &Project{Root: forktest.Root(t, files), Module: forktest.Module, Base: forktest.Base, Source: forktest.Versions(t).Module}
 }
 
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.

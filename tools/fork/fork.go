@@ -129,7 +129,7 @@ func (p *Project) Build(ctx context.Context) (f Fork, out Folder, changed bool, 
 // comment that names the file to edit. No line moves.
 func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) {
 	tree, same = maps.Clone(f.Tree), map[string]string{}
-	for _, file := range f.Plan.Overlay.Files {
+	for _, file := range f.Plan.Overlay.Files() {
 		data, ok := tree[file.Path]
 		source, err := os.ReadFile(p.file(file.From))
 		switch {

@@ -19,8 +19,8 @@ import (
 // Each archive in testdata/refused is an overlay, and under "want" the whole
 // report that refuses it.
 func TestRefused(t *testing.T) {
-	forEachArchive(t, "refused", func(t *testing.T, archive *txtar.Archive) map[string]string {
-		p := newProject(t, repositoryIn(archive))
+	forEachArchive(t, "refused", func(t *testing.T, repository filetree.Tree) map[string]string {
+		p := newProject(t, repository)
 		acceptMatched(t, p)
 		require.Error(t, build(t, p))
 		_, _, err := p.Assemble(t.Context())
@@ -32,8 +32,8 @@ func TestRefused(t *testing.T) {
 
 // Each archive in testdata/built is an overlay, and the files that it changes (under "built/").
 func TestBuilt(t *testing.T) {
-	forEachArchive(t, "built", func(t *testing.T, archive *txtar.Archive) map[string]string {
-		p := builtProject(t, repositoryIn(archive))
+	forEachArchive(t, "built", func(t *testing.T, repository filetree.Tree) map[string]string {
+		p := builtProject(t, repository)
 		plan, a, err := p.Assemble(t.Context())
 		require.NoError(t, err)
 		results := map[string]string{}
@@ -44,59 +44,32 @@ func TestBuilt(t *testing.T) {
 	})
 }
 
-// forEachArchive runs a test on each archive of a folder and compares the
-// results with the archive's files of those names, both ways.
-func forEachArchive(t *testing.T, folder string, run func(*testing.T, *txtar.Archive) map[string]string) {
+// forEachArchive runs a test on each archive of a folder, and compares the archive with its results at the end.
+func forEachArchive(t *testing.T, folder string, run func(*testing.T, filetree.Tree) map[string]string) {
 	names, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for _, name := range names {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			archive, err := txtar.ParseFile(name)
+			data, err := os.ReadFile(name)
 			require.NoError(t, err)
-			got := run(t, archive)
+			archive, repository := txtar.Parse(data), filetree.Tree{}
+			archive.Files = slices.DeleteFunc(archive.Files, func(f txtar.File) bool {
+				return f.Name == "want" || strings.HasPrefix(f.Name, "built/")
+			})
+			for _, f := range archive.Files {
+				repository[f.Name] = f.Data
+			}
+			results := run(t, repository)
+			for _, result := range slices.Sorted(maps.Keys(results)) {
+				archive.Files = append(archive.Files, txtar.File{Name: result, Data: []byte(results[result])})
+			}
 			if *update {
-				require.NoError(t, os.WriteFile(name, txtar.Format(withResults(archive, got)), 0o644))
+				require.NoError(t, os.WriteFile(name, txtar.Format(archive), 0o644))
 				return
 			}
-			for _, f := range archive.Files {
-				if isResult(f.Name) {
-					require.Contains(t, got, f.Name)
-					require.Equal(t, string(f.Data), got[f.Name])
-					delete(got, f.Name)
-				}
-			}
-			require.Empty(t, got, "results that the archive does not expect")
+			require.Equal(t, string(data), string(txtar.Format(archive)))
 		})
 	}
-}
-
-func isResult(name string) bool {
-	return name == "want" || strings.HasPrefix(name, "built/")
-}
-
-// repositoryIn returns the repository's files in an archive.
-func repositoryIn(a *txtar.Archive) filetree.Tree {
-	files := filetree.Tree{}
-	for _, f := range a.Files {
-		if !isResult(f.Name) {
-			files[f.Name] = f.Data
-		}
-	}
-	return files
-}
-
-// withResults replaces the results in an archive.
-func withResults(a *txtar.Archive, results map[string]string) *txtar.Archive {
-	out := &txtar.Archive{Comment: a.Comment}
-	for _, f := range a.Files {
-		if !isResult(f.Name) {
-			out.Files = append(out.Files, f)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(results)) {
-		out.Files = append(out.Files, txtar.File{Name: name, Data: []byte(results[name])})
-	}
-	return out
 }

@@ -117,7 +117,7 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filet
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	problems = append(problems, o.At(unmatched)...)
+	problems = append(problems, plan.Overlay.At(unmatched)...)
 	sum, err := m.Sum()
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)

@@ -19,7 +19,7 @@ type driftCmd struct {
 
 func (driftCmd) Help() string {
 	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, or uses, also through upstream's, and that have changed, moved or gone; and what keeps " +
+		"touches, and all others of upstream, that have changed, moved or gone; and what keeps " +
 		"the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
 		"is newer than every base: nobody has read it."
 }
@@ -63,12 +63,11 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 			continue
 		}
 		review++
-		relation := row.How + " of"
-		if row.How == drift.Used {
-			relation = "used by"
+		a.printf("%-9s %s\n", row.Class(), row.Subject)
+		if row.Ours != "" {
+			a.printf("          %s\n", row.Ours)
 		}
-		a.printf("%-9s %s\n          %s %s\n          was in %s\n", row.Class(), row.Subject, relation, row.Ours,
-			syntax.Places(row.Was))
+		a.printf("          was in %s\n", syntax.Places(row.Was))
 		if len(row.Now) > 0 {
 			a.printf("          is in %s\n", syntax.Places(row.Now))
 		}

@@ -30,7 +30,7 @@ func Pristine(m *upstream.Module) filetree.Tree {
 type fileEdits struct {
 	source  *syntax.File
 	edits   []Edit
-	removed []*syntax.Decl             // declarations that are cut and have no successor
+	removed map[*syntax.Decl]bool      // declarations that are cut and have no successor
 	needed  map[string]*ast.ImportSpec // what inserted text imports, by name
 	ours    *syntax.Decl               // the last declaration of ours, for messages
 }
@@ -45,7 +45,7 @@ type assembler struct {
 // together.
 func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
-	for _, f := range p.Overlay.Files {
+	for _, f := range p.Overlay.Files() {
 		as.out[f.Path] = f.Data
 		if f.Source != nil {
 			as.in(f.Source).edits = directiveCuts(f.Source)
@@ -59,14 +59,11 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 			continue
 		}
 		for _, d := range t.All {
-			if fe := as.in(d.File); !slices.Contains(fe.removed, d) {
-				fe.removed = append(fe.removed, d)
-			}
+			as.in(d.File).remove(d)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(as.files)) {
 		fe := as.files[name]
-		fe.cutRemoved()
 		if err := as.write(name, gone[name] || len(fe.removed) > 0 && fe.source.AST.Doc == nil); err != nil {
 			return nil, err
 		}
@@ -78,7 +75,7 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 func (as *assembler) in(file *syntax.File) *fileEdits {
 	fe := as.files[file.Path]
 	if fe == nil {
-		fe = &fileEdits{source: file, needed: map[string]*ast.ImportSpec{}}
+		fe = &fileEdits{source: file, removed: map[*syntax.Decl]bool{}, needed: map[string]*ast.ImportSpec{}}
 		as.files[file.Path] = fe
 	}
 	return fe
@@ -100,7 +97,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 	from, into := as.in(t.Ours.File), as.in(t.Theirs.File)
 	start, end := t.Ours.Extent()
 	text := from.without(start, end)
-	from.edits = append(from.edits, Cut(t.Ours))
+	from.edits = append(from.edits, Cut(from.source.Src, start, end))
 	imports := syntax.Imports(from.source)
 	for name := range syntax.PackageUses(from.source, start, end) {
 		if spec := imports[name]; spec != nil {
@@ -130,14 +127,15 @@ func (as *assembler) moveIn(t plan.Touch) {
 			Edit{Start: name, End: name + len(t.Theirs.Bare()), Text: []byte(plan.UpstreamName(t.Theirs.Bare()))})
 	case t.Theirs.Grouped(): // ours is a separate declaration and goes below the group
 		after := t.Theirs.File.Offset(t.Theirs.Gen.End())
-		into.edits = append(into.edits, Cut(t.Theirs), Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
+		into.edits = append(into.edits, Cut(into.source.Src, start, end),
+			Edit{Start: after, End: after, Text: append([]byte("\n\n"), text...)})
 	default:
 		into.edits = append(into.edits, Edit{Start: start, End: end, Text: text})
 	}
 }
 
-// write splices a file into the output, with the imports that the edits of one of upstream's need; if the source was formatted, the
-// result is too. A file without declarations goes as a whole if that is asked for.
+// write splices a file into the output, formatted, with the imports that the edits of one of upstream's need. A file without declarations
+// goes as a whole if that is asked for.
 func (as *assembler) write(name string, goes bool) error {
 	fe := as.files[name]
 	text, err := Splice(fe.source.Src, fe.edits)
@@ -152,41 +150,27 @@ func (as *assembler) write(name string, goes bool) error {
 		delete(as.out, name)
 		return nil
 	}
-	changed, err := mendImports(spliced, fe.needed)
-	if err != nil { // ours needs the import
+	if err := mendImports(spliced, fe.needed); err != nil { // ours needs the import
 		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
 			"imports of %s: %v", name, err)
 		return nil
 	}
-	if changed {
-		var printed bytes.Buffer
-		err := format.Node(&printed, spliced.Fset, spliced.AST)
-		as.out[name] = printed.Bytes()
-		return err
-	}
-	formatted, err := format.Source(text)
-	as.out[name] = text
-	if !bytes.Equal(text, formatted) && syntax.IsFormatted(fe.source.Src) {
-		as.out[name] = formatted
-	}
+	var printed bytes.Buffer
+	err = format.Node(&printed, spliced.Fset, spliced.AST)
+	as.out[name] = printed.Bytes()
 	return err
 }
 
-// cutRemoved cuts what is removed; parentheses go with the last of their declarations.
-func (fe *fileEdits) cutRemoved() {
-	gone := map[*ast.GenDecl]int{}
-	for _, d := range fe.removed {
-		gone[d.Gen]++
-		if d.Gen == nil || gone[d.Gen] < len(d.Gen.Specs) || len(d.Gen.Specs) == 1 {
-			fe.edits = append(fe.edits, Cut(d))
-			continue
-		}
+// remove cuts a declaration; parentheses go with the last of theirs.
+func (fe *fileEdits) remove(d *syntax.Decl) {
+	start, end := d.Extent()
+	fe.edits, fe.removed[d] = append(fe.edits, Cut(d.File.Src, start, end)), true
+	stays := func(other *syntax.Decl) bool { return other.Gen == d.Gen && !fe.removed[other] }
+	if d.Grouped() && !slices.ContainsFunc(fe.source.Decls, stays) {
 		from := d.Gen.Pos()
 		if d.Gen.Doc != nil {
 			from = d.Gen.Doc.Pos()
 		}
-		start, end := d.File.Offset(from), d.File.Offset(d.Gen.End())
-		fe.edits = slices.DeleteFunc(fe.edits, func(e Edit) bool { return len(e.Text) == 0 && start <= e.Start && e.End <= end+1 })
-		fe.edits = append(fe.edits, CutLines(d.File.Src, start, end))
+		fe.edits = append(fe.edits, Cut(d.File.Src, d.File.Offset(from), d.File.Offset(d.Gen.End())))
 	}
 }

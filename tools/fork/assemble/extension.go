@@ -11,8 +11,7 @@ import (
 )
 
 // extension appends the fields of our struct to upstream's, or the elements of our function's only literal to upstream's only literal of
-// that type. If upstream's stand on lines of their own, it puts a blank line before ours, so that gofmt does not realign them. If they do
-// not fit, mend says what to do.
+// that type, with a blank line before them where gofmt would align upstream's anew. If they do not fit, mend says what to do.
 func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 	if ours.Func == nil || theirs.Func == nil {
 		our, their := ours.StructType(), theirs.StructType()
@@ -34,20 +33,20 @@ func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 		return edit, "use //fork:wrap or //fork:replace",
 			fmt.Errorf("upstream's does not have exactly one keyed literal of type %s", name)
 	}
-	their, last := literals[0], our.Elts[len(our.Elts)-1].End()
-	elements := bytes.TrimSpace(ours.File.Text(our.Lbrace+1, last))
+	their, inside := literals[0], ours.File.Text(our.Lbrace+1, our.Rbrace)
+	elements := bytes.TrimSpace(inside)
+	if !bytes.Contains(inside, []byte("\n")) {
+		elements = append(bytes.Clone(elements), ',')
+	}
 	at := theirs.File.Offset(their.Rbrace)
-	if start := syntax.LineStart(theirs.File.Src, at); len(bytes.TrimSpace(theirs.File.Src[start:at])) == 0 {
-		comment := bytes.TrimSpace(bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(",")))
-		if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
-			elements = append([]byte("\n"), elements...)
-		}
-		return Edit{Start: start, End: start, Text: slices.Concat(elements, []byte(","), comment, []byte("\n"))}, "", nil
+	start := syntax.LineStart(theirs.File.Src, at)
+	if len(bytes.TrimSpace(theirs.File.Src[start:at])) > 0 {
+		return edit, "use //fork:wrap or //fork:replace", errors.New("upstream's literal does not end on a line of its own")
 	}
-	if len(their.Elts) > 0 { // all on one line
-		elements = append([]byte(", "), elements...)
+	if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
+		elements = append([]byte("\n"), elements...)
 	}
-	return Edit{Start: at, End: at, Text: elements}, "", nil
+	return Edit{Start: start, End: start, Text: append(bytes.Clone(elements), '\n')}, "", nil
 }
 
 // keyedLiterals lists the composite literals of a function that have a type, this one if it is given, except those without keys.

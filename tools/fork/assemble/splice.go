@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
+	"regexp"
 	"slices"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -25,7 +26,7 @@ func Splice(src []byte, edits []Edit) ([]byte, error) {
 	var out bytes.Buffer
 	done := 0
 	for _, e := range edits {
-		if len(e.Text) == 0 { // two cuts may share the blank lines between them
+		if len(e.Text) == 0 { // a cut may lie in another
 			e.Start, e.End = max(e.Start, done), max(e.End, done)
 		}
 		if e.Start < done || e.End < e.Start || e.End > len(src) {
@@ -39,78 +40,39 @@ func Splice(src []byte, edits []Edit) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Cut returns the edit that takes a declaration out of its file: its comments,
-// the rest of its last line, and the blank lines that set it apart.
-func Cut(d *syntax.Decl) Edit {
-	start, end := d.Extent()
-	return CutLines(d.File.Src, start, end)
+// Cut returns the edit that takes the lines of [start, end) out of a file. Formatting leaves one of the blank lines around them.
+func Cut(src []byte, start, end int) Edit {
+	return Edit{Start: syntax.LineStart(src, start), End: syntax.LineEnd(src, end)}
 }
 
-// CutLines widens [start, end) to whole lines and takes the blank lines after
-// it, or those before it at the end of the file.
-func CutLines(src []byte, start, end int) Edit {
-	for start > 0 && (src[start-1] == ' ' || src[start-1] == '\t') {
-		start--
-	}
-	end = syntax.LineEnd(src, end)
-	blankBefore := start == 0 || bytes.HasSuffix(src[:start], []byte("\n\n"))
-	for blankBefore && end < len(src) && src[end] == '\n' {
-		end++
-	}
-	if end == len(src) {
-		start = len(bytes.TrimRight(src[:start], "\n"))
-		if start > 0 {
-			start++
-		}
-	}
-	return Edit{Start: start, End: end}
-}
+// directives are the lines of directives, with the empty comment lines that gofmt puts before them.
+var directives = regexp.MustCompile(`(?m)^(?://\n)*(?://fork:.*\n)+`)
 
-// directiveCuts takes the directives out of a file of ours, with the empty comment lines that gofmt puts before them.
+// directiveCuts takes the directives out of a file of ours.
 func directiveCuts(s *syntax.File) (cuts []Edit) {
-	isDirective := func(c *ast.Comment) bool {
-		_, ok, _ := syntax.ParseDirective(c.Text)
-		return ok
-	}
-	for _, group := range s.AST.Comments {
-		if !slices.ContainsFunc(group.List, isDirective) {
-			continue
-		}
-		keep := slices.DeleteFunc(slices.Clone(group.List), isDirective)
-		for len(keep) > 0 && keep[len(keep)-1].Text == "//" {
-			keep = keep[:len(keep)-1]
-		}
-		if end := syntax.LineEnd(s.Src, s.Offset(group.End())); len(keep) == 0 && bytes.HasPrefix(s.Src[end:], []byte("\n")) {
-			cuts = append(cuts, CutLines(s.Src, s.Offset(group.Pos()), s.Offset(group.End())))
-			continue
-		}
-		for _, c := range group.List {
-			if !slices.Contains(keep, c) {
-				start := s.Offset(c.Pos())
-				cuts = append(cuts, Edit{Start: syntax.LineStart(s.Src, start), End: syntax.LineEnd(s.Src, start)})
-			}
-		}
+	for _, at := range directives.FindAllIndex(s.Src, -1) {
+		cuts = append(cuts, Edit{Start: at[0], End: at[1]})
 	}
 	return cuts
 }
 
 // mendImports gives the syntax tree of a file the imports that it needs and lacks, by name, and takes out those that nothing in it uses. An
 // error says that a name means something else there. Imports named "_", "." or "C" have their own effects.
-func mendImports(source *syntax.File, needed map[string]*ast.ImportSpec) (changed bool, err error) {
+func mendImports(source *syntax.File, needed map[string]*ast.ImportSpec) error {
 	fset, file := source.Fset, source.AST
 	have, uses := syntax.Imports(source), syntax.PackageUses(source, 0, len(source.Src))
 	for _, as := range slices.Sorted(maps.Keys(needed)) {
 		path := syntax.ImportPath(needed[as])
 		if there := have[as]; there == nil {
-			changed = astutil.AddNamedImport(fset, file, syntax.ImportName(needed[as]), path) || changed
+			astutil.AddNamedImport(fset, file, syntax.ImportName(needed[as]), path)
 		} else if syntax.ImportPath(there) != path {
-			return false, fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
+			return fmt.Errorf("%s means %q there, but %q in ours", as, syntax.ImportPath(there), path)
 		}
 	}
 	for as, spec := range have {
 		if path := syntax.ImportPath(spec); as != "_" && as != "." && path != "C" && !uses[as] {
-			changed = astutil.DeleteNamedImport(fset, file, syntax.ImportName(spec), path) || changed
+			astutil.DeleteNamedImport(fset, file, syntax.ImportName(spec), path)
 		}
 	}
-	return changed, nil
+	return nil
 }

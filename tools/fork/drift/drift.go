@@ -2,11 +2,14 @@
 package drift
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/layer"
@@ -27,16 +30,11 @@ const (
 	Gone    Class = "gone"    // none has
 )
 
-// Used is the relation of declarations that no directive names.
-const Used = "use"
-
 // Row is the drift of one declaration.
 type Row struct {
 	// Subject is the declaration.
 	Subject syntax.Key
-	// How is the directive's verb, or Used.
-	How string
-	// Ours is "file:line" in the overlay or, for a declaration that is only used, the chain of uses from our code to it.
+	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; empty if the fork has it as it is.
 	Ours string
 	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
 	Was, Now []*syntax.Decl
@@ -66,9 +64,9 @@ func (r Row) Diff() string {
 }
 
 // NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version. If a declaration
-// that is only used has moved, the overlay does not compile, which is reported once.
+// that the fork has as it is has only moved, what uses it does not compile, which is reported once.
 func (r Row) NeedsReview() bool {
-	return r.Class() != Same && (r.Class() != Moved || r.How != Used || r.changed())
+	return r.Class() != Same && (r.Class() != Moved || r.Ours != "" || r.changed())
 }
 
 // Report is the drift from a plan's version to another one.
@@ -80,17 +78,11 @@ type Report struct {
 	Uncompiled bool
 }
 
-// Compare compares the upstream declarations that a plan touches, and those that its fork uses, with those of another version of the
-// module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has.
-func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay *plan.Overlay) (*Report, error) {
-	fork, err := compile(ctx, p)
-	if err == nil {
-		err = fork.refused.OrNil()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the fork of %s does not compile: %w", p.Module.Version, err)
-	}
-	r := &Report{}
+// Compare compares the declarations of upstream that a plan touches, and all others that are not of tests, with those of another version of
+// the module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has. Code that the overlay
+// calls through two others, or through an interface, is among the others.
+func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
+	r, touched := &Report{}, map[syntax.Key]bool{}
 	for _, t := range p.Touches {
 		was := p.Theirs(t)
 		if len(was) == 0 {
@@ -98,13 +90,21 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 		}
 		now := target.Lookup(t.Key)
 		if t.How == syntax.Remove && len(now) > 0 {
-			now = target.Package(path.Dir(t.File.Path)).Whole(t.Key)
+			now = target.Whole(t.Key)
 		}
-		r.Rows = append(r.Rows, Row{Subject: t.Key, How: string(t.How), Ours: t.At(), Was: was, Now: now})
+		touched[t.Key] = true
+		ours := fmt.Sprintf("%s of %s:%d", t.How, t.File.Path, t.Line)
+		r.Rows = append(r.Rows, Row{Subject: t.Key, Ours: ours, Was: was, Now: now})
 	}
-	for _, use := range usesOf(p, fork) {
-		use.Was, use.Now = p.Module.Lookup(use.Subject), target.Lookup(use.Subject)
-		r.Rows = append(r.Rows, use)
+	for _, folder := range p.Module.Folders() {
+		for _, file := range p.Module.Files(folder) {
+			for _, d := range file.Decls {
+				was := p.Module.Lookup(d.Key) // none if nothing can use it
+				if len(was) > 0 && was[0] == d && !touched[d.Key] && !file.IsTest() {
+					r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: target.Lookup(d.Key)})
+				}
+			}
+		}
 	}
 	for i, row := range r.Rows {
 		if len(row.Now) == 0 {
@@ -112,19 +112,6 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 		}
 	}
 	return r, r.fit(ctx, target, overlay)
-}
-
-// compile lays a plan's overlay over its module and type-checks the result.
-func compile(ctx context.Context, p *plan.Plan) (*program, error) {
-	_, tree, problems, err := layer.Lay(p.Module, p.Overlay)
-	if err = cmp.Or(err, problems.OrNil()); err != nil {
-		return nil, err
-	}
-	fork, err := p.Module.With(tree)
-	if err != nil {
-		return nil, err
-	}
-	return load(ctx, fork)
 }
 
 // twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
@@ -149,52 +136,31 @@ func texts(decls []*syntax.Decl) (out []byte) {
 	return out
 }
 
-// fit lays the overlay's files that are for another version over it, and compiles the result.
-func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay *plan.Overlay) error {
-	var problems problem.List
-	fork, err := compile(ctx, &plan.Plan{Module: target, Overlay: overlay})
-	if !errors.As(err, &problems) {
-		if err == nil {
-			r.Misfits = fork.refused
-		}
+const loaded = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax
+
+// fit lays the overlay's files that are for another version over it, and type-checks the result without its tests, for Linux without cgo,
+// so that the report is the same on every machine. The go command downloads the modules that it requires.
+func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay plan.Overlay) error {
+	_, tree, problems, err := layer.Lay(target, overlay)
+	if err != nil || len(problems) > 0 {
+		r.Misfits, r.Uncompiled = problems, true
 		return err
 	}
-	r.Misfits, r.Uncompiled = problems, true
-	return nil
-}
-
-// usesOf returns the declarations of upstream that a plan's fork uses and does not touch, nearest first: those that the overlay uses, those
-// that wrapped or extended declarations use, and those that these use in turn.
-func usesOf(p *plan.Plan, fork *program) (found []Row) {
-	overlay := map[string]bool{} // files
-	for _, f := range p.Overlay.Files {
-		overlay[f.Path] = true
+	dir, err := os.MkdirTemp("", "mongofork-drift-")
+	if err != nil {
+		return err
 	}
-	touched := map[syntax.Key]syntax.Key{} // by the key in the fork
-	for _, t := range p.Touches {
-		touched[t.Key] = t.Key
-		if t.How == syntax.Wrap {
-			touched[plan.WrappedKey(t)] = t.Key
+	defer os.RemoveAll(dir)
+	if err := tree.Write(dir); err != nil {
+		return err
+	}
+	list, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: loaded, Env: append(os.Environ(),
+		"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod")}, "./...")
+	for _, pkg := range list {
+		for _, mistake := range pkg.Errors {
+			at := strings.TrimPrefix(filepath.ToSlash(mistake.Pos), filepath.ToSlash(dir)+"/")
+			r.Misfits.Add(at, 0, "", "%s", mistake.Msg)
 		}
 	}
-	ways := map[*syntax.Decl]string{} // to a declaration of the fork and past it
-	var next []*syntax.Decl
-	for _, d := range fork.decls {
-		theirs, touches := touched[d.Key]
-		if !touches {
-			theirs = d.Key
-		}
-		if touches || overlay[d.File.Path] {
-			next, ways[d] = append(next, d), theirs.String()
-		}
-	}
-	for ; len(next) > 0; next = next[1:] {
-		for _, used := range fork.uses[next[0]] {
-			if ways[used] == "" {
-				found = append(found, Row{Subject: used.Key, How: Used, Ours: ways[next[0]]})
-				next, ways[used] = append(next, used), ways[next[0]]+", through "+used.Key.String()
-			}
-		}
-	}
-	return found
+	return err
 }

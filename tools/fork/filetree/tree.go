@@ -58,12 +58,8 @@ func Digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 
 // Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
-	for p, data := range t {
-		name := filepath.Join(dir, filepath.FromSlash(p))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+	for p := range t {
+		if err := t.Put(dir, p, ""); err != nil {
 			return err
 		}
 	}

@@ -14,21 +14,21 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Plan puts files and an overlay of the folders pool and conn into a new repository, and matches it with the base. A lock is not
-// needed for that.
-func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
+// Root puts files and an overlay of the folders pool and conn into a new repository.
+func Root(t testing.TB, files filetree.Tree) string {
 	t.Helper()
-	return PlanOn(t, Versions(t)[Base], files)
-}
-
-// PlanOn is Plan with the files of another base.
-func PlanOn(t testing.TB, base, files filetree.Tree) (root string, p *plan.Plan) {
-	t.Helper()
-	root = t.TempDir()
+	root := t.TempDir()
 	all := filetree.Tree{plan.FoldersFile: []byte("# folders\npool\nconn # new\n"), "pool/.keep": nil, "conn/.keep": nil}
 	maps.Copy(all, files)
 	require.NoError(t, all.Write(root))
-	m, err := upstream.New(Module, Base, base)
+	return root
+}
+
+// Plan makes such a repository, and matches it with the base. A lock is not needed for that.
+func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
+	t.Helper()
+	root = Root(t, files)
+	m, err := Versions(t).Module(t.Context(), Module, Base)
 	require.NoError(t, err)
 	return root, Match(t, root, m)
 }

@@ -2,9 +2,9 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,35 +17,37 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// date is the date of every patch: the same sources give the same bytes.
-const date = "2000-01-01T00:00:00Z"
-
 // Builder is the author of commits that have no other.
 const Builder = "mongofork <mongofork@localhost>"
+
+// environment keeps the user's configuration out. The date of every patch is the same: the same sources give the same bytes.
+var environment = []string{
+	"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+	"GIT_DIR=.git", "GIT_WORK_TREE=.", "GIT_INDEX_FILE=.git/index",
+	"GIT_AUTHOR_DATE=2000-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2000-01-01T00:00:00Z",
+	"GIT_COMMITTER_NAME=mongofork", "GIT_COMMITTER_EMAIL=mongofork@localhost",
+	"LC_ALL=C", "TZ=UTC",
+}
 
 // Repository is a repository of the builder's own.
 type Repository struct {
 	// Dir is its folder.
 	Dir string
-	// Name and Address are those of the author of the commits.
-	Name, Address string
 	// Err is the first error; after it no command runs.
 	Err error
 
-	ctx context.Context
+	ctx    context.Context
+	author string
+	tree   filetree.Tree // of the last commit
 }
 
-// New makes an empty repository in a temporary folder, which done removes. The author has the form "Name <address>".
+// New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
 func New(ctx context.Context, author string) (g *Repository, done func(), err error) {
-	name, address, ok := strings.Cut(strings.TrimSuffix(author, ">"), " <")
-	if !ok {
-		return nil, nil, fmt.Errorf("author %q: want 'Name <address>'", author)
-	}
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
 	if err != nil {
 		return nil, nil, err
 	}
-	g = &Repository{ctx: ctx, Dir: dir, Name: name, Address: address}
+	g = &Repository{ctx: ctx, Dir: dir, author: author}
 	done = func() { os.RemoveAll(dir) }
 	if g.Run("init", "--quiet"); g.Err != nil {
 		done()
@@ -55,31 +57,22 @@ func New(ctx context.Context, author string) (g *Repository, done func(), err er
 }
 
 // Run runs a git command without any configuration of the user's.
-func (g *Repository) Run(args ...string) []byte {
-	if g.Err != nil {
-		return nil
+func (g *Repository) Run(args ...string) (out []byte) {
+	if g.Err == nil {
+		args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
+		out, g.Err = command.Output(g.ctx, g.Dir, environment, "git", args...)
 	}
-	env := []string{
-		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_DIR=.git", "GIT_WORK_TREE=.", "GIT_INDEX_FILE=.git/index",
-		"GIT_AUTHOR_NAME=" + g.Name, "GIT_AUTHOR_EMAIL=" + g.Address, "GIT_AUTHOR_DATE=" + date,
-		"GIT_COMMITTER_NAME=" + g.Name, "GIT_COMMITTER_EMAIL=" + g.Address, "GIT_COMMITTER_DATE=" + date,
-		"LC_ALL=C", "TZ=UTC",
-	}
-	args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
-	out, err := command.Output(g.ctx, g.Dir, env, "git", args...)
-	g.Err = err
 	return out
 }
 
 // Commit makes the tree the content of the repository and commits it.
 func (g *Repository) Commit(t filetree.Tree, message string) {
-	g.Run("rm", "-r", "--force", "--quiet", "--ignore-unmatch", ".")
-	if g.Err == nil {
-		g.Err = t.Write(g.Dir)
+	for _, name := range filetree.Changed(g.tree, t) {
+		g.Err = cmp.Or(g.Err, t.Put(g.Dir, name, ""))
 	}
+	g.tree = t
 	g.Run("add", "--all", "--force", ".")
-	g.Run("commit", "--quiet", "--no-verify", "--message", message)
+	g.Run("commit", "--quiet", "--no-verify", "--author", g.author, "--message", message)
 }
 
 // State is what a working copy's repository says of some of its folders.

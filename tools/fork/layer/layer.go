@@ -5,10 +5,11 @@ package layer
 import (
 	"errors"
 	"fmt"
-	"go/ast"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
@@ -18,41 +19,38 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, no tree.
-func Lay(m *upstream.Module, o *plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
-	laid, problems, err := On(m).Lay(o)
+// Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, the tree before it.
+func Lay(m *upstream.Module, o plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
+	laid, problems, err := On(m).Lay(slices.DeleteFunc(slices.Clone(o), func(layer *plan.Layer) bool { return layer.Alone })...)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if laid.Plan.Overlay = o; len(problems) > 0 {
-		return laid.Plan, nil, problems, nil
-	}
-	return laid.Plan, laid.Tree, nil, nil
+	laid.Plan.All = o
+	return laid.Plan, laid.Module.Tree, problems, nil
 }
 
 // Laid is a module with some layers.
 type Laid struct {
 	// Plan is what the layers change in the module.
 	Plan *plan.Plan
-	// Tree is the result.
-	Tree filetree.Tree
-
-	at *upstream.Module // of the tree
+	// Module is the result.
+	Module *upstream.Module
 }
 
 // On is a module before the first layer.
 func On(m *upstream.Module) *Laid {
-	return &Laid{Plan: &plan.Plan{Module: m, Overlay: &plan.Overlay{}}, Tree: assemble.Pristine(m), at: m}
+	pristine := *m
+	pristine.Tree = assemble.Pristine(m)
+	return &Laid{Plan: &plan.Plan{Module: m}, Module: &pristine}
 }
 
-// Lay returns the module with the layers of an overlay, too. A later layer may touch declarations of an earlier one. If a layer has
-// problems, Lay does not try the later ones, and only the Plan is of use.
-func (l *Laid) Lay(o *plan.Overlay) (*Laid, problem.List, error) {
-	before := l.Plan.Overlay
-	next := &Laid{Plan: &plan.Plan{Module: l.Plan.Module}, Tree: l.Tree, at: l.at}
-	next.Plan.Overlay = &plan.Overlay{Files: slices.Concat(before.Files, o.Files), Edits: slices.Concat(before.Edits, o.Edits)}
-	next.Plan.Touches, next.Plan.Added = slices.Clone(l.Plan.Touches), slices.Clone(l.Plan.Added)
-	for _, layer := range layers(o) {
+// Lay returns the module with more layers. A later layer may touch declarations of an earlier one. If a layer has problems, Lay does not
+// try the later ones, and only the Plan is of use.
+func (l *Laid) Lay(layers ...*plan.Layer) (*Laid, problem.List, error) {
+	p := *l.Plan
+	p.Overlay, p.Touches, p.Added = slices.Clone(p.Overlay), slices.Clone(p.Touches), slices.Clone(p.Added)
+	next := &Laid{Plan: &p, Module: l.Module}
+	for _, layer := range layers {
 		err := next.add(layer)
 		var problems problem.List
 		if errors.As(err, &problems) {
@@ -65,8 +63,12 @@ func (l *Laid) Lay(o *plan.Overlay) (*Laid, problem.List, error) {
 }
 
 // add lays one layer. Its error is a problem.List if the layer does not fit.
-func (l *Laid) add(layer *plan.Overlay) error {
-	p, problems := match(l.at, layer, l.Plan)
+func (l *Laid) add(layer *plan.Layer) error {
+	if err := l.rename(layer); err != nil {
+		return err
+	}
+	p, problems := plan.Match(l.Module, layer)
+	l.Plan.Overlay = append(l.Plan.Overlay, layer)
 	l.Plan.Touches, l.Plan.Added = append(l.Plan.Touches, p.Touches...), append(l.Plan.Added, p.Added...)
 	if err := problems.OrNil(); err != nil {
 		return err
@@ -75,96 +77,48 @@ func (l *Laid) add(layer *plan.Overlay) error {
 	if err != nil {
 		return err
 	}
-	if err := edit(p.Module, layer.Edits, tree, l.Plan).OrNil(); err != nil {
+	for _, e := range layer.Edits {
+		from := path.Join(layer.Name, plan.EditsFile)
+		if err := apply(e, tree); err != nil {
+			problems.Add(from, 0, "name one place that exists", "%v", err)
+		}
+		l.Plan.Touches = append(l.Plan.Touches, plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
+			File: &syntax.File{Path: from}, All: l.Module.Lookup(e.In)})
+	}
+	if err := problems.OrNil(); err != nil {
 		return err
 	}
-	l.Tree = tree
-	l.at, err = l.at.With(tree)
+	l.Module, err = l.Module.With(tree)
 	return err
 }
 
-// layers returns the layers of an overlay, in order.
-func layers(o *plan.Overlay) (all []*plan.Overlay) {
-	by := map[int]*plan.Overlay{}
-	of := func(layer int) *plan.Overlay {
-		if by[layer] == nil {
-			by[layer] = &plan.Overlay{}
-		}
-		return by[layer]
-	}
-	for _, f := range o.Files {
-		of(f.Layer).Files = append(of(f.Layer).Files, f)
-	}
-	for _, e := range o.Edits {
-		of(e.Layer).Edits = append(of(e.Layer).Edits, e)
-	}
-	for _, layer := range slices.Sorted(maps.Keys(by)) {
-		all = append(all, by[layer])
-	}
-	return all
-}
-
-// match matches a layer. Where an earlier layer has wrapped the same function, what that wraps gets another name.
-func match(m *upstream.Module, layer *plan.Overlay, whole *plan.Plan) (*plan.Plan, problem.List) {
-	p, problems := plan.Match(m, layer)
-	renamed := maps.Clone(m.Tree)
-	for _, t := range p.Touches {
-		if t.How != syntax.Wrap || len(m.Lookup(plan.WrappedKey(t))) == 0 {
-			continue
-		}
-		free := rename(m, renamed, path.Dir(t.Theirs.File.Path), t.Wrapped)
-		for i, earlier := range whole.Touches {
-			if earlier.Wrapped == t.Wrapped && path.Dir(earlier.Theirs.File.Path) == path.Dir(t.Theirs.File.Path) {
-				whole.Touches[i].Wrapped = free
+// rename gives what earlier layers have wrapped another name, upstreamConnect1 for upstreamConnect, where a layer wraps the same function
+// again, in all files of the folder. Such names are only the builder's, so that they mean the same wherever they stand.
+func (l *Laid) rename(layer *plan.Layer) (err error) {
+	for _, f := range layer.Files {
+		for _, d := range f.Decls {
+			name := plan.UpstreamName(d.Bare())
+			wrapped := syntax.Key{Package: d.Key.Package, Name: strings.TrimSuffix(d.Key.Name, d.Bare()) + name}
+			if d.Directive == nil || d.Directive.Verb != syntax.Wrap || len(l.Module.Lookup(wrapped)) == 0 {
+				continue
+			}
+			files, tree, free := l.Module.Files(path.Dir(f.Path)), maps.Clone(l.Module.Tree), name
+			mentioned := func(f *syntax.File) bool { return syntax.Mentions(f.AST, free) }
+			for i := 1; slices.ContainsFunc(files, mentioned); i++ {
+				free = fmt.Sprint(name, i)
+			}
+			for _, f := range files {
+				tree[f.Path] = regexp.MustCompile(`\b`+name+`\b`).ReplaceAll(f.Src, []byte(free))
+			}
+			for i, earlier := range l.Plan.Touches {
+				if earlier.Wrapped == name && path.Dir(earlier.Theirs.File.Path) == path.Dir(f.Path) {
+					l.Plan.Touches[i].Wrapped = free
+				}
+			}
+			if l.Module, err = l.Module.With(tree); err != nil {
+				return err
 			}
 		}
 	}
-	if len(filetree.Changed(m.Tree, renamed)) == 0 || len(problems) > 0 {
-		return p, problems
-	}
-	m, err := m.With(renamed)
-	if err != nil {
-		problems.Add(layer.Files[0].Path, 0, "", "%v", err)
-		return p, problems
-	}
-	return plan.Match(m, layer)
-}
-
-// rename gives a function that an earlier layer has wrapped another name, upstreamConnect1 for upstreamConnect, in all files of its folder.
-// Such names are only the builder's, so that they mean the same wherever they stand.
-func rename(m *upstream.Module, to filetree.Tree, folder, name string) (free string) {
-	files := m.Package(folder).Files
-	taken := func(name string) bool {
-		return slices.ContainsFunc(files, func(f *syntax.File) bool { return syntax.Mentions(f.AST, name) })
-	}
-	free = name
-	for i := 1; taken(free); i++ {
-		free = fmt.Sprintf("%s%d", name, i)
-	}
-	for _, f := range files {
-		var edits []assemble.Edit
-		for n := range ast.Preorder(f.AST) {
-			if id, ok := n.(*ast.Ident); ok && id.Name == name {
-				at := f.Offset(id.Pos())
-				edits = append(edits, assemble.Edit{Start: at, End: at + len(name), Text: []byte(free)})
-			}
-		}
-		if src, err := assemble.Splice(f.Src, edits); err == nil && len(edits) > 0 { // identifiers do not overlap
-			to[f.Path] = src
-		}
-	}
-	return free
-}
-
-// edit makes a layer's edits in a tree, and adds them to the plan.
-func edit(m *upstream.Module, edits []plan.Edit, tree filetree.Tree, whole *plan.Plan) (ps problem.List) {
-	for _, e := range edits {
-		if err := apply(e, tree); err != nil {
-			ps.Add(e.From, 0, "name one place that exists", "%v", err)
-			continue
-		}
-		t := plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At, File: &syntax.File{Path: e.From}, All: m.Lookup(e.In)}
-		whole.Touches = append(whole.Touches, t)
-	}
-	return ps
+	return nil
 }

@@ -26,55 +26,51 @@ func TestMapShowsEveryFolder(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	_, after, found := strings.Cut(string(readme), "## Where things are")
-	require.True(t, found, "README.md has no map")
-	driver, rest, found := strings.Cut(after, "**What builds and tests it.**")
+	_, after, _ := strings.Cut(string(readme), "## Where things are")
+	table, rest, found := strings.Cut(after, "**What builds and tests it.**")
 	require.True(t, found, "the map has no second table")
-
 	layers, err := plan.ReadLayers(root)
 	require.NoError(t, err)
 	var overlay []string
 	for _, layer := range layers {
-		folders := layer.Folders
-		if layer.Below {
-			folders = []string{path.Dir(layer.Name)}
-		}
-		for _, folder := range folders {
-			if path.Ext(folder) != "" {
+		for _, folder := range layer.Folders {
+			if layer.Below || path.Ext(folder) != "" {
 				folder = path.Dir(folder)
 			}
 			overlay = append(overlay, folder)
 		}
 	}
-	covers := func(shown, folder string) bool { return shown == folder || strings.HasPrefix(shown, folder+"/") }
-	for _, folder := range overlay {
-		require.True(t, slices.ContainsFunc(foldersIn(driver), func(shown string) bool { return covers(shown, folder) }),
-			"the map of the driver lacks %s of etc/overlay", folder)
-	}
-	for _, shown := range append(foldersIn(driver), foldersIn(rest)...) {
+	driver, all := foldersIn(table), append(foldersIn(table), foldersIn(rest)...)
+	for _, shown := range all {
 		require.DirExists(t, filepath.Join(root, shown), "the map shows it")
 	}
-	for _, shown := range foldersIn(driver) {
-		require.True(t, slices.ContainsFunc(overlay, func(folder string) bool { return covers(shown, folder) }),
-			"the map calls %s a part of the driver; etc/overlay does not", shown)
+	requireAll(t, driver, overlay, "the map of the driver lacks %s of etc/overlay")
+	requireAll(t, overlay, driver, "the map calls %s a part of the driver; etc/overlay does not")
+	requireAll(t, all, foldersOf(t, ""), "the map lacks %s")
+	requireAll(t, overlay, foldersOf(t, "internal"), "%s is not of the overlay; tools are below tools/")
+}
+
+// requireAll checks that each folder is, contains, or is contained in one of the others.
+func requireAll(t *testing.T, others, folders []string, message string) {
+	t.Helper()
+	for _, folder := range folders {
+		require.True(t, slices.ContainsFunc(others, func(other string) bool {
+			return strings.HasPrefix(folder+"/", other+"/") || strings.HasPrefix(other+"/", folder+"/")
+		}), message, folder)
 	}
-	entries, err := os.ReadDir(root)
+}
+
+// foldersOf returns the folders in a folder of the repository, without the built ones.
+func foldersOf(t *testing.T, dir string) (folders []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, dir))
 	require.NoError(t, err)
-	all := append(foldersIn(driver), foldersIn(rest)...)
 	for _, entry := range entries {
-		name := entry.Name()
-		if !entry.IsDir() || strings.HasPrefix(name, ".") || name == "build" {
-			continue
+		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && name != "build" {
+			folders = append(folders, path.Join(dir, name))
 		}
-		require.True(t, slices.ContainsFunc(all, func(shown string) bool { return covers(shown, name) }), "the map lacks %s", name)
 	}
-	internals, err := os.ReadDir(filepath.Join(root, "internal"))
-	require.NoError(t, err)
-	for _, entry := range internals {
-		path := "internal/" + entry.Name()
-		require.True(t, slices.ContainsFunc(overlay, func(folder string) bool { return folder == path }),
-			"%s is not of the overlay; tools are below tools/", path)
-	}
+	return folders
 }
 
 // The README's table of versions is the one place in the documents that names the newest base.
@@ -92,15 +88,11 @@ func TestReadmeNamesTheBases(t *testing.T) {
 var folderInTable = regexp.MustCompile("`([a-z/]+)/`")
 
 // foldersIn returns the folders that the first column of a table of the map names.
-func foldersIn(part string) []string {
-	var folders []string
-	for _, line := range strings.Split(part, "\n") {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 {
-			continue
-		}
-		for _, match := range folderInTable.FindAllStringSubmatch(cells[1], -1) {
-			folders = append(folders, match[1])
+func foldersIn(part string) (folders []string) {
+	for line := range strings.Lines(part) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, folder := range folderInTable.FindAllStringSubmatch(first, -1) {
+			folders = append(folders, folder[1])
 		}
 	}
 	return folders

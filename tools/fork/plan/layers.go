@@ -24,13 +24,17 @@ type Layer struct {
 	// Below is true if the module's paths begin below the folder. Files in the folder itself, such as its README, are not part of the
 	// module.
 	Below bool
+
+	// Files are those for a version of upstream, in the order of their paths, and Edits those of EditsFile. ReadOverlay reads them.
+	Files []*File
+	Edits []Edit
 }
 
 // sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too.
 const sharedFile = "files"
 
 // place returns the path of a layer's file in the module; empty if the file is not part of it.
-func (l Layer) place(name string) string {
+func (l *Layer) place(name string) string {
 	below, own := strings.CutPrefix(name, l.Name+"/")
 	switch {
 	case !l.Below || !own:
@@ -45,7 +49,7 @@ func (l Layer) place(name string) string {
 // ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/* stands for every folder below fixes, each
 // of which is a layer; -fixes/* stands for layers that are not part of the fork. The other folders after "name:", or at the beginning, form
 // one layer.
-func ReadLayers(root string) (layers []Layer, err error) {
+func ReadLayers(root string) (layers []*Layer, err error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
 	if err != nil {
 		return nil, err
@@ -56,26 +60,18 @@ func ReadLayers(root string) (layers []Layer, err error) {
 		for _, word := range strings.Fields(line) {
 			name, named := strings.CutSuffix(word, ":")
 			above, each := strings.CutSuffix(word, "/*")
-			switch {
-			case named:
-				layers, open = append(layers, Layer{Name: name}), true
-			case each:
-				above, alone := strings.CutPrefix(above, "-")
+			if each {
 				below, err := layersBelow(root, above)
 				if err != nil {
 					return nil, err
 				}
-				for i := range below {
-					below[i].Alone = alone
-					if shared, err := os.ReadFile(filepath.Join(root, below[i].Name, sharedFile)); alone && err == nil {
-						below[i].Folders = append(below[i].Folders, strings.Fields(string(shared))...)
-					}
-				}
 				layers, open = append(layers, below...), false
-			case !open:
-				layers, open = append(layers, Layer{Folders: []string{word}}), true
-			default:
-				last := &layers[len(layers)-1]
+				continue
+			}
+			if named || !open {
+				layers, open = append(layers, &Layer{Name: name}), true
+			}
+			if last := layers[len(layers)-1]; !named {
 				last.Folders = append(last.Folders, word)
 			}
 		}
@@ -84,14 +80,17 @@ func ReadLayers(root string) (layers []Layer, err error) {
 }
 
 // layersBelow returns the layers in a folder; none if it is gone, because all of them were removed.
-func layersBelow(root, above string) (layers []Layer, err error) {
+func layersBelow(root, above string) (layers []*Layer, err error) {
+	above, alone := strings.CutPrefix(above, "-")
 	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(above)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for _, entry := range entries {
 		if name := path.Join(above, entry.Name()); entry.IsDir() {
-			layers = append(layers, Layer{Name: name, Folders: []string{name}, Below: true})
+			shared, _ := os.ReadFile(filepath.Join(root, name, sharedFile)) // most have none
+			folders := append([]string{name}, strings.Fields(string(shared))...)
+			layers = append(layers, &Layer{Name: name, Folders: folders, Alone: alone, Below: true})
 		}
 	}
 	return layers, nil

@@ -3,10 +3,8 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"go/ast"
-	"path"
 	"slices"
 	"strings"
 
@@ -32,39 +30,46 @@ type Touch struct {
 	Wrapped string
 }
 
-// At returns "file:line" of the directive.
-func (t Touch) At() string { return fmt.Sprintf("%s:%d", t.File.Path, t.Line) }
-
 // Plan is an overlay whose every directive has found its upstream declaration.
 type Plan struct {
-	Module  *upstream.Module
-	Overlay *Overlay
-	Touches []Touch
-	Added   []*syntax.Decl
+	Module *upstream.Module
+	// Overlay has the layers that are laid, and All also those that the repository has besides.
+	Overlay, All Overlay
+	Touches      []Touch
+	Added        []*syntax.Decl
 }
 
 // Theirs returns the upstream declarations that a touch refers to, even if an earlier layer has changed them. It returns none if the
 // declaration comes from an earlier layer.
 func (p *Plan) Theirs(t Touch) []*syntax.Decl {
 	if t.How == syntax.Remove {
-		return p.Module.Package(strings.TrimSuffix(t.Key.Package, "_test")).Whole(t.Key)
+		return p.Module.Whole(t.Key)
 	}
 	return p.Module.Lookup(t.Key)
 }
 
-// Match looks up the upstream declaration of each overlay declaration, and checks what its directive, or the lack of one, asserts, except
-// what the compiler would find. The plan holds what matched.
-func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
-	mt := matcher{plan: &Plan{Module: m, Overlay: o}, owner: map[syntax.Key]*syntax.Decl{}}
-	for _, f := range o.Files {
-		mt.file(f)
-	}
-	for _, f := range o.Files {
-		for _, d := range f.Decls {
-			mt.decl(d)
+// Match looks up the upstream declaration of each declaration of a layer, and checks what its directive, or the lack of one, asserts,
+// except what the compiler would find. The plan holds what matched.
+func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
+	mt := matcher{plan: &Plan{Module: m, Overlay: Overlay{layer}}}
+	for _, f := range layer.Files {
+		if _, taken := m.Tree[f.Path]; taken {
+			mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 		}
-		for _, r := range f.Removals {
-			mt.removal(r)
+		for _, d := range f.Decls {
+			if on := d.Directive; on != nil {
+				mt.touch(Touch{How: on.Verb, Key: d.Key, Reason: on.Reason, File: d.File, Line: on.Line, Ours: d})
+				continue
+			}
+			if found := m.Lookup(d.Key); len(found) > 0 {
+				mend := "rename it, or add //fork:replace or //fork:wrap with a reason"
+				mt.problems.Add(f.Path, d.File.Line(d.Pos()), mend, "%s is new here, but upstream has it (%s)", d.Key.Name,
+					syntax.Places(found))
+			}
+			mt.plan.Added = append(mt.plan.Added, d)
+		}
+		for _, removal := range f.Removals {
+			mt.touch(removal)
 		}
 	}
 	return mt.plan, mt.problems
@@ -73,140 +78,46 @@ func Match(m *upstream.Module, o *Overlay) (*Plan, problem.List) {
 type matcher struct {
 	plan     *Plan
 	problems problem.List
-	owner    map[syntax.Key]*syntax.Decl
 }
 
-// packageOf returns the package part of the keys of one of our files, and upstream's package or, where it lacks the folder, ours.
-func (mt *matcher) packageOf(f *syntax.File) (string, *syntax.Package) {
-	folder := path.Dir(f.Path)
-	p := mt.plan.Module.Package(folder)
-	if p.Name == "" {
-		var ours []*syntax.File
-		for _, file := range mt.plan.Overlay.Files {
-			if file.Source != nil && path.Dir(file.Path) == folder {
-				ours = append(ours, file.Source)
-			}
-		}
-		p = syntax.NewPackage(folder, ours)
-	}
-	pkg, ok := p.PackageOf(f)
-	if !ok && !f.Ignored() {
-		mt.problems.Add(f.Path, f.Line(f.AST.Package), "write package "+p.Name,
-			"the file is of package %s in the folder of package %s", f.AST.Name.Name, p.Name)
-	}
-	return cmp.Or(pkg, folder), p
-}
-
-// file checks the file's name and package and completes its keys.
-func (mt *matcher) file(f *File) {
-	if _, taken := mt.plan.Module.Tree[f.Path]; taken {
-		mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
-	}
-	if f.Source == nil {
-		return
-	}
-	pkg, _ := mt.packageOf(f.Source)
-	for _, d := range f.Decls {
-		d.Key.Package = pkg
-		if d.Unnamed() {
-			continue
-		}
-		if first, twice := mt.owner[d.Key]; twice && !alternatives(first.File, d.File) {
-			mt.problems.Add(f.Path, d.File.Line(d.Pos()), "keep one of them",
-				"%s is declared twice in the overlay (also %s)", d.Key, first.At())
-			continue
-		}
-		mt.owner[d.Key] = d
-	}
-}
-
-// alternatives reports whether two files are for different builds, such as one for a platform and one for all others. The compiler tells
-// if both are in one build.
-func alternatives(a, b *syntax.File) bool {
-	return a.Constraint != "" && b.Constraint != "" && a.Constraint != b.Constraint
-}
-
-// decl matches one declaration with upstream's of the same key.
-func (mt *matcher) decl(d *syntax.Decl) {
-	found := mt.plan.Module.Lookup(d.Key)
-	if d.Directive != nil {
-		mt.touch(d, found)
-		return
-	}
-	if len(found) > 0 {
-		mt.problems.Add(d.File.Path, d.File.Line(d.Pos()), "rename it, or add //fork:replace or //fork:wrap with a reason",
-			"%s is new here, but upstream has it (%s)", d.Key.Name, syntax.Places(found))
-	}
-	mt.plan.Added = append(mt.plan.Added, d)
-}
-
-// touch matches a declaration with the one that its directive is about.
-func (mt *matcher) touch(d *syntax.Decl, found []*syntax.Decl) {
-	t := Touch{How: d.Directive.Verb, Key: d.Key, Reason: d.Directive.Reason, File: d.File, Line: d.Directive.Line, Ours: d, All: found}
+// touch matches a directive with the declaration that it is about.
+func (mt *matcher) touch(t Touch) {
+	found, wraps := mt.plan.Module.Lookup(t.Key), t.How == syntax.Wrap
+	t.All = mt.plan.Theirs(t)
+	twice := slices.IndexFunc(mt.plan.Touches, func(other Touch) bool { return other.Key == t.Key })
+	rooted := slices.IndexFunc(t.All, (*syntax.Decl).Rooted)
+	mend, message := "", ""
 	switch {
 	case len(found) == 0:
-		mt.fail(t, "remove the directive if the declaration is new, or move our file to the folder that has it",
-			"upstream %s has no such declaration in %s", mt.plan.Module.Version, d.Key.Package)
-	case len(found) > 1:
-		mt.fail(t, "declare something new and call it from upstream's seams instead",
-			"upstream has several under different build constraints (%s)", syntax.Places(found))
-	case t.How == syntax.Wrap && (d.Func == nil || found[0].Func == nil):
-		mt.fail(t, "use //fork:replace", "only functions and methods can be wrapped (%s)", found[0].At())
-	case t.How == syntax.Wrap && !syntax.Mentions(d.Func, UpstreamName(d.Bare())):
-		mt.fail(t, "call it, or use //fork:replace", "ours never uses %s", UpstreamName(d.Bare()))
-	case rooted(found[0]) != "":
-		mt.fail(t, "declare something else, or set the value in an init function", "%s (%s)", rooted(found[0]), found[0].At())
-	case d.File.Constraint != found[0].File.Constraint:
-		mt.fail(t, "give our file the constraint of upstream's", "our file is built when [%s], upstream's %s when [%s]",
-			d.File.Constraint, found[0].At(), found[0].File.Constraint)
+		mend = "look for what replaced it, move our file to the folder that has it, or remove the directive"
+		message = fmt.Sprintf("upstream %s has no such declaration in %s", mt.plan.Module.Version, t.Key.Package)
+	case twice >= 0:
+		other := mt.plan.Touches[twice]
+		mend, message = "keep one of them", fmt.Sprintf("it has another directive (%s:%d)", other.File.Path, other.Line)
+	case t.Ours == nil && isPublic(t.Key) && !found[0].File.IsTest():
+		mend, message = "keep it: applications may use it", "it is exported from "+t.Key.Package
+	case t.Ours != nil && len(found) > 1:
+		mend = "declare something new and call it from upstream's seams instead"
+		message = fmt.Sprintf("upstream has several under different build constraints (%s)", syntax.Places(found))
+	case wraps && (t.Ours.Func == nil || found[0].Func == nil):
+		mend, message = "use //fork:replace", fmt.Sprintf("only functions and methods can be wrapped (%s)", found[0].At())
+	case wraps && !syntax.Mentions(t.Ours.Func, UpstreamName(t.Ours.Bare())):
+		mend, message = "call it, or use //fork:replace", "ours never uses "+UpstreamName(t.Ours.Bare())
+	case rooted >= 0:
+		mend = "keep it, and declare something else"
+		message = fmt.Sprintf("it shares a line, or its value depends on its place in a group with iota (%s)", t.All[rooted].At())
+	case t.Ours != nil && (t.File.Constraint != found[0].File.Constraint || t.File.IsTest() != found[0].File.IsTest()):
+		mend = "give our file the constraint of upstream's"
+		message = fmt.Sprintf("ours (%s) is for other builds than upstream's (%s)", syntax.Places([]*syntax.Decl{t.Ours}),
+			syntax.Places(found))
 	default:
-		t.Theirs = found[0]
-		if t.How == syntax.Wrap {
-			t.Wrapped = UpstreamName(d.Bare())
+		if t.Theirs = found[0]; wraps {
+			t.Wrapped = UpstreamName(t.Ours.Bare())
 		}
 		mt.plan.Touches = append(mt.plan.Touches, t)
+		return
 	}
-}
-
-func (mt *matcher) fail(t Touch, mend, format string, args ...any) {
-	mt.problems.Add(t.File.Path, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, fmt.Sprintf(format, args...))
-}
-
-// removal matches a declaration that is to go, in the package of the directive's file.
-func (mt *matcher) removal(t Touch) {
-	pkg, p := mt.packageOf(t.File)
-	t.Key.Package = pkg
-	t.All = p.Whole(t.Key)
-	ours := mt.owner[t.Key]
-	stays := slices.IndexFunc(t.All, func(d *syntax.Decl) bool { return rooted(d) != "" })
-	switch found := p.Lookup(t.Key); {
-	case len(found) == 0:
-		mt.fail(t, "look for what replaced it", "upstream %s has no such declaration in %s", mt.plan.Module.Version, pkg)
-	case ours != nil:
-		mt.fail(t, "keep one of them", "the overlay has it too (%s)", ours.At())
-	case slices.ContainsFunc(mt.plan.Touches, func(other Touch) bool { return other.Key == t.Key }):
-		mt.fail(t, "keep one of them", "it is removed twice")
-	case isPublic(t.Key) && !found[0].File.IsTest():
-		mt.fail(t, "keep it: applications may use it", "it is exported from %s", pkg)
-	case stays >= 0:
-		mt.fail(t, "keep it", "%s (%s)", rooted(t.All[stays]), t.All[stays].At())
-	default:
-		t.Theirs = found[0]
-		mt.plan.Touches = append(mt.plan.Touches, t)
-	}
-}
-
-// rooted says why a declaration of upstream's cannot leave its place; empty if it can.
-func rooted(d *syntax.Decl) string {
-	switch {
-	case d.Shared > 1:
-		return fmt.Sprintf("upstream declares %d names at once", d.Shared)
-	case d.Grouped() && slices.ContainsFunc(d.Gen.Specs, func(s ast.Spec) bool {
-		return (&syntax.Decl{Gen: d.Gen, Spec: s}).Implied()
-	}):
-		return "upstream's value depends on its place in a group with iota"
-	}
-	return ""
+	mt.problems.Add(t.File.Path, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, message)
 }
 
 // isPublic reports whether applications can use what a key names.

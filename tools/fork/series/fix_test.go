@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,11 +24,9 @@ func TestFixes(t *testing.T) {
 	for _, report := range reports {
 		text, err := os.ReadFile(report)
 		require.NoError(t, err)
-		fixed := slices.ContainsFunc(fixFolders, func(folder string) bool {
-			_, err := os.Stat(filepath.Join(root, folder, strings.TrimSuffix(filepath.Base(report), ".md")))
-			return err == nil
-		})
-		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), fixed, report)
+		fixes, err := filepath.Glob(filepath.Join(root, "*", strings.TrimSuffix(filepath.Base(report), ".md"), "README.md"))
+		require.NoError(t, err)
+		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), len(fixes) > 0, report)
 	}
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		s, err := New(root, p)

@@ -38,7 +38,7 @@ var calls = limit
 		"fixes/none/edits.yaml":     []byte("- {base: <v2.0.0, in: pool Pool.Put, at: statement used, instead: x}\n"),
 		"etc/series/limits.md":      message("Have a limit"),
 		"etc/series/calls.md":       message("Count calls"),
-		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft:\n  - {files: [pool/own.go], " +
-			"reason: it is ours}\nfiles: {pool/get.go: pool/count.go}\n"),
+		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft: [pool/own.go]\n" +
+			"files: {pool/get.go: pool/count.go}\n"),
 	}
 }

@@ -31,7 +31,11 @@ func merged(file *syntax.File, ours, theirs *ast.FuncDecl) (text string, ok bool
 	if !m.shape() || !m.agree() || !m.keepsMeaning() {
 		return "", false
 	}
-	added := m.start() + m.deferred()
+	added := m.text(ours.Body.Lbrace+1, m.at.Pos())
+	if m.changed != "" {
+		added += m.changed + " = " + m.text(m.value.Pos(), m.value.End()) + "\n"
+	}
+	added += m.deferred()
 	if strings.TrimSpace(added) == "" { // ours has only a comment
 		added = ""
 	}
@@ -58,17 +62,14 @@ func (m *merger) shape() bool {
 		is = []ast.Expr{s.X}
 	case *ast.AssignStmt:
 		if s.Tok == token.DEFINE {
-			is, m.results = s.Rhs, declared(s)
+			is, m.results = s.Rhs, namesOf(s.Lhs)
 		}
-	}
-	if len(is) != 1 {
-		return false
 	}
 	if m.ours.Recv != nil {
 		called = m.parameters[0] + "." + called
 	}
-	if names := parameters(m.ours.Type.Results); !slices.Contains(names, "_") && common(names, identifiers(m.before)) {
-		m.results = names
+	if len(is) != 1 || common(parameters(m.ours.Type.Results), identifiers(m.before)) {
+		return false
 	}
 	m.call, _ = is[0].(*ast.CallExpr)
 	return m.call != nil && m.text(m.call.Fun.Pos(), m.call.Fun.End()) == called
@@ -94,32 +95,22 @@ func (m *merger) agree() bool {
 			return false
 		}
 	}
-	return len(m.results) == 0 || !m.named() || slices.Equal(parameters(m.theirs.Type.Results), m.results)
-}
-
-// named reports whether upstream's results have names.
-func (m *merger) named() bool {
-	results := m.theirs.Type.Results
-	return results != nil && results.List[0].Names != nil
+	return len(m.results) == 0 || m.theirs.Type.Results.List[0].Names == nil
 }
 
 // keepsMeaning reports whether every name means the same in the combined function as in the two.
 func (m *merger) keepsMeaning() bool {
-	parameter := func(name string) bool { return slices.Contains(m.parameters, name) }
-	body, before := identifiers(m.theirs.Body), slices.DeleteFunc(declared(outside(m.before)), parameter)
+	body, before, after := identifiers(m.theirs.Body), declared(outside(m.before)), identifiers(m.after)
 	if common(before, slices.Concat(body, m.results)) || common(declared(m.after), slices.Concat(m.parameters, m.results, before)) {
 		return false
 	}
-	changed := append(assigned(m.theirs.Body), m.changed)
-	if common(slices.DeleteFunc(changed, func(name string) bool { return !parameter(name) }), identifiers(m.after)) {
-		return false
-	}
-	if m.named() {
-		return true
+	for _, name := range append(assigned(m.theirs.Body), m.changed) {
+		if slices.Contains(m.parameters, name) && slices.Contains(after, name) {
+			return false
+		}
 	}
 	taken := slices.DeleteFunc(body, func(name string) bool { return name == "err" }) // no package is called so
-	taken = append(taken, declared(outside(m.theirs.Body))...)
-	return !common(m.results, slices.Concat(m.parameters, taken, []string{"_"}))
+	return !common(m.results, slices.Concat(m.parameters, taken, declared(outside(m.theirs.Body)), []string{"_"}))
 }
 
 // outside returns the statements of a block that declare names in it, not in blocks inside.
@@ -146,7 +137,7 @@ func (m *merger) head() string {
 		}
 	}
 	name, results := m.theirs.Name, m.text(m.theirs.Type.Params.End(), m.theirs.Body.Lbrace)
-	if len(m.results) > 0 && !m.named() {
+	if len(m.results) > 0 {
 		var list []string
 		for i, result := range m.theirs.Type.Results.List {
 			list = append(list, m.results[i]+" "+m.text(result.Pos(), result.End()))
@@ -155,15 +146,6 @@ func (m *merger) head() string {
 	}
 	return strings.Join(docs, "//\n") + m.text(m.theirs.Type.Func, name.Pos()) + m.ours.Name.Name +
 		m.text(name.End(), m.theirs.Type.Params.End()) + results
-}
-
-// start returns what ours does before the call.
-func (m *merger) start() string {
-	text := m.text(m.ours.Body.Lbrace+1, m.at.Pos())
-	if m.changed != "" {
-		text += m.changed + " = " + m.text(m.value.Pos(), m.value.End()) + "\n"
-	}
-	return text
 }
 
 // deferred returns what ours does after the call, as a deferred function.
@@ -242,7 +224,7 @@ func identifiers(in ast.Node) (all []string) {
 		case *ast.KeyValueExpr:
 			fields[n.Key] = true
 		case *ast.Ident:
-			if !fields[n] {
+			if !fields[n] && n.Name != "_" {
 				all = append(all, n.Name)
 			}
 		}
@@ -250,26 +232,11 @@ func identifiers(in ast.Node) (all []string) {
 	return all
 }
 
-// declared returns the names that are declared in a node, those in blocks inside, too.
+// declared returns the names in a node that are declared in it, those in blocks inside, too.
 func declared(in ast.Node) (all []string) {
 	for n := range ast.Preorder(in) {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				all = append(all, namesOf(n.Lhs...)...)
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.DEFINE {
-				all = append(all, namesOf(n.Key, n.Value)...)
-			}
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				all = append(all, name.Name)
-			}
-		case *ast.TypeSpec:
-			all = append(all, n.Name.Name)
-		case *ast.FuncLit:
-			all = append(all, parameters(n.Type.Params)...)
+		if id, ok := n.(*ast.Ident); ok && id.Obj != nil && id.Obj.Pos() == id.Pos() {
+			all = append(all, id.Name)
 		}
 	}
 	return all
@@ -280,12 +247,12 @@ func assigned(in ast.Node) (all []string) {
 	for n := range ast.Preorder(in) {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
-			all = append(all, namesOf(n.Lhs...)...)
+			all = append(all, namesOf(n.Lhs)...)
 		case *ast.IncDecStmt:
-			all = append(all, namesOf(n.X)...)
+			all = append(all, namesOf([]ast.Expr{n.X})...)
 		case *ast.UnaryExpr:
 			if n.Op == token.AND {
-				all = append(all, namesOf(n.X)...)
+				all = append(all, namesOf([]ast.Expr{n.X})...)
 			}
 		}
 	}
@@ -293,7 +260,7 @@ func assigned(in ast.Node) (all []string) {
 }
 
 // namesOf returns those of the expressions that are just a name.
-func namesOf(list ...ast.Expr) (all []string) {
+func namesOf(list []ast.Expr) (all []string) {
 	for _, x := range list {
 		if id, ok := x.(*ast.Ident); ok {
 			all = append(all, id.Name)

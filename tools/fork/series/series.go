@@ -25,9 +25,8 @@ type Series struct {
 	Options Options
 	Steps   []Step
 
-	root    string
-	module  *upstream.Module
-	overlay *plan.Overlay
+	root   string
+	module *upstream.Module
 }
 
 // New reads the layers of a repository as steps.
@@ -36,30 +35,20 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := ReadSteps(root)
-	if err != nil {
-		return nil, err
-	}
-	s := &Series{Options: opt, root: root, module: whole.Module, overlay: whole.Overlay}
+	s := &Series{Options: opt, root: root, module: whole.Module}
 	var ps problem.List
-	for _, left := range opt.Left {
-		if left.Reason == "" {
-			ps.Add(setup, 0, "say why", "files are left out without a reason")
+	for _, layer := range whole.All {
+		if opt.left(layer.Name) {
+			continue
 		}
-	}
-	for _, step := range steps {
-		if !s.left(step.Name) {
-			s.Steps = append(s.Steps, step)
+		step := Step{Layer: *layer}
+		step.Layer.Files = slices.DeleteFunc(slices.Clone(layer.Files), func(f *plan.File) bool { return opt.left(f.From) })
+		if step.Message, err = opt.message(root, layer, whole.Module.Version, &ps); err != nil {
+			return nil, err
 		}
+		s.Steps = append(s.Steps, step)
 	}
 	return s, ps.OrNil()
-}
-
-// left reports whether a file or a layer stays out of the series.
-func (s *Series) left(name string) bool {
-	return slices.ContainsFunc(s.Options.Left, func(l LeftOut) bool {
-		return slices.ContainsFunc(l.Files, func(out string) bool { return name == out || strings.HasPrefix(name, out+"/") })
-	})
 }
 
 // formatPatch is how git writes patches.
@@ -78,10 +67,12 @@ func (s *Series) Patches(ctx context.Context, author string) (patches, tree file
 		return nil, nil, err
 	}
 	defer done()
-	commit(g, trees, messages)
+	for i, tree := range trees {
+		g.Commit(tree, messages[i])
+	}
 	n := fmt.Sprint(len(trees) - 1)
 	g.Run(slices.Concat(formatPatch, []string{"-" + n, "-o", ".git/series", "--numbered"})...)
-	letter := s.letter(g, n)
+	letter := s.letter(g, author, n)
 	if g.Err != nil {
 		return nil, nil, g.Err
 	}
@@ -90,29 +81,10 @@ func (s *Series) Patches(ctx context.Context, author string) (patches, tree file
 	return patches, trees[len(trees)-1], err
 }
 
-// commit commits trees, each on top of the one before, except files that are the same in all.
-func commit(g *git.Repository, trees []filetree.Tree, messages []string) {
-	changed := map[string]bool{}
-	for i := range trees[1:] {
-		for _, name := range filetree.Changed(trees[i], trees[i+1]) {
-			changed[name] = true
-		}
-	}
-	for i, tree := range trees {
-		some := filetree.Tree{}
-		for name := range changed {
-			if data, ok := tree[name]; ok {
-				some[name] = data
-			}
-		}
-		g.Commit(some, messages[i])
-	}
-}
-
 // letter returns the cover letter, which git am does not apply.
-func (s *Series) letter(g *git.Repository, n string) []byte {
-	return fmt.Appendf(nil, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s <%s>\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
-		strings.Repeat("0", 40), g.Name, g.Address, "Sat, 1 Jan 2000 00:00:00 +0000", strings.Repeat("0", len(n)), n,
+func (s *Series) letter(g *git.Repository, author, n string) []byte {
+	return fmt.Appendf(nil, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
+		strings.Repeat("0", 40), author, "Sat, 1 Jan 2000 00:00:00 +0000", strings.Repeat("0", len(n)), n,
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 }
@@ -120,38 +92,33 @@ func (s *Series) letter(g *git.Repository, n string) []byte {
 // reports is the folder of the reports of defects, DEFECT.md.
 const reports = "docs/upstream-defects"
 
-// FixPatches returns the patch of each fix that has a report alone, on upstream's tree, by the names of the defects.
+// FixPatches returns the patch of each layer that has a report alone, on upstream's tree, by the names of the defects.
 func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
+	g, done, err := git.New(ctx, author)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
+	theirs := func(name string) bool { return before[name] != nil }
+	g.Commit(before, s.module.String())
 	for _, step := range s.Steps {
-		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(step.Name)+".md")
-		if _, err := os.Stat(report); !slices.Contains(fixFolders, path.Dir(step.Name)) || err != nil {
+		name := step.Layer.Name
+		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")
+		if _, err := os.Stat(report); !step.Layer.Below || err != nil {
 			continue
 		}
-		laid, err := s.lay(layer.On(s.module), func(layer int) bool { return layer == step.layer })
-		var after filetree.Tree
-		if err == nil {
-			after, err = s.named(laid)
-		}
+		_, after, err := s.lay(layer.On(s.module), step)
 		if err != nil {
-			return nil, fmt.Errorf("%s alone: %w", step.Name, err)
+			return nil, fmt.Errorf("%s alone: %w", name, err)
 		}
-		theirs := func(name string) bool { return before[name] != nil }
-		if !slices.ContainsFunc(filetree.Changed(before, after), theirs) { // on this base it has only the tests that it shares
-			continue
-		}
-		g, done, err := git.New(ctx, author)
-		if err != nil {
-			return nil, err
-		}
-		commit(g, []filetree.Tree{before, after}, []string{s.module.String(), step.message(s.Options.Ticket, s.module.Version)})
-		patches[path.Base(step.Name)+".patch"] = g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
-		done()
-		if g.Err != nil {
-			return nil, g.Err
+		if slices.ContainsFunc(filetree.Changed(before, after), theirs) { // else it has only the tests that it shares, on this base
+			g.Commit(after, step.Message)
+			patches[path.Base(name)+".patch"] = g.Run(slices.Concat(formatPatch, []string{"-1", "--stdout"})...)
+			g.Commit(before, "as it was")
 		}
 	}
-	return patches, nil
+	return patches, g.Err
 }
 
 // Write writes a series to a folder, in the place of the series that is there.

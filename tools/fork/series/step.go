@@ -1,11 +1,10 @@
 package series
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,23 +21,14 @@ const (
 	setup  = Folder + "/series.yaml"
 )
 
-// fixFolders are the folders of the layers that mend a defect of upstream each. One with a report needs nothing else.
-var fixFolders = []string{"fixes", "standalone"}
-
-// Step is one commit of the series: a layer, and the message that its README is. On a base where the layer changes nothing it is left out.
+// Step is one commit of the series: a layer, without the files that the series leaves out, and the message that its README is. On a base
+// where the layer changes nothing it is left out.
 type Step struct {
-	// Name is the layer's.
-	Name string
-	// Title is the first line of the message, below the ticket's number.
-	Title string
-
-	layer      int
-	alone      bool   // it is no part of the series, but a patch of its own
-	from       string // where the message is
-	paragraphs []string
+	Layer   plan.Layer
+	Message string
 }
 
-// Sections begin the paragraphs that each message must have, after the description of the problem. The last section is not sent to
+// sections begin the paragraphs that each message must have, after the description of the problem. The last section is not sent to
 // upstream.
 var sections = []string{"**Users.** ", "**Source.** ", "**Tests.** ", "**Dropped by.** "}
 
@@ -49,8 +39,8 @@ type Options struct {
 	// Title and Letter are those of the cover letter.
 	Title  string `yaml:"title"`
 	Letter string `yaml:"letter"`
-	// Left are the files of the overlay that upstream has no use for, with the reason.
-	Left []LeftOut `yaml:"left"`
+	// Left are the files of the overlay, and the folders of layers, that upstream has no use for.
+	Left []string `yaml:"left"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
 	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
@@ -59,96 +49,59 @@ type Options struct {
 	Tests Tests `yaml:"tests"`
 }
 
-// LeftOut is what stays out of the series: files, and folders of layers.
-type LeftOut struct {
-	Files  []string `yaml:"files"`
-	Reason string   `yaml:"reason"`
-}
-
 // ReadOptions reads what a repository says of the whole series.
 func ReadOptions(root string) (opt Options, err error) {
-	data, err := fs.ReadFile(os.DirFS(root), setup)
-	if err != nil {
-		return opt, err
-	}
-	if err := strict.Decode(data, &opt); err != nil {
-		return opt, problem.List{{File: setup, Message: "the file cannot be read: " + err.Error(),
-			Mend: "correct the line that the message names"}}
-	}
-	return opt, nil
+	return opt, strict.Read(filepath.Join(root, setup), &opt)
 }
 
-// ReadSteps reads a repository's layers as steps.
-func ReadSteps(root string) (steps []Step, err error) {
-	layers, err := plan.ReadLayers(root)
-	if err != nil {
-		return nil, err
-	}
-	var ps problem.List
-	for i, layer := range layers {
-		step := Step{Name: layer.Name, layer: i, alone: layer.Alone, from: path.Join(Folder, layer.Name+".md")}
-		if layer.Below {
-			step.from = path.Join(layer.Name, "README.md")
-		}
-		text, err := fs.ReadFile(os.DirFS(root), step.from)
-		if errors.Is(err, fs.ErrNotExist) {
-			ps.Add(step.from, 0, "write it: it is the commit's message", "the layer %q has no message", layer.Name)
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		step.read(string(text), &ps)
-		steps = append(steps, step)
-	}
-	return steps, ps.OrNil()
+// left reports whether a file or a layer stays out of the series.
+func (o Options) left(name string) bool {
+	return slices.ContainsFunc(o.Left, func(out string) bool { return name == out || strings.HasPrefix(name, out+"/") })
 }
 
 // forVersion matches a paragraph that is only for some of upstream's versions, and their range.
 var forVersion = regexp.MustCompile(`^\[([^\]]+)\]\s`)
 
-// read reads the message, and lists what it does not say.
-func (s *Step) read(text string, ps *problem.List) {
-	text, titled := strings.CutPrefix(strings.TrimSpace(text), "# ")
-	list := strings.Split(text, "\n\n")
-	s.Title, s.paragraphs = strings.TrimSpace(list[0]), list[1:]
-	if !titled || len(s.Title) > 60 || strings.Contains(s.Title, "\n") {
-		ps.Add(s.from, 0, "shorten it", "the first line is not # and a title of at most 60 bytes")
+// message returns the message of a layer's commit for a version of upstream, and lists what its README does not say.
+func (o Options) message(root string, layer *plan.Layer, version string, ps *problem.List) (string, error) {
+	from := path.Join(Folder, layer.Name+".md")
+	if layer.Below {
+		from = path.Join(layer.Name, "README.md")
 	}
-	for _, section := range sections {
-		begins := func(p string) bool { return strings.HasPrefix(p, section) }
-		if !slices.ContainsFunc(s.paragraphs, begins) {
-			ps.Add(s.from, 0, "write it: reviewers know nothing but the driver", "no paragraph begins with %s", strings.TrimSpace(section))
-		}
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(from)))
+	if err != nil {
+		return "", fmt.Errorf("the layer %q has no message: %w", layer.Name, err)
 	}
-	for _, p := range s.paragraphs {
+	text, titled := strings.CutPrefix(strings.TrimSpace(string(data)), "# ")
+	title, text, _ := strings.Cut(text, "\n\n")
+	if title = strings.TrimSpace(title); !titled || len(title) > 60 || strings.Contains(title, "\n") {
+		ps.Add(from, 0, "shorten it", "the first line is not # and a title of at most 60 bytes")
+	}
+	said, missing := strings.TrimSpace(o.Ticket+" "+title)+"\n", slices.Clone(sections)
+	for p := range strings.SplitSeq(text, "\n\n") {
 		if of := forVersion.FindStringSubmatch(p); of != nil {
-			if _, err := syntax.ParseBaseRange(strings.Fields(of[1])); err != nil {
-				ps.Add(s.from, 0, "write versions as //fork:base does", "%v", err)
-			}
-		}
-	}
-}
-
-// message returns the commit message for a version of upstream.
-func (s Step) message(ticket, version string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(ticket+" "+s.Title))
-	for _, p := range s.paragraphs {
-		if of := forVersion.FindStringSubmatch(p); of != nil {
-			if versions, _ := syntax.ParseBaseRange(strings.Fields(of[1])); !versions.Holds(version) { // read looks for errors
+			versions, err := syntax.ParseBaseRange(strings.Fields(of[1]))
+			if err != nil {
+				ps.Add(from, 0, "write versions as //fork:base does", "%v", err)
+			} else if !versions.Holds(version) {
 				continue
 			}
 			p = p[len(of[0]):]
 		}
+		missing = slices.DeleteFunc(missing, func(section string) bool { return strings.HasPrefix(p, section) })
 		if strings.HasPrefix(p, sections[len(sections)-1]) {
 			continue
 		}
 		if name, text, ok := strings.Cut(p, ".** "); ok && strings.HasPrefix(name, "**") {
 			p = name[2:] + ": " + text
 		}
-		fmt.Fprintf(&b, "\n%s\n", fill(p))
+		said += "\n" + fill(p) + "\n"
 	}
-	return b.String()
+	for _, section := range missing {
+		ps.Add(from, 0, "write it: reviewers know nothing but the driver", "no paragraph begins with %s",
+			strings.TrimSpace(section))
+	}
+	return said, nil
 }
 
 // fill breaks a paragraph into lines of at most 72 bytes, as commit messages have them, where words permit. It leaves a table as it is.

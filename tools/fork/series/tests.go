@@ -3,7 +3,6 @@ package series
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/strict"
 )
 
 // Tests is the change request with the unified tests of a repository, for the repository of the specifications.
@@ -36,18 +36,15 @@ func (t Tests) Write(root, checkout string) error {
 	}
 	tree := filetree.Tree{readme: bytes.TrimLeft(text, "\n")}
 	for _, file := range t.Files {
-		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-		if err != nil {
+		var doc yaml.Node
+		if err := strict.Read(filepath.Join(root, filepath.FromSlash(file)), &doc); err != nil {
 			return err
 		}
-		var doc yaml.Node
-		if err := yaml.Unmarshal(data, &doc); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+		inBlocks(&doc)
 		var out bytes.Buffer
 		encoder := yaml.NewEncoder(&out)
 		encoder.SetIndent(2)
-		if err := encoder.Encode(inBlocks(&doc)); err != nil {
+		if err := encoder.Encode(&doc); err != nil {
 			return err
 		}
 		tree[path.Join(t.Folder, strings.TrimSuffix(path.Base(file), ".json")+".yml")] = out.Bytes()
@@ -55,11 +52,10 @@ func (t Tests) Write(root, checkout string) error {
 	return tree.Write(checkout)
 }
 
-// inBlocks returns a node without the brackets and quotes of JSON.
-func inBlocks(n *yaml.Node) *yaml.Node {
+// inBlocks takes the brackets and quotes of JSON from a node.
+func inBlocks(n *yaml.Node) {
 	n.Style = 0
 	for _, child := range n.Content {
 		inBlocks(child)
 	}
-	return n
 }

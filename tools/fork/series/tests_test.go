@@ -1,7 +1,6 @@
 package series
 
 import (
-	"encoding/json"
 	"os"
 	"path"
 	"path/filepath"
@@ -9,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/fork/forktest"
+	"mongofork/tools/strict"
 )
 
 // The change request for the specifications has our tests, and adds the entry to their README once.
@@ -34,18 +33,12 @@ func TestTests(t *testing.T) {
 	for _, file := range opt.Tests.Files {
 		name := strings.TrimSuffix(path.Base(file), ".json") + ".yml"
 		require.Contains(t, opt.Tests.Entry, name)
-		var want, got map[string]any
-		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(data, &want))
-		data, err = os.ReadFile(filepath.Join(filepath.Dir(readme), name))
+		var want, got any
+		require.NoError(t, strict.Read(filepath.Join(root, filepath.FromSlash(file)), &want)) // JSON is YAML
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(readme), name))
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "{\n")
-		require.NoError(t, yaml.Unmarshal(data, &got))
-		wantJSON, err := json.Marshal(want)
-		require.NoError(t, err)
-		gotJSON, err := json.Marshal(got)
-		require.NoError(t, err)
-		require.JSONEq(t, string(wantJSON), string(gotJSON))
+		require.NoError(t, strict.Decode(data, &got))
+		require.Equal(t, want, got)
 	}
 }

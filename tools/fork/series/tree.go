@@ -22,45 +22,35 @@ import (
 // trees returns upstream's tree as it is before the series and after each commit, and the commits' messages.
 func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
 	laid := layer.On(s.module)
-	trees, messages = []filetree.Tree{assemble.Pristine(s.module)}, []string{s.module.String()}
+	trees, messages = []filetree.Tree{laid.Module.Tree}, []string{s.module.String()}
 	for _, step := range s.Steps {
-		if step.alone {
+		if step.Layer.Alone {
 			continue
 		}
-		if laid, err = s.lay(laid, func(layer int) bool { return layer == step.layer }); err != nil {
-			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Name, err)
-		}
-		next, err := s.named(laid)
-		if err != nil {
-			return nil, nil, err
+		next := filetree.Tree{}
+		if laid, next, err = s.lay(laid, step); err != nil {
+			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Layer.Name, err)
 		}
 		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
-			trees, messages = append(trees, next), append(messages, step.message(s.Options.Ticket, s.module.Version))
+			trees, messages = append(trees, next), append(messages, step.Message)
 		}
 	}
 	return trees, messages, nil
 }
 
-// lay lays some layers.
-func (s *Series) lay(on *layer.Laid, has func(layer int) bool) (*layer.Laid, error) {
-	o := &plan.Overlay{}
-	for _, f := range slices.Concat(s.overlay.Files, s.overlay.Alone.Files) {
-		if has(f.Layer) && !s.left(f.From) {
-			o.Files = append(o.Files, f)
-		}
+// lay lays the layer of a step, and returns the tree, too, as upstream would have it.
+func (s *Series) lay(on *layer.Laid, step Step) (*layer.Laid, filetree.Tree, error) {
+	laid, ps, err := on.Lay(&step.Layer)
+	if err := cmp.Or(err, ps.OrNil()); err != nil {
+		return nil, nil, err
 	}
-	for _, e := range slices.Concat(s.overlay.Edits, s.overlay.Alone.Edits) {
-		if has(e.Layer) {
-			o.Edits = append(o.Edits, e)
-		}
-	}
-	laid, ps, err := on.Lay(o)
-	return laid, cmp.Or(err, ps.OrNil())
+	tree, err := s.named(laid)
+	return laid, tree, err
 }
 
 // named returns a tree as upstream would have it, with its names of files and wrapped declarations.
 func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
-	plan, out := laid.Plan, maps.Clone(assemble.Licensed(assemble.Pristine(s.module), laid.Tree))
+	plan, out := laid.Plan, maps.Clone(assemble.Licensed(assemble.Pristine(s.module), laid.Module.Tree))
 	for from, to := range s.Options.Files {
 		if data, ok := out[from]; ok {
 			if _, taken := out[to]; taken {
@@ -92,18 +82,15 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
 		}
 		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
-		edit := assemble.Edit{Start: source.Offset(doc.Pos()), End: source.Offset(doc.End())}
-		edit.Text = slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
-		paragraphs := bytes.Split(source.Src[edit.Start:edit.End], []byte("\n//\n"))
+		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
+		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
 		for _, n := range s.Options.Comments[touch.Key.String()] {
 			if n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
-			edit.Text = append(append(edit.Text, "\n//\n"...), paragraphs[n-1]...)
+			text = append(append(text, "\n//\n"...), paragraphs[n-1]...)
 		}
-		if t[name], err = assemble.Splice(source.Src, []assemble.Edit{edit}); err != nil {
-			return err
-		}
+		t[name] = slices.Concat(source.Src[:source.Offset(doc.Pos())], text, source.Src[source.Offset(doc.End()):])
 	}
 	return nil
 }
@@ -142,7 +129,7 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 
 // mergeWrapped makes one function of a wrapper and of what it wraps, if nothing else calls that and the two can be one.
 func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, err error) {
-	for _, f := range p.Overlay.Files {
+	for _, f := range p.Overlay.Files() {
 		for _, d := range f.Decls {
 			if d.Func != nil && d.Key.Package == touch.Key.Package && d.Bare() != touch.Ours.Bare() &&
 				syntax.Mentions(d.Func, plan.UpstreamName(touch.Ours.Bare())) {
@@ -160,13 +147,8 @@ func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, e
 	if !done {
 		return false, nil
 	}
-	edit := assemble.Edit{Text: []byte(text)}
-	edit.Start, _ = ours.Extent()
-	_, edit.End = theirs.Extent()
-	spliced, err := assemble.Splice(source.Src, []assemble.Edit{edit})
-	if err != nil {
-		return false, err
-	}
-	t[name], err = format.Source(spliced)
+	start, _ := ours.Extent()
+	_, end := theirs.Extent()
+	t[name], err = format.Source(slices.Concat(source.Src[:start], []byte(text), source.Src[end:]))
 	return true, err
 }

@@ -51,7 +51,7 @@ func ParseDirective(line string) (d Directive, ok bool, err error) {
 	case d.Verb == Base:
 		d.Reason = ""
 		d.Range, err = ParseBaseRange(words)
-	case d.Verb == Remove && (len(words) < 2 || !isDeclName(words[0])):
+	case d.Verb == Remove && len(words) < 2:
 		err = fmt.Errorf("//fork:remove needs Name or Receiver.Method of one declaration and a reason after it")
 	case d.Verb == Remove:
 		d.Target, d.Reason = words[0], strings.Join(words[1:], " ")

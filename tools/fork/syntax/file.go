@@ -7,8 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/build/constraint"
-	"go/format"
 	"go/parser"
 	"go/token"
 	"path"
@@ -23,8 +21,7 @@ type File struct {
 	Path string
 	Src  []byte
 	AST  *ast.File
-	// Constraint is the condition under which the file is compiled: its //go:build line, and whether it is a test. What the name says
-	// of systems is left to the compiler.
+	// Constraint is the condition of its //go:build line.
 	Constraint string
 	// Decls are the package-level declarations, one per name, in order.
 	Decls []*Decl
@@ -32,7 +29,7 @@ type File struct {
 	Fset *token.FileSet
 }
 
-// Parse parses a file and finds its declarations. Their keys have no package yet: it depends on the other files of the folder.
+// Parse parses a file and finds its declarations.
 func Parse(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -40,20 +37,22 @@ func Parse(name string, src []byte) (*File, error) {
 		return nil, err
 	}
 	s := &File{Path: name, Src: src, AST: file, Fset: fset}
-	var terms []string
-	if s.IsTest() {
-		terms = []string{"test"}
+	if line := buildLine.FindSubmatch(src[:s.Offset(file.Package)]); line != nil {
+		s.Constraint = string(line[1])
 	}
-	for _, group := range file.Comments {
-		for _, c := range group.List {
-			if c.Pos() < file.Package && constraint.IsGoBuild(c.Text) {
-				terms = append(terms, strings.TrimSpace(strings.TrimPrefix(c.Text, "//go:build")))
-			}
-		}
-	}
-	s.Constraint = strings.Join(terms, " && ")
 	s.findDecls()
 	return s, nil
+}
+
+var buildLine = regexp.MustCompile(`(?m)^//go:build (.*)$`)
+
+// Package returns the package part of the keys of the file's declarations.
+func (s *File) Package() string {
+	folder := path.Dir(s.Path)
+	if s.IsTest() && strings.HasSuffix(s.AST.Name.Name, "_test") {
+		folder += "_test"
+	}
+	return folder
 }
 
 // IsTest reports whether only tests compile the file.
@@ -88,16 +87,12 @@ func IsGoFile(name string) bool {
 	})
 }
 
-// IsFormatted reports whether Go source is laid out as gofmt does.
-func IsFormatted(src []byte) bool {
-	formatted, err := format.Source(src)
-	return err == nil && bytes.Equal(formatted, src)
-}
-
 // findDecls lists the package-level declarations, imports left out.
 func (s *File) findDecls() {
-	add := func(d Decl, name string) {
-		d.File, d.Key.Name = s, name
+	pkg := s.Package()
+	add := func(d Decl, name string, docs ...*ast.CommentGroup) {
+		d.File, d.Key = s, Key{Package: pkg, Name: name}
+		d.Docs = slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
 		s.Decls = append(s.Decls, &d)
 	}
 	for _, decl := range s.AST.Decls {
@@ -106,17 +101,21 @@ func (s *File) findDecls() {
 			if fn.Recv != nil && len(fn.Recv.List) == 1 {
 				name = receiverName(fn.Recv.List[0].Type) + "." + name
 			}
-			add(Decl{Func: fn, Shared: 1}, name)
+			add(Decl{Func: fn, Shared: 1, node: fn}, name, fn.Doc)
 			continue
 		}
 		gen, _ := decl.(*ast.GenDecl)
 		for _, spec := range gen.Specs {
+			node, doc := ast.Node(gen), gen.Doc
+			if len(gen.Specs) > 1 {
+				node, doc = spec, nil
+			}
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				add(Decl{Gen: gen, Spec: spec, Shared: 1}, spec.Name.Name)
+				add(Decl{Gen: gen, Spec: spec, Shared: 1, node: node}, spec.Name.Name, doc, spec.Doc)
 			case *ast.ValueSpec:
 				for _, name := range spec.Names {
-					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names)}, name.Name)
+					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names), node: node}, name.Name, doc, spec.Doc)
 				}
 			}
 		}
@@ -149,6 +148,10 @@ type Decl struct {
 	Directive *Directive
 	// Shared counts the names that the spec declares ("a, b = 1, 2").
 	Shared int
+	// Docs are the comment groups that document the declaration.
+	Docs []*ast.CommentGroup
+
+	node ast.Node // what stands for this declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
@@ -165,49 +168,21 @@ func (d *Decl) Bare() string {
 // Grouped reports whether the declaration shares parentheses with others.
 func (d *Decl) Grouped() bool { return d.Gen != nil && len(d.Gen.Specs) > 1 }
 
-// Docs returns the comment groups that document the declaration.
-func (d *Decl) Docs() []*ast.CommentGroup {
-	var docs []*ast.CommentGroup
-	if !d.Grouped() && d.Gen != nil {
-		docs = append(docs, d.Gen.Doc)
-	}
-	switch spec := d.Spec.(type) {
-	case *ast.TypeSpec:
-		docs = append(docs, spec.Doc)
-	case *ast.ValueSpec:
-		docs = append(docs, spec.Doc)
-	default:
-		docs = append(docs, d.Func.Doc)
-	}
-	return slices.DeleteFunc(docs, func(g *ast.CommentGroup) bool { return g == nil })
-}
-
-// node returns the syntax that stands for this declaration alone.
-func (d *Decl) node() ast.Node {
-	switch {
-	case d.Func != nil:
-		return d.Func
-	case d.Grouped():
-		return d.Spec
-	}
-	return d.Gen
-}
-
 // Pos is where the declaration itself begins, after its comments.
 func (d *Decl) Pos() token.Pos {
 	if d.Func != nil {
 		return d.Func.Type.Func
 	}
-	return d.node().Pos()
+	return d.node.Pos()
 }
 
 // Extent returns the byte range of the declaration with the comments above it and the one behind it.
 func (d *Decl) Extent() (start, end int) {
 	from := d.Pos()
-	for _, doc := range d.Docs() {
+	for _, doc := range d.Docs {
 		from = min(from, doc.Pos())
 	}
-	end = d.File.Offset(d.node().End())
+	end = d.File.Offset(d.node.End())
 	line := d.File.Src[end:LineEnd(d.File.Src, end)]
 	if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
 		end += len(bytes.TrimRight(line, "\n"))
@@ -228,6 +203,13 @@ func (d *Decl) StructType() *ast.StructType {
 func (d *Decl) Implied() bool {
 	spec, ok := d.Spec.(*ast.ValueSpec)
 	return ok && d.Gen.Tok == token.CONST && (len(spec.Values) == 0 || Mentions(spec, "iota"))
+}
+
+// Rooted reports whether the declaration cannot leave its place, because it shares its line, or because values in its group are implied.
+func (d *Decl) Rooted() bool {
+	return d.Shared > 1 || d.Grouped() && slices.ContainsFunc(d.Gen.Specs, func(s ast.Spec) bool {
+		return (&Decl{Gen: d.Gen, Spec: s}).Implied()
+	})
 }
 
 // Mentions reports whether an identifier of this name stands in a node.
@@ -271,15 +253,13 @@ func Imports(s *File) map[string]*ast.ImportSpec {
 
 // PackageUses returns the names that a part of a file uses as packages: the x of every x.Sel that the parser could not resolve in it.
 func PackageUses(s *File, start, end int) map[string]bool {
-	selected := map[ast.Expr]bool{}
-	for n := range ast.Preorder(s.AST) {
-		if sel, ok := n.(*ast.SelectorExpr); ok {
-			selected[sel.X] = true
-		}
-	}
 	uses := map[string]bool{}
-	for _, id := range s.AST.Unresolved {
-		if at := s.Offset(id.Pos()); selected[id] && start <= at && at < end {
+	for n := range ast.Preorder(s.AST) {
+		sel, _ := n.(*ast.SelectorExpr)
+		if sel == nil {
+			continue
+		}
+		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
 			uses[id.Name] = true
 		}
 	}

@@ -6,18 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestParseKey(t *testing.T) {
-	t.Parallel()
-	key, err := ParseKey("x/mongo/driver Operation.Execute")
-	require.NoError(t, err)
-	require.Equal(t, Key{"x/mongo/driver", "Operation.Execute"}, key)
-	require.Equal(t, "x/mongo/driver Operation.Execute", key.String())
-	for _, wrong := range []string{"", "Execute", "x/ Execute", "../x Execute", "x A.B.C", "x 1", "x "} {
-		_, err := ParseKey(wrong)
-		require.Error(t, err, wrong)
-	}
-}
-
 func TestPackageName(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -26,11 +14,4 @@ func TestPackageName(t *testing.T) {
 	} {
 		require.Equal(t, want, packageName(path), path)
 	}
-}
-
-func TestConstraint(t *testing.T) {
-	t.Parallel()
-	s, err := Parse("pool_test.go", []byte("//go:build cgo && (a || b)\n\npackage pool\n"))
-	require.NoError(t, err)
-	require.Equal(t, "test && cgo && (a || b)", s.Constraint)
 }

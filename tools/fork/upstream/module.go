@@ -23,8 +23,9 @@ type Module struct {
 	Path, Version string
 	Tree          filetree.Tree
 
-	packages map[string]*syntax.Package // by folder
-	parsed   map[string][]*syntax.File  // every version of a file, by path
+	folders map[string][]*syntax.File
+	decls   map[syntax.Key][]*syntax.Decl // several where files with different build constraints declare the same name
+	parsed  map[string][]*syntax.File     // every version of a file, by path
 }
 
 // New parses a module's Go files.
@@ -34,8 +35,8 @@ func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
 
 // With returns the module with other files. None is parsed twice.
 func (m *Module) With(tree filetree.Tree) (*Module, error) {
-	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, packages: map[string]*syntax.Package{}, parsed: m.parsed}
-	files := map[string][]*syntax.File{}
+	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, folders: map[string][]*syntax.File{},
+		decls: map[syntax.Key][]*syntax.Decl{}, parsed: m.parsed}
 	for _, name := range tree.Paths() {
 		if !syntax.IsGoFile(name) {
 			continue
@@ -44,10 +45,12 @@ func (m *Module) With(tree filetree.Tree) (*Module, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m, err)
 		}
-		files[path.Dir(name)] = append(files[path.Dir(name)], file)
-	}
-	for folder, list := range files {
-		other.packages[folder] = syntax.NewPackage(folder, list)
+		other.folders[path.Dir(name)] = append(other.folders[path.Dir(name)], file)
+		for _, d := range file.Decls {
+			if !file.Ignored() && !d.Unnamed() {
+				other.decls[d.Key] = append(other.decls[d.Key], d)
+			}
+		}
 	}
 	return other, nil
 }
@@ -98,17 +101,24 @@ func (m *Module) String() string { return m.Path + " " + m.Version }
 func (m *Module) Sum() (string, error) { return m.Tree.Hash(m.Path + "@" + m.Version + "/") }
 
 // Folders returns the folders that hold Go files, in order.
-func (m *Module) Folders() []string { return slices.Sorted(maps.Keys(m.packages)) }
+func (m *Module) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
 
-// Package returns the package of a folder, without anything in it if the module lacks the folder.
-func (m *Module) Package(folder string) *syntax.Package {
-	if p, ok := m.packages[folder]; ok {
-		return p
-	}
-	return syntax.NewPackage(folder, nil)
-}
+// Files returns the Go files of a folder, in order.
+func (m *Module) Files(folder string) []*syntax.File { return m.folders[folder] }
 
 // Lookup returns the declarations of a key, several if the name is declared under different build constraints.
-func (m *Module) Lookup(key syntax.Key) []*syntax.Decl {
-	return m.Package(strings.TrimSuffix(key.Package, "_test")).Lookup(key)
+func (m *Module) Lookup(key syntax.Key) []*syntax.Decl { return m.decls[key] }
+
+// Whole returns the declarations of a key and what cannot be there without it, in order: of a type its methods, and variables without a
+// name, such as those that say which interfaces it has.
+func (m *Module) Whole(key syntax.Key) (found []*syntax.Decl) {
+	for _, file := range m.folders[strings.TrimSuffix(key.Package, "_test")] {
+		for _, d := range file.Decls {
+			if d.Key.Package == key.Package && (d.Key == key || strings.HasPrefix(d.Key.Name, key.Name+".") ||
+				d.Key.Name == "_" && syntax.Mentions(d.Spec, key.Name)) {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
 }
