@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,15 +32,6 @@ type calling struct {
 	// wrote is called with the ID of each document before it is sent, and returned when the call is over, except for the end of its session.
 	wrote    func(id int)
 	returned func()
-}
-
-// collection is what calls are about.
-func collection(client *mongo.Client) *mongo.Collection { return client.Database("db").Collection("c") }
-
-// Do makes a call with a client.
-func Do(ctx context.Context, client *mongo.Client, c Call) error {
-	_, err := ways[c.Way].run(calling{c, ctx, client, collection(client), func(int) {}, func() {}}, kinds[c.Kind].run)
-	return err
 }
 
 // effect is what a call does, and how a trial can tell what an acknowledged one has done.
@@ -115,6 +107,10 @@ var kinds = map[string]kind{
 	}},
 	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
 		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
+	}},
+	"download": {"find find", isRead, func(c calling) (any, error) {
+		var file bytes.Buffer
+		return c.coll.Database().GridFSBucket().DownloadToStream(c.ctx, "file", &file)
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},

@@ -1,4 +1,5 @@
-// Package trial runs an application by a plan in virtual time, and records what the application, its driver and the servers did.
+// Package trial runs an application by a plan in virtual time, records what the application, its driver and the servers did, and judges that
+// by rules that hold under any plan.
 package trial
 
 import (
@@ -14,25 +15,24 @@ import (
 // Plan determines everything that happens in a trial, except the numbers that the driver draws.
 type Plan struct {
 	Seed     uint64
-	Only     string `json:",omitempty"` // the name of a scenario of which nothing else is part
 	Topology string
 	Options  []string // of the connection string
-	Auth     string   `json:",omitempty"` // the mechanism by which clients authenticate, "offered" for the one that the server offers
-	Batch    int      `json:",omitempty"` // how many statements servers take in a write; 0 for very many
+	Auth     string   // the mechanism by which clients authenticate, "offered" for the one that the server offers
+	Batch    int      // how many statements servers take in a write; 0 for very many
 	Calls    []Call
 	Faults   []Fault
+	Hostile  hostility
 }
 
 // Call is a call of the application.
 type Call struct {
 	ID       int
-	Worker   int // the calls of one worker follow each other
 	Pause    time.Duration
 	Kind     string
-	Way      string        `json:",omitempty"` // how it is made: see ways
+	Way      string        // how it is made: see ways
 	N        int           // the number of documents, or of statements
-	Deadline time.Duration `json:",omitempty"` // of the context; 0 for none
-	Cancel   time.Duration `json:",omitempty"` // when the context is canceled; 0 for never
+	Deadline time.Duration // of the context; 0 for none
+	Cancel   time.Duration // when the context is canceled; 0 for never
 }
 
 // commands returns the commands that the call sends.
@@ -40,20 +40,22 @@ func (c Call) commands() []string {
 	return strings.Fields(kinds[c.Kind].commands + " " + ways[c.Way].command)
 }
 
+// Alone reports whether the call's commands are all that its way of being made sends.
+func (c Call) Alone() bool { return c.Way == "" || c.Way == "session" || c.Way == "deadline" }
+
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
 type Fault struct {
 	What  string
-	At    time.Duration `json:",omitempty"`
-	On    string        `json:",omitempty"`
-	Call  int           `json:",omitempty"` // if only commands of one call meet it
-	Nth   int           `json:",omitempty"` // from 1
-	For   time.Duration `json:",omitempty"` // how long it lasts, or how long a slow command takes
-	Times int           `json:",omitempty"` // how many commands meet it
-	Every int           `json:",omitempty"` // if only every nth of them does
-	Code  int32         `json:",omitempty"`
-	Host  int           `json:",omitempty"` // from 1; 0 for all
+	At    time.Duration
+	On    string
+	Call  int           // if only commands of one call meet it
+	Nth   int           // from 1
+	For   time.Duration // how long it lasts, or how long a slow command takes
+	Times int           // how many commands meet it
+	Code  int32
+	Host  int // from 1; 0 for all
 	// Passing faults are those that retries get over: the calls have to be the same without them.
-	Passing bool `json:",omitempty"`
+	Passing bool
 }
 
 // What can go wrong.
@@ -146,6 +148,11 @@ func (p Plan) Refuses() bool {
 // OnlyHandshakes reports whether nothing goes wrong once a connection is established.
 func (p Plan) OnlyHandshakes() bool {
 	return !p.faulty(func(f Fault) bool { return !establishes(f.On) })
+}
+
+// Detours reports whether nothing goes wrong but at some of several servers, always, and no option keeps a driver from another one.
+func (p Plan) Detours() bool {
+	return len(p.Faults) > 0 && !p.Has("retry") && !p.Has("max") && !p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 })
 }
 
 // Off reports whether the option is off that permits retries of the call's first command.

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 )
@@ -85,13 +87,29 @@ func TestScenarios(t *testing.T) {
 				assert.Equal(t, f.onCommands(), f.Times > 0, "row %d: %+v", i, f)
 				assert.Equal(t, !f.onCommands() || f.What == Slow, f.For > 0, "row %d: %+v", i, f)
 			}
-			if c.only != "" {
-				assert.NotEmpty(t, c.calls, "row %d", i)
-				assert.LessOrEqual(t, len(p.Faults), len(c.faults), "row %d: %+v", i, p)
-			}
-			assert.Equal(t, c.only, p.Only)
 		}
 	}
+}
+
+// TestChance is about numbers that do not depend on what has been drawn before.
+func TestChance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		draw := func(before int) uint64 {
+			c := &Chance{Seed: 1}
+			for range before {
+				c.Draw("b.go")
+			}
+			return c.Draw("a.go")
+		}
+		first := draw(0)
+		assert.Equal(t, first, draw(3))
+		c := &Chance{Seed: 1}
+		assert.NotEqual(t, c.Draw("a.go"), c.Draw("a.go"))
+		time.Sleep(time.Nanosecond)
+		assert.NotEqual(t, first, draw(0))
+		assert.NotEqual(t, (&Chance{Seed: 1}).Draw("a.go"), (&Chance{Seed: 2}).Draw("a.go"), "another seed")
+	})
 }
 
 // TestWithout is about a plan whose passing faults are left out.
