@@ -85,9 +85,6 @@ var kinds = map[string]kind{
 	"updateMany": {"update", isWrite, func(c calling) (any, error) {
 		return c.coll.UpdateMany(c.ctx, d("call", 0), d("$set", d("x", 1)))
 	}},
-	"replaceOne": {"update", isRetryable, func(c calling) (any, error) {
-		return c.coll.ReplaceOne(c.ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
-	}},
 	"deleteOne":  {"delete", isRetryable, func(c calling) (any, error) { return c.coll.DeleteOne(c.ctx, d("_id", 2)) }},
 	"deleteMany": {"delete", isWrite, func(c calling) (any, error) { return c.coll.DeleteMany(c.ctx, d("call", -1)) }},
 	"findOne":    {"find", isRead, func(c calling) (any, error) { return c.coll.FindOne(c.ctx, d("_id", 3)).Raw() }},
@@ -104,9 +101,6 @@ var kinds = map[string]kind{
 	"findOneAndUpdate": {"findAndModify", increases, func(c calling) (any, error) {
 		return c.coll.FindOneAndUpdate(c.ctx, c.one(), increase(),
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
-	}},
-	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
-		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
 	}},
 	"download": {"find find", isRead, func(c calling) (any, error) {
 		var file bytes.Buffer
@@ -145,15 +139,11 @@ var kinds = map[string]kind{
 	"listCollections": {"listCollections", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
 	}},
-	"listCollectionNames": {"listCollections", isRead, func(c calling) (any, error) {
-		return c.coll.Database().ListCollectionNames(c.ctx, bson.D{})
-	}},
 	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) { return c.client.ListDatabaseNames(c.ctx, bson.D{}) }},
 	"listIndexes":   {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
 	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}},
-	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
 	"createCollection": {"create", isWrite, func(c calling) (any, error) {
 		return nil, c.coll.Database().CreateCollection(c.ctx, "new")
 	}},
@@ -163,7 +153,6 @@ var kinds = map[string]kind{
 	"runCommandCursor": {"find getMore", isCommand, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().RunCommandCursor(c.ctx, append(d("find", "c"), d("batchSize", 3)...)))
 	}},
-	"ping": {"ping", isCommand, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }},
 	"watch": {"aggregate getMore", inserts, func(c calling) (any, error) {
 		stream, err := c.coll.Watch(c.ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
 		if err != nil {

@@ -74,7 +74,7 @@ func New(seed uint64) Plan {
 		overloaded := s.chance(3)
 		for range pick(s, 1, 1, 2, 2, 3) {
 			var f Fault
-			for f.What == "" || f.overloads() != overloaded && !s.chance(20) {
+			for f.What == "" || (f.disturbs() || f.What == Reject) != overloaded && !s.chance(20) {
 				f = s.fault(&p, pick(s, byChance...))
 			}
 			p.Faults = append(p.Faults, f)
@@ -218,7 +218,6 @@ func (s source) stage(p *Plan, c scenario) {
 			call.Deadline, call.Cancel = ends["deadline"], ends["cancel"]
 		}
 	}
-	p.Calls[0].Pause = cmp.Or(s.between(c.pause), p.Calls[0].Pause)
 	p.Batch = cmp.Or(s.number(c.batch), p.Batch)
 	p.Auth = cmp.Or(s.word(c.auth), p.Auth)
 	if c.faults != nil {
@@ -273,7 +272,7 @@ func (s source) options(steady bool) (options []string) {
 		{8, "connectTimeoutMS=100 connectTimeoutMS=1000"}, {8, "w=majority w=1"}, {12, "appName=app"},
 		{6, "readPreference=secondaryPreferred readPreference=primaryPreferred " +
 			"readPreference=secondaryPreferred&maxStalenessSeconds=100"},
-		{8, "serverMonitoringMode=poll serverMonitoringMode=stream"}, {12, "readConcernLevel=majority"},
+		{12, "readConcernLevel=majority"},
 		{8, "adaptiveRetries=true"}, {6, "maxAdaptiveRetries=0 maxAdaptiveRetries=1 maxAdaptiveRetries=9"},
 		{12, "enableOverloadRetargeting=true"}, {12, "timeoutMS=900000"},
 	} {

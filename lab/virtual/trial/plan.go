@@ -77,7 +77,6 @@ const (
 	Refusing = "refusing"
 	Closing  = "closing"  // new connections are accepted and closed
 	Breaking = "breaking" // new connections are accepted and reset
-	Away     = "away"     // all connections are reset, new ones closed: a proxy before a server that restarts
 	Reset    = "reset"
 	Stop     = "stop"
 	StepDown = "stepdown"
@@ -98,11 +97,8 @@ func establishes(command string) bool {
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
-// overloads reports whether drivers may treat the fault as an overload: a reset may meet a connection that is being established.
-func (f Fault) overloads() bool {
-	isRejection := f.What == Reject && f.Code != interrupted
-	return isRejection || f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On)
-}
+// disturbs reports whether the fault may meet a connection that is being established, which drivers may treat as an overload.
+func (f Fault) disturbs() bool { return !f.onCommands() && f.What != StepDown || establishes(f.On) }
 
 // Peaceful reports whether nothing goes wrong.
 func (p Plan) Peaceful() bool { return len(p.Faults) == 0 }
@@ -119,31 +115,8 @@ func (p Plan) Without() Plan {
 // OnlyRejects reports whether nothing goes wrong but rejections of commands.
 func (p Plan) OnlyRejects() bool { return !p.faulty(func(f Fault) bool { return f.What != Reject }) }
 
-// OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, and no command is followed by one of
-// the same name for another batch.
-func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !p.faulty(func(f Fault) bool {
-		return f.is(Stop, Away, Reset, Silent, Drop) || !f.overloads() && f.What != Slow
-	})
-}
-
-// NoOverloads reports whether nothing goes wrong that a driver may take for an overload.
-func (p Plan) NoOverloads() bool { return p.Batch == 0 && !p.faulty(Fault.overloads) }
-
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
-
-// Rejects reports whether nothing goes wrong but that commands are rejected, and nothing but the limit ends their retries.
-func (p Plan) Rejects() bool {
-	return p.OnlyRejects() && !p.Has("adaptive") && !p.Has("timeoutMS") && !p.Has("retry") && !p.faulty(func(f Fault) bool {
-		return f.Code == interrupted || f.On == "killCursors" || establishes(f.On)
-	})
-}
-
-// Refuses reports whether nothing goes wrong but that connections are closed when clients say hello, which retries get over.
-func (p Plan) Refuses() bool {
-	return p.Passes() && !p.faulty(func(f Fault) bool { return f.On != "hello" && f.On != "isMaster" })
-}
 
 // OnlyHandshakes reports whether nothing goes wrong once a connection is established.
 func (p Plan) OnlyHandshakes() bool {

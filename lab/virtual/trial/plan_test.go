@@ -51,7 +51,7 @@ func TestPlansHaveEverything(t *testing.T) {
 		}
 	}
 	for _, what := range append(append(names(kinds), names(ways)...), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
-		"a cancellation", Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Away, Reset, Stop, StepDown, Lack,
+		"a cancellation", Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Reset, Stop, StepDown, Lack,
 		"passing "+Reject, "passing "+Close, "passing "+Lose, "passing "+Error) {
 		assert.True(t, seen[what], "no plan has %q", what)
 	}

@@ -34,7 +34,7 @@ func (a *application) judge() {
 			a.flaw(r.ofAll(a), r.text)
 		default:
 			for _, c := range a.tallies() {
-				a.flaw(r.ofCall(a.plan, c), fmt.Sprintf("%s: %+v", r.text, *c))
+				a.flaw(r.ofCall(a.plan, c), fmt.Sprintf("%s: %+v, from %v to %v: %s", r.text, c.Call, c.Start, c.End, describe(c.err)))
 			}
 		}
 	}
@@ -75,21 +75,19 @@ var rules = []rule{
 		ofAll: func(a *application) bool { return a.unstarted > 0 }},
 	{text: "a retry goes to the router again that failed", of: Plan.Detours,
 		ofCall: func(p Plan, c *tally) bool { return c.attempts() > 1+len(p.Faults) || c.single() && !c.ok() }},
-	{text: "a second retry without an overload", of: Plan.NoOverloads,
-		ofCall: func(p Plan, c *tally) bool { return c.single() && !p.Hurries(c.Call) && c.Failed > 2 }},
-	{text: "more commands than attempts are allowed", of: Plan.OnlyOverloads,
-		ofCall: func(p Plan, c *tally) bool { return c.single() && c.attempts() > p.Limit()+1 }},
-	// An application does not abort once its time is up, after a commit of unknown result, or after one that was rejected.
-	{text: "a transaction is left open", of: Plan.Rejects, ofAll: func(a *application) bool {
-		return a.unfinished > 0 && !slices.ContainsFunc(a.tallies(), func(c *tally) bool {
-			return a.plan.Hurries(c.Call) || c.Refused || hasLabel(c.err, "UnknownTransactionCommitResult")
-		})
-	}},
-	{text: "a pool is cleared for an overload", of: func(p Plan) bool { return p.Rejects() || p.Refuses() },
+	// Connections that cannot be established allow for more attempts, too.
+	{text: "more attempts than are allowed", of: func(p Plan) bool { return p.Batch == 0 && !p.faulty(Fault.disturbs) },
+		ofCall: func(p Plan, c *tally) bool {
+			errs := c.Failed + c.Overloads
+			return c.single() && !p.Hurries(c.Call) && (c.Overloads == 0 && errs > 2 || errs > 1+max(1, p.Limit()))
+		}},
+	{text: "a pool is cleared for an overload", of: func(p Plan) bool {
+		return !p.Peaceful() && !p.faulty(func(f Fault) bool { return f.What != Reject && !(f.Passing && (f.On == "hello" || f.On == "isMaster")) })
+	},
 		ofAll: func(a *application) bool { return a.pools[event.ConnectionPoolCleared] > 0 }},
 	{text: "a retry though the option is off", of: func(p Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		ofCall: func(p Plan, c *tally) bool {
-			return c.single() && p.Off(c.Call) && c.Failed+c.Overloads > 0 && c.attempts() > 1
+			return c.single() && p.Off(c.Call) && c.Failed+c.Overloads > 1
 		}},
 	// A call that tells of a write concern error has taken place, and must not be made again.
 	{text: "a write that met a network error does not say so, and that it may be retried", ofCall: func(p Plan, c *tally) bool {
@@ -97,7 +95,7 @@ var rules = []rule{
 		return c.single() && kinds[c.Kind].effect >= isRetryable && !p.Off(c.Call) && p.Topology != "standalone" && !says &&
 			(mongo.IsNetworkError(c.err) || strings.HasPrefix(c.text(), "connection(127")) && !strings.Contains(c.text(), "write concern error")
 	}},
-	{text: "a backoff lasts until the deadline", of: Plan.Rejects, ofCall: func(_ Plan, c *tally) bool {
+	{text: "a backoff lasts until the deadline", of: Plan.OnlyRejects, ofCall: func(_ Plan, c *tally) bool {
 		return c.single() && c.Overloads > 0 && c.Failed == 0 && !c.ok() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
 	}},
 	{text: "a write took place of which the error says that it did not", of: func(p Plan) bool { return p.Batch == 0 },

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -94,11 +93,6 @@ func (p Plan) servers() virtual.Options {
 // options returns those of the client: what connection strings lack, and what reports to the application.
 func (a *application) options() *options.ClientOptions {
 	opts := a.cluster.Client(a.plan.Options...)
-	for _, option := range a.plan.Options {
-		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
-			opts.SetServerMonitoringMode(mode)
-		}
-	}
 	if a.plan.Auth != "" {
 		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth, "offered")))
 	}
@@ -111,9 +105,6 @@ func (a *application) options() *options.ClientOptions {
 		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
 			if from, to := e.PreviousDescription.Kind, e.NewDescription.Kind; from != to {
 				a.line(0, true, "server %v: %s to %s", e.Address, from, to)
-			}
-			for range a.plan.Seed % 2 * 100 { // it may hold locks, with which no time would pass
-				runtime.Gosched()
 			}
 		},
 	})
@@ -205,7 +196,7 @@ func caught(call func() (any, error)) (result any, err error) {
 
 // links are the faults that change the network.
 var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
-	Breaking: virtual.Breaking, Away: virtual.Closing}
+	Breaking: virtual.Breaking}
 
 // inflict carries out a fault of servers or the network.
 func (a *application) inflict(f Fault) {
@@ -219,7 +210,7 @@ func (a *application) inflict(f Fault) {
 		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
 	}
 	switch f.What {
-	case Reset, Away:
+	case Reset:
 		a.cluster.Reset(hosts...)
 	case Stop:
 		a.cluster.Stop(0)

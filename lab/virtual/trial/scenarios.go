@@ -11,7 +11,6 @@ type scenario struct {
 	kind, calls, n string
 	ends           string // "deadline", "cancel" or "-", after a time within these milliseconds
 	within         [2]int
-	pause          [2]int // of the first call, in milliseconds
 	batch, auth    string
 	faults         []disorder
 }
@@ -42,8 +41,6 @@ var scenarios = []scenario{
 	{kind: "writes/within writes/within " + transacts, calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -", within: [2]int{1, 15},
 		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction commitTransaction",
 			times: "1 2 3"}}},
-	{bare: true, topology: "replicaset:1", kind: "writes/within writes/aborts", calls: "1 2", n: "3",
-		faults: []disorder{{what: "reject:462", on: "abortTransaction", times: "1 2"}}},
 	// Commits end with something that does not tell whether they took place.
 	{kind: "writes/transaction writes/within", calls: "1 2", n: "1", ends: "deadline - -", within: [2]int{12, 40}, faults: []disorder{
 		{what: "slow slow lose reject:462 error:50 error:50 error:91,11600 concern:50 concern:64,91", on: "commitTransaction",
@@ -87,7 +84,6 @@ var scenarios = []scenario{
 	// Several services are behind a load balancer.
 	{topology: "loadbalanced:2 loadbalanced:3", kind: "find findClose watch aggregate writes/transaction writes/within"},
 	// Clients authenticate, which may fail, or be asked for again, and then meet an overload.
-	{auth: "offered SCRAM-SHA-256 PLAIN MONGODB-OIDC"},
 	{auth: "MONGODB-OIDC", faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
 		{maybe: true, what: "reject:462", on: "first", times: "1000"}}},
 	{auth: "PLAIN MONGODB-OIDC offered offered SCRAM-SHA-256 SCRAM-SHA-256", faults: []disorder{
@@ -101,9 +97,6 @@ var scenarios = []scenario{
 	{faults: []disorder{{what: cuts, on: "hello", nth: "1 2 3 4", times: "1 1 1 2 3"}}},
 	{bare: true, topology: "loadbalanced:1", kind: "findOne updateOne distinct", calls: "2",
 		faults: []disorder{{what: cuts, on: "hello", times: "2", passing: true}}},
-	// The first two are the monitor's.
-	{bare: true, topology: "replicaset:1", kind: "findOne updateOne distinct", calls: "2", pause: [2]int{5, 60},
-		faults: []disorder{{what: cuts, on: "isMaster", nth: "3", times: "2", passing: true}}},
 }
 
 // byChance are faults without a scenario.
@@ -111,8 +104,7 @@ var byChance = []disorder{
 	{what: "error:" + codes + " error:" + codes + " error:" + codes + " concern:" + codes +
 		" reject:462,463,461,473 reject:462,463,461,473 close close lose drop slow slow",
 		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 300", lasts: [2]int{1, 4000}},
-	{what: "silent refusing closing away reset stop stepdown", on: "any", host: "0 1", lasts: [2]int{1, 6000}},
-	{what: "silent refusing closing away reset stop stepdown", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
+	{what: "silent refusing closing reset stop stepdown", on: "any -", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
 }
 
 const codes = "2,7,13,43,89,91,134,189,251,112,11600,11602,10107,13435,262,6,50,64,100,225,237,391,9001,11000"
