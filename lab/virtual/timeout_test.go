@@ -46,45 +46,43 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 		"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
 	} {
 		for _, end := range []string{byDeadline, byTimeout} {
-			t.Run(kind+"/"+end, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					const timeout = 3 * time.Second
-					cluster := New(t, Options{Topology: "replicaset:1"})
-					silent, getMores := false, 0
-					cluster.Intercept(openCursors(func(c Command) {
-						if c.Name == "getMore" {
-							getMores++
-							assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
-						}
-						if silent {
-							time.Sleep(time.Hour)
-						}
-						time.Sleep(2 * time.Second)
-					}))
-					opts := cluster.Client()
-					ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
-					coll := connect(t, opts).Database("db").Collection("c")
-					cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
-					require.NoError(t, err)
-					for range 4 { // which take twice as long as Timeout in all
-						require.True(t, cursor.Next(ctx), cursor.Err())
+			virtually(t, kind+"/"+end, func(t *testing.T) {
+				const timeout = 3 * time.Second
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				silent, getMores := false, 0
+				cluster.Intercept(openCursors(func(c Command) {
+					if c.Name == "getMore" {
+						getMores++
+						assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
 					}
-					assert.Equal(t, 3, getMores)
-					if end == byDeadline {
-						return
+					if silent {
+						time.Sleep(time.Hour)
 					}
-					silent = true
-					for _, call := range []func() error{
-						func() error { cursor.Next(ctx); return cursor.Err() },
-						func() error { return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))) },
-					} {
-						start := time.Now()
-						err := call()
-						assert.True(t, mongo.IsTimeout(err), "%v", err)
-						assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
-					}
-					time.Sleep(2 * time.Hour)
-				})
+					time.Sleep(2 * time.Second)
+				}))
+				opts := cluster.Client()
+				ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
+				coll := connect(t, opts).Database("db").Collection("c")
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
+				require.NoError(t, err)
+				for range 4 { // which take twice as long as Timeout in all
+					require.True(t, cursor.Next(ctx), cursor.Err())
+				}
+				assert.Equal(t, 3, getMores)
+				if end == byDeadline {
+					return
+				}
+				silent = true
+				for _, call := range []func() error{
+					func() error { cursor.Next(ctx); return cursor.Err() },
+					func() error { return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))) },
+				} {
+					start := time.Now()
+					err := call()
+					assert.True(t, mongo.IsTimeout(err), "%v", err)
+					assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
+				}
+				time.Sleep(2 * time.Hour)
 			})
 		}
 	}
@@ -94,26 +92,24 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 // (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
 func TestAwaitsTooLong(t *testing.T) {
 	for _, end := range []string{byDeadline, byTimeout} {
-		t.Run(end, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const await = time.Second
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				cluster.Intercept(openCursors(func(Command) {}))
-				opts := cluster.Client()
-				short := limited(t, opts, end, await)
-				coll := connect(t, opts).Database("db").Collection("c")
-				cursor, err := coll.Find(context.Background(), bson.D{},
-					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
-				require.NoError(t, err)
-				enough, stop := context.WithTimeout(context.Background(), time.Minute)
-				defer stop()
-				require.True(t, cursor.Next(enough), cursor.Err())
-				assert.False(t, cursor.Next(short))
-				assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
-				assert.Zero(t, cluster.Count("getMore"))
-				assert.NotZero(t, cursor.ID())
-				assert.True(t, cursor.Next(enough), cursor.Err())
-			})
+		virtually(t, end, func(t *testing.T) {
+			const await = time.Second
+			cluster := New(t, Options{Topology: "replicaset:1"})
+			cluster.Intercept(openCursors(func(Command) {}))
+			opts := cluster.Client()
+			short := limited(t, opts, end, await)
+			coll := connect(t, opts).Database("db").Collection("c")
+			cursor, err := coll.Find(context.Background(), bson.D{},
+				options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
+			require.NoError(t, err)
+			enough, stop := context.WithTimeout(context.Background(), time.Minute)
+			defer stop()
+			require.True(t, cursor.Next(enough), cursor.Err())
+			assert.False(t, cursor.Next(short))
+			assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
+			assert.Zero(t, cluster.Count("getMore"))
+			assert.NotZero(t, cursor.ID())
+			assert.True(t, cursor.Next(enough), cursor.Err())
 		})
 	}
 }
@@ -143,30 +139,28 @@ func TestDownloadStreamHasOneTimeout(t *testing.T) {
 // by connectTimeoutMS alone (client-side-operations-timeout.md, "Server Monitoring").
 func TestMonitorsHaveNoTimeout(t *testing.T) {
 	for _, mode := range []string{"poll", "stream"} {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				var mu sync.Mutex
-				var answered, failed int
-				const connectTimeout = 20 * time.Second
-				opts := cluster.Client("serverMonitoringMode=" + mode).SetTimeout(50 * time.Millisecond).SetConnectTimeout(connectTimeout)
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					if limit, limited := c.Body.Lookup("maxTimeMS").AsInt64OK(); limited {
-						assert.Equal(t, connectTimeout.Milliseconds(), limit, "%v", c.Body)
-					}
-					time.Sleep(time.Second)
-					return run()
-				})
-				connect(t, opts.SetServerMonitor(&driverevent.ServerMonitor{
-					ServerHeartbeatSucceeded: func(*driverevent.ServerHeartbeatSucceededEvent) { mu.Lock(); answered++; mu.Unlock() },
-					ServerHeartbeatFailed:    func(*driverevent.ServerHeartbeatFailedEvent) { mu.Lock(); failed++; mu.Unlock() },
-				}))
-				time.Sleep(time.Minute)
-				mu.Lock()
-				defer mu.Unlock()
-				assert.Greater(t, answered, 2)
-				assert.Zero(t, failed)
+		virtually(t, mode, func(t *testing.T) {
+			cluster := New(t, Options{Topology: "replicaset:1"})
+			var mu sync.Mutex
+			var answered, failed int
+			const connectTimeout = 20 * time.Second
+			opts := cluster.Client("serverMonitoringMode=" + mode).SetTimeout(50 * time.Millisecond).SetConnectTimeout(connectTimeout)
+			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+				if limit, limited := c.Body.Lookup("maxTimeMS").AsInt64OK(); limited {
+					assert.Equal(t, connectTimeout.Milliseconds(), limit, "%v", c.Body)
+				}
+				time.Sleep(time.Second)
+				return run()
 			})
+			connect(t, opts.SetServerMonitor(&driverevent.ServerMonitor{
+				ServerHeartbeatSucceeded: func(*driverevent.ServerHeartbeatSucceededEvent) { mu.Lock(); answered++; mu.Unlock() },
+				ServerHeartbeatFailed:    func(*driverevent.ServerHeartbeatFailedEvent) { mu.Lock(); failed++; mu.Unlock() },
+			}))
+			time.Sleep(time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			assert.Greater(t, answered, 2)
+			assert.Zero(t, failed)
 		})
 	}
 }
@@ -212,9 +206,9 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 // TestSlowServers is about every method that sends several commands, each of which takes less time than the client's Timeout or the context's
 // deadline, in every topology and without retries: all of them together end in time. What iterates has the Timeout anew for each Next.
 func TestSlowServers(t *testing.T) {
-	for name, open := range waitingCalls {
+	for name, open := range waitingCalls() {
 		var w waiting
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { _, w = sendsOf(t, name) }) })
+		virtually(t, name, func(t *testing.T) { _, w = sendsOf(t, name) })
 		for _, topology := range []string{"standalone", "replicaset:1", "sharded:2", "loadbalanced:2"} {
 			if topology == "standalone" && (w.commits || strings.Contains(name, "Session.") || strings.Contains(name, "Watch") ||
 				strings.Contains(name, "Stream.") || strings.Contains(name, "transaction")) {

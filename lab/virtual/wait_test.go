@@ -82,10 +82,10 @@ func (c cell) missing(w waiting) string {
 // (client-side-operations-timeout.md, "Errors").
 func TestWaits(t *testing.T) {
 	tried, missing, quiet := 0, map[string]int{}, []string{}
-	for name, open := range waitingCalls {
+	for name, open := range waitingCalls() {
 		var s sends
 		var w waiting
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { s, w = sendsOf(t, name) }) })
+		virtually(t, name, func(t *testing.T) { s, w = sendsOf(t, name) })
 		if s.count == 0 {
 			quiet = append(quiet, name)
 		}
@@ -105,7 +105,7 @@ func TestWaits(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d calls, %d waits, %d ends: %d cells", len(waitingCalls), len(places), len(ends), tried)
+	t.Logf("%d calls, %d waits, %d ends: %d cells", len(waitingCalls()), len(places), len(ends), tried)
 	t.Logf("there are no others, because: %v", missing)
 	t.Logf("what sends nothing: %v", quiet)
 }

@@ -60,26 +60,17 @@ func New(seed uint64) Plan {
 	}
 	if class < 5 {
 		s.calls(&p, kindOf, 0)
-	} else {
-		s.calls(&p, kindOf, 4)
-	}
-	switch {
-	case class < 5:
 		p.Batch = s.number("0 0 1 2")
 		p.Auth = s.word("- - - offered PLAIN SCRAM-SHA-256 MONGODB-OIDC")
 		if p.sane(); class >= 2 {
 			s.pass(&p)
 		}
-	default:
-		overloaded := s.chance(3)
+	} else {
+		s.calls(&p, kindOf, 4)
 		for range pick(s, 1, 1, 2, 2, 3) {
-			var f Fault
-			for f.What == "" || (f.disturbs() || f.What == Reject) != overloaded && !s.chance(20) {
-				f = s.fault(&p, pick(s, byChance...))
-			}
-			p.Faults = append(p.Faults, f)
+			p.Faults = append(p.Faults, s.fault(&p, pick(s, byChance...)))
 		}
-		for range pick(s, 0, 1, 1, 1) {
+		if !s.chance(4) {
 			s.stage(&p, pick(s, scenarios...))
 		}
 		p.sane()

@@ -1,8 +1,6 @@
 package trial
 
 import (
-	"math/rand/v2"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,37 +56,6 @@ func TestPlansHaveEverything(t *testing.T) {
 	assert.Greater(t, peaceful, 300, "plans in which nothing goes wrong")
 	assert.Greater(t, strict, 150, "plans of calls that get over rejections")
 	assert.Greater(t, passing, 500, "plans of calls that get over errors")
-}
-
-// TestScenarios is about the words of the table.
-func TestScenarios(t *testing.T) {
-	t.Parallel()
-	commands := []string{"hello", "isMaster", "saslStart", "saslContinue", "killCursors", "endSessions", "getMore", ""}
-	for _, k := range kinds {
-		commands = append(commands, strings.Fields(k.commands)...)
-	}
-	for _, w := range ways {
-		commands = append(commands, w.command)
-	}
-	for i, c := range scenarios {
-		for seed := range uint64(30) {
-			p := New(seed)
-			source{rand.New(rand.NewPCG(seed, 1))}.stage(&p, c)
-			assert.Regexp(t, `^(standalone|(replicaset|sharded|loadbalanced):[1-3])$`, p.Topology, "row %d", i)
-			for _, call := range p.Calls {
-				assert.Contains(t, kinds, call.Kind, "row %d", i)
-				assert.Contains(t, ways, call.Way, "row %d", i)
-			}
-			for _, f := range p.Faults {
-				_, isLink := links[f.What]
-				assert.True(t, f.onCommands() || isLink || f.is(Reset, Stop, StepDown), "row %d: %s", i, f.What)
-				assert.Contains(t, commands, f.On, "row %d", i)
-				assert.Equal(t, f.is(Error, Concern, Reject), f.Code > 0, "row %d: %+v", i, f)
-				assert.Equal(t, f.onCommands(), f.Times > 0, "row %d: %+v", i, f)
-				assert.Equal(t, !f.onCommands() || f.What == Slow, f.For > 0, "row %d: %+v", i, f)
-			}
-		}
-	}
 }
 
 // TestChance is about numbers that do not depend on what has been drawn before.

@@ -148,16 +148,12 @@ func (a *application) line(call int, passing bool, format string, args ...any) {
 	a.lines = append(a.lines, line{at.Truncate(time.Microsecond), call, text, passing})
 }
 
-// finish records how a call ended, with what is told of the statements of a write, and of the labels.
+// finish records how a call ended, with what is told of the statements of a write.
 func (a *application) finish(id int, result any, err error) {
 	if raw, ok := result.(bson.Raw); ok {
 		result = raw.String()
 	}
 	text := ""
-	var command mongo.CommandError
-	if errors.As(err, &command) {
-		text += fmt.Sprintf(" command %d %s %q", command.Code, command.Name, command.Labels)
-	}
 	var bulk mongo.BulkWriteException
 	if errors.As(err, &bulk) {
 		for _, one := range bulk.WriteErrors {

@@ -78,11 +78,16 @@ var rules = []rule{
 	// Connections that cannot be established allow for more attempts, too.
 	{text: "more attempts than are allowed", of: func(p Plan) bool { return p.Batch == 0 && !p.faulty(Fault.disturbs) },
 		ofCall: func(p Plan, c *tally) bool {
-			errs := c.Failed + c.Overloads
-			return c.single() && !p.Hurries(c.Call) && (c.Overloads == 0 && errs > 2 || errs > 1+max(1, p.Limit()))
+			if c.Failed == 0 { // a timeout does not lift this limit
+				return c.single() && c.Overloads > 1+p.Limit()
+			}
+			return c.single() && !p.Hurries(c.Call) && (c.Overloads == 0 && c.Failed > 2 || c.Failed+c.Overloads > 1+max(1, p.Limit()))
 		}},
 	{text: "a pool is cleared for an overload", of: func(p Plan) bool {
-		return !p.Peaceful() && !p.faulty(func(f Fault) bool { return f.What != Reject && !(f.Passing && (f.On == "hello" || f.On == "isMaster")) })
+		return !p.Peaceful() && !p.faulty(func(f Fault) bool {
+			refuses := f.Passing && (f.On == "hello" || f.On == "isMaster")
+			return !refuses && (f.What != Reject || f.disturbs())
+		})
 	},
 		ofAll: func(a *application) bool { return a.pools[event.ConnectionPoolCleared] > 0 }},
 	{text: "a retry though the option is off", of: func(p Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },

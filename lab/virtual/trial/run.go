@@ -41,7 +41,11 @@ func Run(t *testing.T, plan Plan, salt uint64) Trace {
 }
 
 func (a *application) run(t *testing.T, salt uint64) {
-	a.cluster = virtual.New(t, a.plan.servers())
+	servers := virtual.Options{Topology: a.plan.Topology, Nearest: int(a.plan.Seed % 6), Batch: a.plan.Batch}
+	if a.plan.Auth != "" {
+		servers.Auth = &virtual.Auth{Speculative: a.plan.Seed%2 == 0, Exchange: a.plan.Seed%3 == 0}
+	}
+	a.cluster = virtual.New(t, servers)
 	for i := range 7 {
 		a.cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
 	}
@@ -79,15 +83,6 @@ func (a *application) run(t *testing.T, salt uint64) {
 		}
 	}
 	a.judge()
-}
-
-// servers returns the options of the plan's servers.
-func (p Plan) servers() virtual.Options {
-	opts := virtual.Options{Topology: p.Topology, Nearest: int(p.Seed % 6), Batch: p.Batch}
-	if p.Auth != "" {
-		opts.Auth = &virtual.Auth{Speculative: p.Seed%2 == 0, Exchange: p.Seed%3 == 0}
-	}
-	return opts
 }
 
 // options returns those of the client: what connection strings lack, and what reports to the application.

@@ -74,18 +74,7 @@ func TestEveryCall(t *testing.T) {
 	}
 }
 
-// TestResults is about what servers say of writes, as far as applications see it.
-func TestResults(t *testing.T) {
-	for kind, want := range map[string]string{
-		"insertMany": "E11000 duplicate key", "updateMany": "ModifiedCount:7", "deleteOne": "DeletedCount:1",
-		"clientBulkWriteMany": "InsertedCount:4 MatchedCount:0 ModifiedCount:0 DeletedCount:0 UpsertedCount:1",
-		"bulkWrite":           "E11000 duplicate key",
-	} {
-		_, trace := run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: kind, N: 4}}})
-		assert.Contains(t, strings.Join(trace.Lines, "\n"), want, kind)
-	}
-}
-
+// TestFaults is about errors of the model, which an insert meets.
 func TestFaults(t *testing.T) {
 	for _, fault := range []Fault{
 		{What: Error, Code: 13}, {What: Concern, Code: 64}, {What: Lose, Times: 1000}, {What: Close, Times: 1000}, {What: Slow, For: time.Minute},

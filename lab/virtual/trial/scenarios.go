@@ -97,6 +97,9 @@ var scenarios = []scenario{
 	{faults: []disorder{{what: cuts, on: "hello", nth: "1 2 3 4", times: "1 1 1 2 3"}}},
 	{bare: true, topology: "loadbalanced:1", kind: "findOne updateOne distinct", calls: "2",
 		faults: []disorder{{what: cuts, on: "hello", times: "2", passing: true}}},
+	// The first two are the monitor's.
+	{bare: true, topology: "replicaset:1", kind: "findOne updateOne distinct", calls: "2",
+		faults: []disorder{{what: cuts, on: "isMaster", nth: "3", times: "2", passing: true}}},
 }
 
 // byChance are faults without a scenario.
