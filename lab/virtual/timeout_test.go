@@ -17,27 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is called with each
-// command, and may wait.
-func openCursors(see func(Command)) Hook {
-	return func(c Command, run func() bson.Raw) bson.Raw {
-		if c.Name != "find" && c.Name != "getMore" {
-			return run()
-		}
-		see(c)
-		batch := "firstBatch"
-		if c.Name == "getMore" {
-			batch = "nextBatch"
-		}
-		reply, err := bson.Marshal(bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
-			{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.c"}, {Key: batch, Value: bson.A{id(1)}}}}})
-		if err != nil {
-			panic(err)
-		}
-		return reply
-	}
-}
-
 // TestEachNextHasTheTimeout is about cursors of each kind, without MaxAwaitTime, and the client's Timeout or a deadline. No getMore has a
 // maxTimeMS, which would be how long the server waits for documents. Find has the Timeout, and each Next has it anew
 // (client-side-operations-timeout.md, "Cursors").
@@ -50,20 +29,25 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 				const timeout = 3 * time.Second
 				cluster := New(t, Options{Topology: "replicaset:1"})
 				silent, getMores := false, 0
-				cluster.Intercept(openCursors(func(c Command) {
+				fill(cluster, "")
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 					if c.Name == "getMore" {
 						getMores++
 						assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
 					}
-					if silent {
+					switch {
+					case handshake(c):
+					case silent:
 						time.Sleep(time.Hour)
+					default:
+						time.Sleep(2 * time.Second)
 					}
-					time.Sleep(2 * time.Second)
-				}))
+					return run()
+				})
 				opts := cluster.Client()
 				ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
 				coll := connect(t, opts).Database("db").Collection("c")
-				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(1).SetCursorType(cursorType))
 				require.NoError(t, err)
 				for range 4 { // which take twice as long as Timeout in all
 					require.True(t, cursor.Next(ctx), cursor.Err())
@@ -75,7 +59,9 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 				silent = true
 				for _, call := range []func() error{
 					func() error { cursor.Next(ctx); return cursor.Err() },
-					func() error { return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))) },
+					func() error {
+						return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(1).SetCursorType(cursorType)))
+					},
 				} {
 					start := time.Now()
 					err := call()
@@ -95,12 +81,12 @@ func TestAwaitsTooLong(t *testing.T) {
 		virtually(t, end, func(t *testing.T) {
 			const await = time.Second
 			cluster := New(t, Options{Topology: "replicaset:1"})
-			cluster.Intercept(openCursors(func(Command) {}))
+			fill(cluster, "")
 			opts := cluster.Client()
 			short := limited(t, opts, end, await)
 			coll := connect(t, opts).Database("db").Collection("c")
 			cursor, err := coll.Find(context.Background(), bson.D{},
-				options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
+				options.Find().SetBatchSize(1).SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
 			require.NoError(t, err)
 			enough, stop := context.WithTimeout(context.Background(), time.Minute)
 			defer stop()

@@ -61,8 +61,8 @@ func same(plan trial.Plan, without, with trial.Trace) string {
 	if slices.Equal(calls, others) && !(plan.OnlyRejects() && plan.Steady() && with.Opened > without.Opened) {
 		return ""
 	}
-	return fmt.Sprintf("a call is not the same as without the errors that retries get over: %d and %d connections\n%s", without.Opened, with.Opened,
-		firstDifference("without", calls, "with the errors", others))
+	return fmt.Sprintf("a call is not the same as without the errors that retries get over: %d and %d connections\n%s", without.Opened,
+		with.Opened, firstDifference("without", calls, "with the errors", others))
 }
 
 // compared returns of the lines of calls all, if nothing but rejections goes wrong, and otherwise only how the calls ended.

@@ -17,8 +17,8 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// hostility is how servers are hostile: each message in reply to a command of a name, or to any command if there is none, is tampered with in
-// so many of a hundred cases.
+// hostility is how servers are hostile: each message in reply to a command of a name, or to any command if there is none, is tampered with
+// in so many of a hundred cases.
 type hostility struct {
 	On      string
 	Percent int
@@ -33,8 +33,8 @@ func NewHostile(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 2))}
 	p := Plan{Seed: seed, Batch: 2, Topology: s.word("standalone replicaset:1 replicaset:3 sharded:2 loadbalanced:1"),
 		Options: s.options(false), Auth: s.word("- - SCRAM-SHA-256 PLAIN MONGODB-OIDC")}
-	p.Hostile = hostility{Percent: s.number("5 20 50 100"), On: s.word("- - - hello saslStart saslContinue find getMore insert update bulkWrite " +
-		"aggregate commitTransaction findAndModify")}
+	p.Hostile = hostility{Percent: s.number("5 20 50 100"), On: s.word("- - - hello saslStart saslContinue find getMore insert update " +
+		"bulkWrite aggregate commitTransaction findAndModify")}
 	if seed%4 == 0 { // the connection ends at each offset of each phase
 		p.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
 	}

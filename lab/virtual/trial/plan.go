@@ -1,5 +1,5 @@
-// Package trial runs an application by a plan in virtual time, records what the application, its driver and the servers did, and judges that
-// by rules that hold under any plan.
+// Package trial runs an application by a plan in virtual time, records what the application, its driver and the servers did, and judges
+// that by rules that hold under any plan.
 package trial
 
 import (
