@@ -278,7 +278,8 @@ func (e *attempt) expectEnd(t *testing.T) {
 	cancelled, timeout := errors.Is(e.err, context.Canceled), mongo.IsTimeout(e.err)
 	assert.Equal(t, e.end == byCancel && !e.early, cancelled, "context.Canceled, %s", e.what)
 	gone := e.end == byDisconnect || e.end == byGraceful
-	waitedFor := e.end == byGraceful && givenUp
+	// In a backoff that is just over, an attempt is under way.
+	waitedFor := e.end == byGraceful && givenUp || e.at.rejected && mongo.IsNetworkError(e.err)
 	switch {
 	case e.end == byDeadline, e.end == byTimeout:
 		assert.True(t, timeout || givenUp || unready, "a timeout, %s", e.what)

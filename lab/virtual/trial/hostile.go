@@ -22,7 +22,8 @@ import (
 type hostility struct {
 	On      string
 	Percent int
-	// Offset, unless 0, is the byte of the first reply to such a command, from 1, at which the connection ends. Nothing else is done then.
+	// Offset, unless 0, is the byte of the first reply to such a command, from 1, at which the connection ends. Nothing else is done
+	// then.
 	Offset int
 }
 
@@ -33,8 +34,8 @@ func NewHostile(seed uint64) Plan {
 	s := source{rand.New(rand.NewPCG(seed, 2))}
 	p := Plan{Seed: seed, Batch: 2, Topology: s.word("standalone replicaset:1 replicaset:3 sharded:2 loadbalanced:1"),
 		Options: s.options(false), Auth: s.word("- - SCRAM-SHA-256 PLAIN MONGODB-OIDC")}
-	p.Hostile = hostility{Percent: s.number("5 20 50 100"), On: s.word("- - - hello saslStart saslContinue find getMore insert update " +
-		"bulkWrite aggregate commitTransaction findAndModify")}
+	p.Hostile = hostility{Percent: s.number("5 20 50 100"), On: s.word("- - - hello saslStart saslContinue find getMore insert " +
+		"update bulkWrite aggregate commitTransaction findAndModify")}
 	if seed%4 == 0 { // the connection ends at each offset of each phase
 		p.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
 	}
@@ -94,8 +95,8 @@ func used() (memory uint64, work time.Duration) {
 var ofHostile = []rule{
 	{text: "a hostile server delays a call", ofCall: func(_ Plan, c *tally) bool {
 		most := c.Deadline + maxLate
-		if opens := []string{"getMore", "killCursors", "aggregate", "listCollections", "listIndexes"}; slices.ContainsFunc(c.commands(),
-			func(name string) bool { return slices.Contains(opens, name) }) {
+		opens := []string{"getMore", "killCursors", "aggregate", "listCollections", "listIndexes"}
+		if slices.ContainsFunc(c.commands(), func(name string) bool { return slices.Contains(opens, name) }) {
 			most += maxGrace
 		}
 		if !c.Alone() { // what ends a transaction has the time of the call anew

@@ -125,7 +125,8 @@ func (p Plan) OnlyHandshakes() bool {
 
 // Detours reports whether nothing goes wrong but at some of several servers, always, and no option keeps a driver from another one.
 func (p Plan) Detours() bool {
-	return len(p.Faults) > 0 && !p.Has("retry") && !p.Has("max") && !p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 })
+	return len(p.Faults) > 0 && !p.Has("retry") && !p.Has("max") &&
+		!p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 })
 }
 
 // Off reports whether the option is off that permits retries of the call's first command.

@@ -270,7 +270,8 @@ var maxTime = regexp.MustCompile(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
 var changing = regexp.MustCompile(maxTime.String() +
 	`|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|,?"afterClusterTime": \{[^}]*\}\}`)
 
-// sentAgain looks for a command that has to be the rejected one, and is not. A killCursors may be for the next cursor. The application is locked.
+// sentAgain looks for a command that has to be the rejected one, and is not. A killCursors may be for the next cursor. The application is
+// locked.
 func (a *application) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
 	a.flaw(strings.HasPrefix(c.again, name+":") && c.again != text && name != "killCursors",

@@ -34,7 +34,8 @@ func (a *application) judge() {
 			a.flaw(r.ofAll(a), r.text)
 		default:
 			for _, c := range a.tallies() {
-				a.flaw(r.ofCall(a.plan, c), fmt.Sprintf("%s: %+v, from %v to %v: %s", r.text, c.Call, c.Start, c.End, describe(c.err)))
+				what := fmt.Sprintf("%s: %+v, from %v to %v: %s", r.text, c.Call, c.Start, c.End, describe(c.err))
+				a.flaw(r.ofCall(a.plan, c), what)
 			}
 		}
 	}
@@ -81,7 +82,8 @@ var rules = []rule{
 			if c.Failed == 0 { // a timeout does not lift this limit
 				return c.single() && c.Overloads > 1+p.Limit()
 			}
-			return c.single() && !p.Hurries(c.Call) && (c.Overloads == 0 && c.Failed > 2 || c.Failed+c.Overloads > 1+max(1, p.Limit()))
+			tooMany := c.Overloads == 0 && c.Failed > 2 || c.Failed+c.Overloads > 1+max(1, p.Limit())
+			return c.single() && !p.Hurries(c.Call) && tooMany
 		}},
 	{text: "a pool is cleared for an overload", of: func(p Plan) bool {
 		return !p.Peaceful() && !p.faulty(func(f Fault) bool {
@@ -96,9 +98,11 @@ var rules = []rule{
 		}},
 	// A call that tells of a write concern error has taken place, and must not be made again.
 	{text: "a write that met a network error does not say so, and that it may be retried", ofCall: func(p Plan, c *tally) bool {
+		text := strings.TrimSpace(fmt.Sprint(c.err))
+		met := mongo.IsNetworkError(c.err) || strings.HasPrefix(text, "connection(127")
 		says := mongo.IsNetworkError(c.err) && hasLabel(c.err, "RetryableWriteError")
-		return c.single() && kinds[c.Kind].effect >= isRetryable && !p.Off(c.Call) && p.Topology != "standalone" && !says &&
-			(mongo.IsNetworkError(c.err) || strings.HasPrefix(c.text(), "connection(127")) && !strings.Contains(c.text(), "write concern error")
+		return c.single() && kinds[c.Kind].effect >= isRetryable && !p.Off(c.Call) && p.Topology != "standalone" &&
+			met && !says && !strings.Contains(text, "write concern error")
 	}},
 	{text: "a backoff lasts until the deadline", of: Plan.OnlyRejects, ofCall: func(_ Plan, c *tally) bool {
 		return c.single() && c.Overloads > 0 && c.Failed == 0 && !c.ok() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
@@ -138,6 +142,3 @@ func (c *tally) attempts() (most int) {
 func (c *tally) single() bool {
 	return len(c.commands()) == 1 && c.Alone() && !mongo.IsDuplicateKeyError(c.err)
 }
-
-// text returns that of the call's error.
-func (c *tally) text() string { return strings.TrimSpace(fmt.Sprint(c.err)) }

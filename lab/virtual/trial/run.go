@@ -79,7 +79,8 @@ func (a *application) run(t *testing.T, salt uint64) {
 	for _, c := range a.calls {
 		if kinds[c.Kind].effect >= inserts && c.Way != "aborts" {
 			c.Done = a.done(c)
-			c.Lost = c.Done == 0 || slices.ContainsFunc(c.written, func(id int) bool { return a.cluster.Document("db.c", id) == nil })
+			missing := func(id int) bool { return a.cluster.Document("db.c", id) == nil }
+			c.Lost = c.Done == 0 || slices.ContainsFunc(c.written, missing)
 		}
 	}
 	a.judge()
