@@ -38,38 +38,36 @@ func out(opts *options.ClientOptions) *atomic.Int32 {
 // getMore before it, gets every event once, and leaves no cursor.
 func TestQuietStreams(t *testing.T) {
 	for _, end := range []string{byDeadline, byTimeout, byCancel} {
-		t.Run(end, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{})
-				opts := cluster.Client()
-				if end == byTimeout {
-					opts.SetTimeout(time.Second)
+		virtually(t, end, func(t *testing.T) {
+			cluster := New(t, Options{})
+			opts := cluster.Client()
+			if end == byTimeout {
+				opts.SetTimeout(time.Second)
+			}
+			coll := connect(t, opts).Database("db").Collection("c")
+			for range 20 {
+				stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(900*time.Millisecond))
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(context.Background())
+				switch end {
+				case byDeadline:
+					ctx, cancel = context.WithTimeout(ctx, 1100*time.Millisecond)
+				case byCancel:
+					time.AfterFunc(1100*time.Millisecond, cancel)
 				}
-				coll := connect(t, opts).Database("db").Collection("c")
-				for range 20 {
-					stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(900*time.Millisecond))
-					require.NoError(t, err)
-					ctx, cancel := context.WithCancel(context.Background())
-					switch end {
-					case byDeadline:
-						ctx, cancel = context.WithTimeout(ctx, 1100*time.Millisecond)
-					case byCancel:
-						time.AfterFunc(1100*time.Millisecond, cancel)
-					}
-					require.False(t, stream.Next(ctx))
-					cancel()
-					assert.Equal(t, end != byCancel, mongo.IsTimeout(stream.Err()), stream.Err())
-					assert.NotZero(t, stream.ID())
-					_, err = coll.InsertOne(context.Background(), bson.D{})
-					require.NoError(t, err)
-					aggregates, getMores := cluster.Count("aggregate"), cluster.Count("getMore")
-					require.True(t, stream.Next(context.Background()), stream.Err())
-					assert.Equal(t, aggregates+1, cluster.Count("aggregate"))
-					assert.Equal(t, getMores, cluster.Count("getMore"))
-					require.NoError(t, stream.Close(context.Background()))
-				}
-				assert.Zero(t, cluster.Cursors())
-			})
+				require.False(t, stream.Next(ctx))
+				cancel()
+				assert.Equal(t, end != byCancel, mongo.IsTimeout(stream.Err()), stream.Err())
+				assert.NotZero(t, stream.ID())
+				_, err = coll.InsertOne(context.Background(), bson.D{})
+				require.NoError(t, err)
+				aggregates, getMores := cluster.Count("aggregate"), cluster.Count("getMore")
+				require.True(t, stream.Next(context.Background()), stream.Err())
+				assert.Equal(t, aggregates+1, cluster.Count("aggregate"))
+				assert.Equal(t, getMores, cluster.Count("getMore"))
+				require.NoError(t, stream.Close(context.Background()))
+			}
+			assert.Zero(t, cluster.Cursors())
 		})
 	}
 }
@@ -81,24 +79,22 @@ func TestCloseWithoutTime(t *testing.T) {
 	cancel()
 	for _, name := range []string{"Cursor.Close", "ChangeStream.Close", "Session.EndSession", "Session.AbortTransaction"} {
 		for _, answered := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, answered), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{})
-					fill(cluster, name)
-					client := connect(t, cluster.Client())
-					w := waitingCalls[name](t, context.Background(), client, client.Database("db").Collection("c"))
-					release := held(cluster, func(c Command) bool {
-						return !answered && (c.Name == "killCursors" || c.Name == "abortTransaction")
-					})
-					defer release()
-					start := time.Now()
-					err := w.call(ended)
-					assert.Equal(t, answered, time.Since(start) < cleanUp-time.Millisecond)
-					assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
-					assert.Equal(t, answered || w.mute, err == nil, "%v", err)
-					transactions, _ := cluster.Transactions()
-					assert.Equal(t, answered, cluster.Cursors()+transactions == 0)
+			virtually(t, fmt.Sprint(name, answered), func(t *testing.T) {
+				cluster := New(t, Options{})
+				fill(cluster, name)
+				client := connect(t, cluster.Client())
+				w := waitingCalls()[name](t, context.Background(), client, client.Database("db").Collection("c"))
+				release := held(cluster, func(c Command) bool {
+					return !answered && (c.Name == "killCursors" || c.Name == "abortTransaction")
 				})
+				defer release()
+				start := time.Now()
+				err := w.call(ended)
+				assert.Equal(t, answered, time.Since(start) < cleanUp-time.Millisecond)
+				assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
+				assert.Equal(t, answered || w.mute, err == nil, "%v", err)
+				transactions, _ := cluster.Transactions()
+				assert.Equal(t, answered, cluster.Cursors()+transactions == 0)
 			})
 		}
 	}
@@ -110,33 +106,31 @@ func TestAllWithoutAnswers(t *testing.T) {
 	const deadline = 10 * time.Second
 	for _, end := range []string{byDeadline, byTimeout} {
 		for _, unanswered := range [][]string{{"killCursors", "getMore"}, {"getMore"}} {
-			t.Run(fmt.Sprint(end, unanswered), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{})
-					fill(cluster, "Cursor.All")
-					opts := cluster.Client()
-					ctx := limited(t, opts, end, deadline)
-					n := 0
-					cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-						if c.Name == "getMore" {
-							n++
-						}
-						if slices.Contains(unanswered, c.Name) && (c.Name != "getMore" || n > 1) {
-							time.Sleep(5 * time.Minute)
-						}
-						return run()
-					})
-					coll := connect(t, opts).Database("db").Collection("c")
-					cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
-					require.NoError(t, err)
-					start := time.Now()
-					var docs []bson.Raw
-					err = cursor.All(ctx, &docs)
-					assert.True(t, mongo.IsTimeout(err), err)
-					assert.Len(t, docs, 4, "what was read before")
-					assert.LessOrEqual(t, time.Since(start), deadline+cleanUp+time.Millisecond)
-					time.Sleep(10 * time.Minute)
+			virtually(t, fmt.Sprint(end, unanswered), func(t *testing.T) {
+				cluster := New(t, Options{})
+				fill(cluster, "Cursor.All")
+				opts := cluster.Client()
+				ctx := limited(t, opts, end, deadline)
+				n := 0
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if c.Name == "getMore" {
+						n++
+					}
+					if slices.Contains(unanswered, c.Name) && (c.Name != "getMore" || n > 1) {
+						time.Sleep(5 * time.Minute)
+					}
+					return run()
 				})
+				coll := connect(t, opts).Database("db").Collection("c")
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
+				require.NoError(t, err)
+				start := time.Now()
+				var docs []bson.Raw
+				err = cursor.All(ctx, &docs)
+				assert.True(t, mongo.IsTimeout(err), err)
+				assert.Len(t, docs, 4, "what was read before")
+				assert.LessOrEqual(t, time.Since(start), deadline+cleanUp+time.Millisecond)
+				time.Sleep(10 * time.Minute)
 			})
 		}
 	}
@@ -253,35 +247,33 @@ func TestUnknownCursors(t *testing.T) {
 				continue
 			}
 			for _, topology := range []string{"loadbalanced:2", "replicaset:1"} {
-				t.Run(fmt.Sprint(call, how, topology), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						cluster := New(t, Options{Topology: topology})
-						fill(cluster, "")
-						opts := cluster.Client("maxPoolSize=1")
-						n := out(opts)
-						coll := connect(t, opts).Database("db").Collection("c")
-						cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-							switch {
-							case c.Name == "find" || c.Name == "aggregate":
-								if counts {
-									cluster.mu.Lock()
-									cluster.lastCursor++
-									left := &cursor{id: cluster.lastCursor, stays: true}
-									cluster.cursors[left.id] = left
-									cluster.mu.Unlock()
-									return bsondoc.With(run(), bsondoc.D("cursor", bsondoc.D("id", left.id, "ns", "db.c", "firstBatch",
-										bson.A{bsondoc.D("n", 10)}))...)
-								}
-								return change(c, run())
-							default:
-								return run()
+				virtually(t, fmt.Sprint(call, how, topology), func(t *testing.T) {
+					cluster := New(t, Options{Topology: topology})
+					fill(cluster, "")
+					opts := cluster.Client("maxPoolSize=1")
+					n := out(opts)
+					coll := connect(t, opts).Database("db").Collection("c")
+					cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+						switch {
+						case c.Name == "find" || c.Name == "aggregate":
+							if counts {
+								cluster.mu.Lock()
+								cluster.lastCursor++
+								left := &cursor{id: cluster.lastCursor, stays: true}
+								cluster.cursors[left.id] = left
+								cluster.mu.Unlock()
+								return bsondoc.With(run(), bsondoc.D("cursor", bsondoc.D("id", left.id, "ns", "db.c", "firstBatch",
+									bson.A{bsondoc.D("n", 10)}))...)
 							}
-						})
-						err := waitingCalls[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
-						assert.Equal(t, counts, err == nil, err)
-						assert.Zero(t, cluster.Cursors())
-						assert.Zero(t, n.Load())
+							return change(c, run())
+						default:
+							return run()
+						}
 					})
+					err := waitingCalls()[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
+					assert.Equal(t, counts, err == nil, err)
+					assert.Zero(t, cluster.Cursors())
+					assert.Zero(t, n.Load())
 				})
 			}
 		}
@@ -291,32 +283,30 @@ func TestUnknownCursors(t *testing.T) {
 // TestMalformedHello is about a pool's connection whose hello has a field of another type, after which nothing is known of its server.
 func TestMalformedHello(t *testing.T) {
 	for _, field := range []string{"maxWireVersion", "logicalSessionTimeoutMinutes", "lastWrite"} {
-		t.Run(field, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				fill(cluster, "")
-				client := connect(t, cluster.Client("serverSelectionTimeoutMS=3000"))
-				time.Sleep(time.Second)
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					reply := run()
-					if _, err := c.Body.LookupErr("topologyVersion"); !application(c.Name) && c.Name != "killCursors" && err != nil {
-						return bsondoc.With(reply, bson.E{Key: field, Value: "wrong"})
-					}
-					return reply
-				})
-				coll := client.Database("db").Collection("c")
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-				defer cancel()
-				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2).SetComment("c"))
-				if err == nil {
-					err = cursor.All(ctx, &[]bson.Raw{})
+		virtually(t, field, func(t *testing.T) {
+			cluster := New(t, Options{Topology: "replicaset:1"})
+			fill(cluster, "")
+			client := connect(t, cluster.Client("serverSelectionTimeoutMS=3000"))
+			time.Sleep(time.Second)
+			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+				reply := run()
+				if _, err := c.Body.LookupErr("topologyVersion"); !application(c.Name) && c.Name != "killCursors" && err != nil {
+					return bsondoc.With(reply, bson.E{Key: field, Value: "wrong"})
 				}
-				require.ErrorContains(t, err, "malformed hello")
-				for _, label := range []string{"SystemOverloadedError", "RetryableError", "NetworkError"} {
-					var labelled mongo.LabeledError
-					assert.False(t, errors.As(err, &labelled) && labelled.HasErrorLabel(label), "%s: %v", label, err)
-				}
+				return reply
 			})
+			coll := client.Database("db").Collection("c")
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2).SetComment("c"))
+			if err == nil {
+				err = cursor.All(ctx, &[]bson.Raw{})
+			}
+			require.ErrorContains(t, err, "malformed hello")
+			for _, label := range []string{"SystemOverloadedError", "RetryableError", "NetworkError"} {
+				var labelled mongo.LabeledError
+				assert.False(t, errors.As(err, &labelled) && labelled.HasErrorLabel(label), "%s: %v", label, err)
+			}
 		})
 	}
 }
@@ -325,7 +315,7 @@ func TestMalformedHello(t *testing.T) {
 // rejected: a Disconnect with a deadline waits for it.
 func TestGracefulDisconnect(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"in a backoff": 0, "in its first attempt": 50 * time.Millisecond} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectGraceful(t, slow) }) })
+		virtually(t, name, func(t *testing.T) { expectGraceful(t, slow) })
 	}
 }
 

@@ -41,8 +41,6 @@ type Options struct {
 	Batch int
 	// Auth, unless nil, is how clients have to authenticate.
 	Auth *Auth
-	// Zstd is whether servers compress with zstd, which is not for a bubble: its package keeps channels beyond it.
-	Zstd bool
 	// TLS, unless nil, is what servers encrypt connections with.
 	TLS *tls.Config
 }

@@ -104,7 +104,7 @@ func (p paced) expect(t *testing.T, topology, end string, fail Hook) {
 	require.NoError(t, client.Ping(ctx, nil))
 	open := p.open
 	if open == nil {
-		open = waitingCalls[p.name]
+		open = waitingCalls()[p.name]
 	}
 	w := open(t, ctx, client, client.Database("db").Collection("c"))
 	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
@@ -162,43 +162,41 @@ func TestEndWithoutAnswer(t *testing.T) {
 		{commits: true, deadline: 5 * time.Second, timeout: 5 * time.Second, takes: 5 * time.Second},
 	} {
 		for _, topology := range []string{"replicaset:1", "loadbalanced:1"} {
-			t.Run(fmt.Sprintf("%+v/%s", tt, topology), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					cluster := New(t, Options{Topology: topology})
-					opts, ctx := cluster.Client(), context.Background()
-					if tt.deadline > 0 {
-						ctx = limited(t, opts, byDeadline, tt.deadline)
-					}
-					if tt.timeout > 0 {
-						limited(t, opts, byTimeout, tt.timeout)
-					}
-					out := out(opts)
-					client := connect(t, opts)
-					proceed := held(cluster, func(c Command) bool { return c.Name == "abortTransaction" || c.Name == "commitTransaction" })
-					ctx, cancel := context.WithCancel(ctx)
-					defer cancel()
-					start := time.Now()
-					err := client.UseSession(ctx, func(ctx context.Context) error {
-						return errorOf(mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
-							_, err := client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
-							require.NoError(t, err)
-							time.Sleep(tt.before)
-							if tt.cancelled {
-								cancel()
-							}
-							if tt.commits {
-								return nil, nil
-							}
-							return nil, errNotCommitted
-						}))
-					})
-					assert.Equal(t, tt.takes, time.Since(start).Round(10*time.Millisecond))
-					assert.Equal(t, !tt.commits, errors.Is(err, errNotCommitted), "%v", err)
-					assert.Equal(t, tt.commits, mongo.IsTimeout(err), "%v", err)
-					proceed()
-					time.Sleep(time.Minute)
-					assert.Zero(t, out.Load(), "connections are out")
+			virtually(t, fmt.Sprintf("%+v/%s", tt, topology), func(t *testing.T) {
+				cluster := New(t, Options{Topology: topology})
+				opts, ctx := cluster.Client(), context.Background()
+				if tt.deadline > 0 {
+					ctx = limited(t, opts, byDeadline, tt.deadline)
+				}
+				if tt.timeout > 0 {
+					limited(t, opts, byTimeout, tt.timeout)
+				}
+				out := out(opts)
+				client := connect(t, opts)
+				proceed := held(cluster, func(c Command) bool { return c.Name == "abortTransaction" || c.Name == "commitTransaction" })
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				start := time.Now()
+				err := client.UseSession(ctx, func(ctx context.Context) error {
+					return errorOf(mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+						_, err := client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
+						require.NoError(t, err)
+						time.Sleep(tt.before)
+						if tt.cancelled {
+							cancel()
+						}
+						if tt.commits {
+							return nil, nil
+						}
+						return nil, errNotCommitted
+					}))
 				})
+				assert.Equal(t, tt.takes, time.Since(start).Round(10*time.Millisecond))
+				assert.Equal(t, !tt.commits, errors.Is(err, errNotCommitted), "%v", err)
+				assert.Equal(t, tt.commits, mongo.IsTimeout(err), "%v", err)
+				proceed()
+				time.Sleep(time.Minute)
+				assert.Zero(t, out.Load(), "connections are out")
 			})
 		}
 	}

@@ -23,28 +23,26 @@ func TestErrorNamesItsServer(t *testing.T) {
 		"closed connection": func(Command) bson.Raw { return nil },
 		"server's error":    func(c Command) bson.Raw { return Fail(c, 91) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{Topology: "sharded:2"})
-				coll := connect(t, cluster.Client()).Database("db").Collection("c")
-				require.NoError(t, coll.Database().Client().Ping(context.Background(), nil))
-				var sent []string
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					if c.Name != "find" {
-						return run()
-					}
-					sent = append(sent, c.Host)
-					return fail(c)
-				})
-				err := coll.FindOne(context.Background(), bson.D{}).Err()
-				require.Error(t, err)
-				require.Len(t, sent, 2)
-				require.NotEqual(t, sent[0], sent[1])
-				assert.NotContains(t, err.Error(), sent[0])
-				if name == "closed connection" {
-					assert.ErrorContains(t, err, sent[1])
+		virtually(t, name, func(t *testing.T) {
+			cluster := New(t, Options{Topology: "sharded:2"})
+			coll := connect(t, cluster.Client()).Database("db").Collection("c")
+			require.NoError(t, coll.Database().Client().Ping(context.Background(), nil))
+			var sent []string
+			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+				if c.Name != "find" {
+					return run()
 				}
+				sent = append(sent, c.Host)
+				return fail(c)
 			})
+			err := coll.FindOne(context.Background(), bson.D{}).Err()
+			require.Error(t, err)
+			require.Len(t, sent, 2)
+			require.NotEqual(t, sent[0], sent[1])
+			assert.NotContains(t, err.Error(), sent[0])
+			if name == "closed connection" {
+				assert.ErrorContains(t, err, sent[1])
+			}
 		})
 	}
 }

@@ -32,7 +32,7 @@ func Credential(mechanism string) options.Credential {
 	return options.Credential{AuthMechanism: mechanism, Username: User, Password: Password}
 }
 
-// Auth is how servers let clients authenticate, by SCRAM-SHA-256, PLAIN, MONGODB-X509 with any certificate, or MONGODB-OIDC.
+// Auth is how servers let clients authenticate, by SCRAM-SHA-256, PLAIN or MONGODB-OIDC.
 type Auth struct {
 	// Speculative is whether a hello is answered together with the first step of the conversation in it.
 	Speculative bool
@@ -57,15 +57,10 @@ var scramServer = sync.OnceValue(func() *scram.Server {
 
 // refuse returns the error of a command that needs authentication. The store is locked.
 func (s *store) refuse(q *query) *failure {
-	if s.opts.Auth == nil || s.authenticated[q.Client] || proxy.IsHello(q.Command) || authenticates(q.Command) {
+	if s.opts.Auth == nil || s.authenticated[q.Client] || proxy.IsHello(q.Command) || strings.HasPrefix(q.Command, "sasl") {
 		return nil
 	}
 	return servererror.Errorf(13, "Command %s requires authentication", q.Command)
-}
-
-// authenticates reports whether a command is a step of a conversation.
-func authenticates(name string) bool {
-	return name == "authenticate" || strings.HasPrefix(name, "sasl")
 }
 
 // greet returns the fields of a hello's reply.
@@ -100,9 +95,6 @@ func (s *store) step(client *proxy.Client, c conversation) (result, *failure) {
 	switch begun := s.conversations[client]; {
 	case c.Mechanism == "PLAIN":
 		valid = string(c.Payload.Data) == "\x00"+User+"\x00"+Password
-	case c.Mechanism == "MONGODB-X509":
-		s.authenticated[client] = true
-		return bsondoc.D("dbname", "$external", "user", "CN="+User), nil
 	case c.Mechanism == "MONGODB-OIDC" || begun == nil:
 		token, sent := bson.Raw(c.Payload.Data).Lookup("jwt").StringValueOK()
 		valid, done = strings.HasPrefix(token, Token) || !sent, sent

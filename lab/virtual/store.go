@@ -77,7 +77,7 @@ var commands = map[string]func(*store, *query) (result, *failure){
 	"aggregate": (*store).aggregate, "distinct": (*store).distinct, "insert": (*store).writes, "update": (*store).writes,
 	"delete": (*store).writes, "findAndModify": (*store).findAndModify, "bulkWrite": (*store).writes,
 	"killCursors": (*store).killCursors, "listCollections": (*store).list, "listIndexes": (*store).list,
-	"authenticate": (*store).authenticate, "saslStart": (*store).authenticate, "saslContinue": (*store).authenticate,
+	"saslStart": (*store).authenticate, "saslContinue": (*store).authenticate,
 	"listDatabases": (*store).listDatabases,
 	"ping":          (*store).succeed, "create": (*store).succeed, "createIndexes": (*store).succeed, "dropIndexes": (*store).succeed,
 	"endSessions": (*store).endSessions, "getMore": (*store).getMore, "drop": (*store).drop, "dropDatabase": (*store).drop,
@@ -120,9 +120,6 @@ func (s *store) hello(q *query) (result, *failure) {
 		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27),
 		"lastWrite", bsondoc.D("lastWriteDate", time.Now()))
 	supported := wire.Compressors(q.Client.Compressors)
-	if s.opts.Zstd && slices.Contains(q.Client.Compressors, "zstd") {
-		supported = []string{"zstd"}
-	}
 	if len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}

@@ -19,27 +19,6 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-// openCursors is a hook for servers whose cursors stay open: a find and each getMore return one document. The function is called with each
-// command, and may wait.
-func openCursors(see func(Command)) Hook {
-	return func(c Command, run func() bson.Raw) bson.Raw {
-		if c.Name != "find" && c.Name != "getMore" {
-			return run()
-		}
-		see(c)
-		batch := "firstBatch"
-		if c.Name == "getMore" {
-			batch = "nextBatch"
-		}
-		reply, err := bson.Marshal(bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
-			{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.c"}, {Key: batch, Value: bson.A{id(1)}}}}})
-		if err != nil {
-			panic(err)
-		}
-		return reply
-	}
-}
-
 // TestEachNextHasTheTimeout is about cursors of each kind, without MaxAwaitTime, and the client's Timeout or a deadline. No getMore has a
 // maxTimeMS, which would be how long the server waits for documents. Find has the Timeout, and each Next has it anew
 // (client-side-operations-timeout.md, "Cursors").
@@ -48,45 +27,50 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 		"non-tailable": options.NonTailable, "tailable": options.Tailable, "awaitData": options.TailableAwait,
 	} {
 		for _, end := range []string{byDeadline, byTimeout} {
-			t.Run(kind+"/"+end, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					const timeout = 3 * time.Second
-					cluster := New(t, Options{Topology: "replicaset:1"})
-					silent, getMores := false, 0
-					cluster.Intercept(openCursors(func(c Command) {
-						if c.Name == "getMore" {
-							getMores++
-							assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
-						}
-						if silent {
-							time.Sleep(time.Hour)
-						}
+			virtually(t, kind+"/"+end, func(t *testing.T) {
+				const timeout = 3 * time.Second
+				cluster := New(t, Options{Topology: "replicaset:1"})
+				silent, getMores := false, 0
+				fill(cluster, "")
+				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+					if c.Name == "getMore" {
+						getMores++
+						assert.Empty(t, c.Body.Lookup("maxTimeMS").Value, "%v", c.Body)
+					}
+					switch {
+					case handshake(c):
+					case silent:
+						time.Sleep(time.Hour)
+					default:
 						time.Sleep(2 * time.Second)
-					}))
-					opts := cluster.Client()
-					ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
-					coll := connect(t, opts).Database("db").Collection("c")
-					cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))
-					require.NoError(t, err)
-					for range 4 { // which take twice as long as Timeout in all
-						require.True(t, cursor.Next(ctx), cursor.Err())
 					}
-					assert.Equal(t, 3, getMores)
-					if end == byDeadline {
-						return
-					}
-					silent = true
-					for _, call := range []func() error{
-						func() error { cursor.Next(ctx); return cursor.Err() },
-						func() error { return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetCursorType(cursorType))) },
-					} {
-						start := time.Now()
-						err := call()
-						assert.True(t, mongo.IsTimeout(err), "%v", err)
-						assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
-					}
-					time.Sleep(2 * time.Hour)
+					return run()
 				})
+				opts := cluster.Client()
+				ctx := limited(t, opts, end, map[string]time.Duration{byDeadline: time.Minute, byTimeout: timeout}[end])
+				coll := connect(t, opts).Database("db").Collection("c")
+				cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(1).SetCursorType(cursorType))
+				require.NoError(t, err)
+				for range 4 { // which take twice as long as Timeout in all
+					require.True(t, cursor.Next(ctx), cursor.Err())
+				}
+				assert.Equal(t, 3, getMores)
+				if end == byDeadline {
+					return
+				}
+				silent = true
+				for _, call := range []func() error{
+					func() error { cursor.Next(ctx); return cursor.Err() },
+					func() error {
+						return errorOf(coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(1).SetCursorType(cursorType)))
+					},
+				} {
+					start := time.Now()
+					err := call()
+					assert.True(t, mongo.IsTimeout(err), "%v", err)
+					assert.Equal(t, timeout, time.Since(start).Round(10*time.Millisecond))
+				}
+				time.Sleep(2 * time.Hour)
 			})
 		}
 	}
@@ -96,26 +80,24 @@ func TestEachNextHasTheTimeout(t *testing.T) {
 // (client-side-operations-timeout.md, "Tailable awaitData cursors"), and a Next with more time goes on.
 func TestAwaitsTooLong(t *testing.T) {
 	for _, end := range []string{byDeadline, byTimeout} {
-		t.Run(end, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const await = time.Second
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				cluster.Intercept(openCursors(func(Command) {}))
-				opts := cluster.Client()
-				short := limited(t, opts, end, await)
-				coll := connect(t, opts).Database("db").Collection("c")
-				cursor, err := coll.Find(context.Background(), bson.D{},
-					options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
-				require.NoError(t, err)
-				enough, stop := context.WithTimeout(context.Background(), time.Minute)
-				defer stop()
-				require.True(t, cursor.Next(enough), cursor.Err())
-				assert.False(t, cursor.Next(short))
-				assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
-				assert.Zero(t, cluster.Count("getMore"))
-				assert.NotZero(t, cursor.ID())
-				assert.True(t, cursor.Next(enough), cursor.Err())
-			})
+		virtually(t, end, func(t *testing.T) {
+			const await = time.Second
+			cluster := New(t, Options{Topology: "replicaset:1"})
+			fill(cluster, "")
+			opts := cluster.Client()
+			short := limited(t, opts, end, await)
+			coll := connect(t, opts).Database("db").Collection("c")
+			cursor, err := coll.Find(context.Background(), bson.D{},
+				options.Find().SetBatchSize(1).SetCursorType(options.TailableAwait).SetMaxAwaitTime(await))
+			require.NoError(t, err)
+			enough, stop := context.WithTimeout(context.Background(), time.Minute)
+			defer stop()
+			require.True(t, cursor.Next(enough), cursor.Err())
+			assert.False(t, cursor.Next(short))
+			assert.ErrorContains(t, cursor.Err(), "MaxAwaitTime")
+			assert.Zero(t, cluster.Count("getMore"))
+			assert.NotZero(t, cursor.ID())
+			assert.True(t, cursor.Next(enough), cursor.Err())
 		})
 	}
 }
@@ -145,30 +127,28 @@ func TestDownloadStreamHasOneTimeout(t *testing.T) {
 // by connectTimeoutMS alone (client-side-operations-timeout.md, "Server Monitoring").
 func TestMonitorsHaveNoTimeout(t *testing.T) {
 	for _, mode := range []string{"poll", "stream"} {
-		t.Run(mode, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cluster := New(t, Options{Topology: "replicaset:1"})
-				var mu sync.Mutex
-				var answered, failed int
-				const connectTimeout = 20 * time.Second
-				opts := cluster.Client("serverMonitoringMode=" + mode).SetTimeout(50 * time.Millisecond).SetConnectTimeout(connectTimeout)
-				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-					if limit, limited := c.Body.Lookup("maxTimeMS").AsInt64OK(); limited {
-						assert.Equal(t, connectTimeout.Milliseconds(), limit, "%v", c.Body)
-					}
-					time.Sleep(time.Second)
-					return run()
-				})
-				connect(t, opts.SetServerMonitor(&driverevent.ServerMonitor{
-					ServerHeartbeatSucceeded: func(*driverevent.ServerHeartbeatSucceededEvent) { mu.Lock(); answered++; mu.Unlock() },
-					ServerHeartbeatFailed:    func(*driverevent.ServerHeartbeatFailedEvent) { mu.Lock(); failed++; mu.Unlock() },
-				}))
-				time.Sleep(time.Minute)
-				mu.Lock()
-				defer mu.Unlock()
-				assert.Greater(t, answered, 2)
-				assert.Zero(t, failed)
+		virtually(t, mode, func(t *testing.T) {
+			cluster := New(t, Options{Topology: "replicaset:1"})
+			var mu sync.Mutex
+			var answered, failed int
+			const connectTimeout = 20 * time.Second
+			opts := cluster.Client("serverMonitoringMode=" + mode).SetTimeout(50 * time.Millisecond).SetConnectTimeout(connectTimeout)
+			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+				if limit, limited := c.Body.Lookup("maxTimeMS").AsInt64OK(); limited {
+					assert.Equal(t, connectTimeout.Milliseconds(), limit, "%v", c.Body)
+				}
+				time.Sleep(time.Second)
+				return run()
 			})
+			connect(t, opts.SetServerMonitor(&driverevent.ServerMonitor{
+				ServerHeartbeatSucceeded: func(*driverevent.ServerHeartbeatSucceededEvent) { mu.Lock(); answered++; mu.Unlock() },
+				ServerHeartbeatFailed:    func(*driverevent.ServerHeartbeatFailedEvent) { mu.Lock(); failed++; mu.Unlock() },
+			}))
+			time.Sleep(time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			assert.Greater(t, answered, 2)
+			assert.Zero(t, failed)
 		})
 	}
 }
@@ -214,9 +194,9 @@ func TestMinPoolSizeHasConnectTimeout(t *testing.T) {
 // TestSlowServers is about every method that sends several commands, each of which takes less time than the client's Timeout or the context's
 // deadline, in every topology and without retries: all of them together end in time. What iterates has the Timeout anew for each Next.
 func TestSlowServers(t *testing.T) {
-	for name, open := range waitingCalls {
+	for name, open := range waitingCalls() {
 		var w waiting
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { _, w = sendsOf(t, name) }) })
+		virtually(t, name, func(t *testing.T) { _, w = sendsOf(t, name) })
 		for _, topology := range []string{"standalone", "replicaset:1", "sharded:2", "loadbalanced:2"} {
 			if topology == "standalone" && (w.commits || strings.Contains(name, "Session.") || strings.Contains(name, "Watch") ||
 				strings.Contains(name, "Stream.") || strings.Contains(name, "transaction")) {

@@ -29,6 +29,12 @@ func connect(t testing.TB, opts ...*options.ClientOptions) *mongo.Client {
 	return client
 }
 
+// virtually is a test of its own in a bubble.
+func virtually(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
 // limited returns a context with a deadline, or sets the client's Timeout.
 func limited(t *testing.T, opts *options.ClientOptions, end string, after time.Duration) context.Context {
 	if end == byTimeout {
@@ -62,61 +68,6 @@ func TestRejectedInsert(t *testing.T) {
 		assert.Less(t, backoff, 210*time.Millisecond)
 		assert.Nil(t, cluster.Document("db.c", 1))
 	})
-}
-
-func TestElection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{})
-		client := connect(t, cluster.Client())
-		coll := client.Database("db").Collection("c")
-		_, err := coll.InsertOne(context.Background(), id(1))
-		require.NoError(t, err)
-		cluster.Stop(0)
-		var last string
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if c.Name == "insert" {
-				last = c.Host
-			}
-			return run()
-		})
-		start := time.Now()
-		insertAgain(t, coll, id(2))
-		cluster.Intercept(nil)
-		assert.Equal(t, cluster.Hosts()[1], last)
-		assert.Less(t, time.Since(start), time.Second)
-		cluster.SetLink(Silent)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		start = time.Now()
-		_, err = coll.InsertOne(ctx, id(3))
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, time.Second, time.Since(start).Truncate(time.Microsecond))
-		cluster.SetLink(Up)
-		time.Sleep(time.Minute)
-		_, err = coll.InsertOne(context.Background(), id(4))
-		require.NoError(t, err)
-		cluster.SetLink(Closing)
-		cluster.Reset()
-		time.AfterFunc(5*time.Second, func() { cluster.SetLink(Up) })
-		start = time.Now()
-		insertAgain(t, coll, id(5))
-		assert.GreaterOrEqual(t, time.Since(start), 5*time.Second)
-		assert.Less(t, time.Since(start), 8*time.Second)
-	})
-}
-
-// insertAgain inserts despite a race of upstream's, which clears a pool before it forgets the server: an attempt and its retry may
-// both meet the cleared pool.
-func insertAgain(t *testing.T, coll *mongo.Collection, doc any) {
-	t.Helper()
-	var err error
-	for range 11 {
-		if _, err = coll.InsertOne(context.Background(), doc); err == nil {
-			return
-		}
-		require.ErrorContains(t, err, "was cleared because another operation failed")
-	}
-	require.NoError(t, err)
 }
 
 // TestWrongType is about a field of another type than the servers read it by, which is not a field that is missing.

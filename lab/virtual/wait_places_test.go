@@ -2,12 +2,8 @@ package virtual
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -189,14 +185,7 @@ var places = []place{
 
 // encryption returns what servers encrypt with, by a certificate that nobody trusts.
 func encryption() *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		panic(err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}}}
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	return server.TLS
 }

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"testing"
 
 	"github.com/alecthomas/kong"
 
-	"mongofork/lab/virtual/hostile"
 	"mongofork/lab/virtual/trial"
 	"mongofork/tools/command"
 )
@@ -29,17 +26,12 @@ type cli struct {
 	Hostile hostileCmd `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
 }
 
-// children are what the program does as a child process, by its only argument.
-var children = map[string]func(){
-	"trials": func() {
-		serve(func(t *testing.T, o order) trial.Trace { return trial.Run(t, o.Plan, o.Salt) })
-	},
-	"attacks": func() { serve(func(t *testing.T, seed uint64) []string { return hostile.Run(t, hostile.New(seed)) }) },
-}
+// serving is the only argument of the program as a child process.
+const serving = "trials"
 
 func main() {
-	if len(os.Args) == 2 && children[os.Args[1]] != nil {
-		children[os.Args[1]]()
+	if len(os.Args) == 2 && os.Args[1] == serving {
+		serve()
 		return
 	}
 	command.Main(run)
@@ -55,21 +47,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// finding is what a plan shows, if that is wrong.
-type finding struct{ what, detail string }
-
-// judge runs the plan of each seed, and prints those that have a finding.
-func (c *cli) judge(ctx context.Context, out io.Writer, of func(seed uint64) (plan any, f finding)) error {
+// judge prints the plans of the seeds under which something is wrong.
+func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.Plan, wrongOf func(uint64) string) error {
 	findings, judged := 0, uint64(0)
 	for ; judged < c.Seeds && !(c.First && findings > 0); judged++ {
 		seed := c.Seed + judged
-		plan, f := of(seed)
+		wrong := wrongOf(seed)
 		if ctx.Err() != nil {
 			break
 		}
-		if f.what != "" {
+		if wrong != "" {
 			findings++
-			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n%s\n\n", seed, f.what, plan, f.detail)
+			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n\n", seed, wrong, plan(seed))
 		}
 	}
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
@@ -85,31 +74,24 @@ type compareCmd struct {
 
 // Run compares the drivers by all plans.
 func (c *compareCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	p := new(pair)
-	p.upstream.ctx, p.upstream.program, p.upstream.what = ctx, c.Upstream, "trials"
-	p.fork.ctx, p.fork.program, p.fork.what = ctx, os.Args[0], "trials"
+	p := pair{driver{ctx: ctx, program: c.Upstream}, driver{ctx: ctx, program: os.Args[0]}}
 	defer p.upstream.close()
 	defer p.fork.close()
-	if _, died := p.upstream.run(order{Plan: trial.Plan{Topology: "standalone"}}); died != "" {
-		return fmt.Errorf("%s does not run: %s", c.Upstream, died)
+	peaceful := uint64(1)
+	for !trial.New(peaceful).Peaceful() {
+		peaceful++
 	}
-	return all.judge(ctx, out, func(seed uint64) (any, finding) {
-		plan := trial.New(seed)
-		return plan, p.judge(plan)
-	})
+	if t := p.upstream.run(order{Seed: peaceful}); t.Crash != "" {
+		return fmt.Errorf("%s does not run: %s", c.Upstream, t.Crash)
+	}
+	return all.judge(ctx, out, trial.New, p.judge)
 }
 
 type hostileCmd struct{}
 
 // Run lets the driver meet hostile servers.
 func (hostileCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	driver := &child[uint64, []string]{ctx: ctx, program: os.Args[0], what: "attacks"}
-	defer driver.close()
-	return all.judge(ctx, out, func(seed uint64) (any, finding) {
-		broken, died := driver.run(seed)
-		if died != "" {
-			broken = []string{"the process ends: " + died}
-		}
-		return hostile.New(seed), finding{what: strings.Join(broken, "\n")}
-	})
+	d := driver{ctx: ctx, program: os.Args[0]}
+	defer d.close()
+	return all.judge(ctx, out, trial.NewHostile, func(seed uint64) string { return flaws(d.run(order{Seed: seed, Hostile: true})) })
 }

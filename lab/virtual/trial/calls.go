@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,15 +32,6 @@ type calling struct {
 	// wrote is called with the ID of each document before it is sent, and returned when the call is over, except for the end of its session.
 	wrote    func(id int)
 	returned func()
-}
-
-// collection is what calls are about.
-func collection(client *mongo.Client) *mongo.Collection { return client.Database("db").Collection("c") }
-
-// Do makes a call with a client.
-func Do(ctx context.Context, client *mongo.Client, c Call) error {
-	_, err := ways[c.Way].run(calling{c, ctx, client, collection(client), func(int) {}, func() {}}, kinds[c.Kind].run)
-	return err
 }
 
 // effect is what a call does, and how a trial can tell what an acknowledged one has done.
@@ -93,9 +85,6 @@ var kinds = map[string]kind{
 	"updateMany": {"update", isWrite, func(c calling) (any, error) {
 		return c.coll.UpdateMany(c.ctx, d("call", 0), d("$set", d("x", 1)))
 	}},
-	"replaceOne": {"update", isRetryable, func(c calling) (any, error) {
-		return c.coll.ReplaceOne(c.ctx, d("_id", 1), d("call", 0), options.Replace().SetUpsert(true))
-	}},
 	"deleteOne":  {"delete", isRetryable, func(c calling) (any, error) { return c.coll.DeleteOne(c.ctx, d("_id", 2)) }},
 	"deleteMany": {"delete", isWrite, func(c calling) (any, error) { return c.coll.DeleteMany(c.ctx, d("call", -1)) }},
 	"findOne":    {"find", isRead, func(c calling) (any, error) { return c.coll.FindOne(c.ctx, d("_id", 3)).Raw() }},
@@ -113,8 +102,9 @@ var kinds = map[string]kind{
 		return c.coll.FindOneAndUpdate(c.ctx, c.one(), increase(),
 			options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Raw()
 	}},
-	"findOneAndReplace": {"findAndModify", isRetryable, func(c calling) (any, error) {
-		return c.coll.FindOneAndReplace(c.ctx, d("_id", 4), d("call", 0)).Raw()
+	"download": {"find find", isRead, func(c calling) (any, error) {
+		var file bytes.Buffer
+		return c.coll.Database().GridFSBucket().DownloadToStream(c.ctx, "file", &file)
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
@@ -149,15 +139,11 @@ var kinds = map[string]kind{
 	"listCollections": {"listCollections", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().ListCollections(c.ctx, bson.D{}))
 	}},
-	"listCollectionNames": {"listCollections", isRead, func(c calling) (any, error) {
-		return c.coll.Database().ListCollectionNames(c.ctx, bson.D{})
-	}},
 	"listDatabases": {"listDatabases", isRead, func(c calling) (any, error) { return c.client.ListDatabaseNames(c.ctx, bson.D{}) }},
 	"listIndexes":   {"listIndexes", isRead, func(c calling) (any, error) { return all(c.ctx)(c.coll.Indexes().List(c.ctx)) }},
 	"createIndex": {"createIndexes", isWrite, func(c calling) (any, error) {
 		return c.coll.Indexes().CreateOne(c.ctx, mongo.IndexModel{Keys: d("x", 1)})
 	}},
-	"dropIndex": {"dropIndexes", isWrite, func(c calling) (any, error) { return nil, c.coll.Indexes().DropOne(c.ctx, "x_1") }},
 	"createCollection": {"create", isWrite, func(c calling) (any, error) {
 		return nil, c.coll.Database().CreateCollection(c.ctx, "new")
 	}},
@@ -167,7 +153,6 @@ var kinds = map[string]kind{
 	"runCommandCursor": {"find getMore", isCommand, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Database().RunCommandCursor(c.ctx, append(d("find", "c"), d("batchSize", 3)...)))
 	}},
-	"ping": {"ping", isCommand, func(c calling) (any, error) { return nil, c.client.Ping(c.ctx, nil) }},
 	"watch": {"aggregate getMore", inserts, func(c calling) (any, error) {
 		stream, err := c.coll.Watch(c.ctx, mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(100*time.Millisecond))
 		if err != nil {

@@ -1,4 +1,5 @@
-// Package trial runs an application by a plan in virtual time, and records what the application, its driver and the servers did.
+// Package trial runs an application by a plan in virtual time, records what the application, its driver and the servers did, and judges
+// that by rules that hold under any plan.
 package trial
 
 import (
@@ -14,25 +15,24 @@ import (
 // Plan determines everything that happens in a trial, except the numbers that the driver draws.
 type Plan struct {
 	Seed     uint64
-	Only     string `json:",omitempty"` // the name of a scenario of which nothing else is part
 	Topology string
 	Options  []string // of the connection string
-	Auth     string   `json:",omitempty"` // the mechanism by which clients authenticate, "offered" for the one that the server offers
-	Batch    int      `json:",omitempty"` // how many statements servers take in a write; 0 for very many
+	Auth     string   // the mechanism by which clients authenticate, "offered" for the one that the server offers
+	Batch    int      // how many statements servers take in a write; 0 for very many
 	Calls    []Call
 	Faults   []Fault
+	Hostile  hostility
 }
 
 // Call is a call of the application.
 type Call struct {
 	ID       int
-	Worker   int // the calls of one worker follow each other
 	Pause    time.Duration
 	Kind     string
-	Way      string        `json:",omitempty"` // how it is made: see ways
+	Way      string        // how it is made: see ways
 	N        int           // the number of documents, or of statements
-	Deadline time.Duration `json:",omitempty"` // of the context; 0 for none
-	Cancel   time.Duration `json:",omitempty"` // when the context is canceled; 0 for never
+	Deadline time.Duration // of the context; 0 for none
+	Cancel   time.Duration // when the context is canceled; 0 for never
 }
 
 // commands returns the commands that the call sends.
@@ -40,20 +40,22 @@ func (c Call) commands() []string {
 	return strings.Fields(kinds[c.Kind].commands + " " + ways[c.Way].command)
 }
 
+// Alone reports whether the call's commands are all that its way of being made sends.
+func (c Call) Alone() bool { return c.Way == "" || c.Way == "session" || c.Way == "deadline" }
+
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
 type Fault struct {
 	What  string
-	At    time.Duration `json:",omitempty"`
-	On    string        `json:",omitempty"`
-	Call  int           `json:",omitempty"` // if only commands of one call meet it
-	Nth   int           `json:",omitempty"` // from 1
-	For   time.Duration `json:",omitempty"` // how long it lasts, or how long a slow command takes
-	Times int           `json:",omitempty"` // how many commands meet it
-	Every int           `json:",omitempty"` // if only every nth of them does
-	Code  int32         `json:",omitempty"`
-	Host  int           `json:",omitempty"` // from 1; 0 for all
+	At    time.Duration
+	On    string
+	Call  int           // if only commands of one call meet it
+	Nth   int           // from 1
+	For   time.Duration // how long it lasts, or how long a slow command takes
+	Times int           // how many commands meet it
+	Code  int32
+	Host  int // from 1; 0 for all
 	// Passing faults are those that retries get over: the calls have to be the same without them.
-	Passing bool `json:",omitempty"`
+	Passing bool
 }
 
 // What can go wrong.
@@ -75,7 +77,6 @@ const (
 	Refusing = "refusing"
 	Closing  = "closing"  // new connections are accepted and closed
 	Breaking = "breaking" // new connections are accepted and reset
-	Away     = "away"     // all connections are reset, new ones closed: a proxy before a server that restarts
 	Reset    = "reset"
 	Stop     = "stop"
 	StepDown = "stepdown"
@@ -96,11 +97,8 @@ func establishes(command string) bool {
 // interrupted is the code of an overload error that is not retryable.
 const interrupted = 473
 
-// overloads reports whether drivers may treat the fault as an overload: a reset may meet a connection that is being established.
-func (f Fault) overloads() bool {
-	isRejection := f.What == Reject && f.Code != interrupted
-	return isRejection || f.is(Silent, Refusing, Closing, Breaking, Away, Reset, Stop) || establishes(f.On)
-}
+// disturbs reports whether the fault may meet a connection that is being established, which drivers may treat as an overload.
+func (f Fault) disturbs() bool { return !f.onCommands() && f.What != StepDown || establishes(f.On) }
 
 // Peaceful reports whether nothing goes wrong.
 func (p Plan) Peaceful() bool { return len(p.Faults) == 0 }
@@ -117,35 +115,18 @@ func (p Plan) Without() Plan {
 // OnlyRejects reports whether nothing goes wrong but rejections of commands.
 func (p Plan) OnlyRejects() bool { return !p.faulty(func(f Fault) bool { return f.What != Reject }) }
 
-// OnlyOverloads reports whether nothing but overload errors makes a driver send a command again, and no command is followed by one of
-// the same name for another batch.
-func (p Plan) OnlyOverloads() bool {
-	return p.Batch == 0 && !p.faulty(func(f Fault) bool {
-		return f.is(Stop, Away, Reset, Silent, Drop) || !f.overloads() && f.What != Slow
-	})
-}
-
-// NoOverloads reports whether nothing goes wrong that a driver may take for an overload.
-func (p Plan) NoOverloads() bool { return p.Batch == 0 && !p.faulty(Fault.overloads) }
-
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
-
-// Rejects reports whether nothing goes wrong but that commands are rejected, and nothing but the limit ends their retries.
-func (p Plan) Rejects() bool {
-	return p.OnlyRejects() && !p.Has("adaptive") && !p.Has("timeoutMS") && !p.Has("retry") && !p.faulty(func(f Fault) bool {
-		return f.Code == interrupted || f.On == "killCursors" || establishes(f.On)
-	})
-}
-
-// Refuses reports whether nothing goes wrong but that connections are closed when clients say hello, which retries get over.
-func (p Plan) Refuses() bool {
-	return p.Passes() && !p.faulty(func(f Fault) bool { return f.On != "hello" && f.On != "isMaster" })
-}
 
 // OnlyHandshakes reports whether nothing goes wrong once a connection is established.
 func (p Plan) OnlyHandshakes() bool {
 	return !p.faulty(func(f Fault) bool { return !establishes(f.On) })
+}
+
+// Detours reports whether nothing goes wrong but at some of several servers, always, and no option keeps a driver from another one.
+func (p Plan) Detours() bool {
+	return len(p.Faults) > 0 && !p.Has("retry") && !p.Has("max") &&
+		!p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 })
 }
 
 // Off reports whether the option is off that permits retries of the call's first command.

@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -13,32 +14,44 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/virtual"
 )
 
-// recorder records what happens, without what differs from run to run, and counts.
-type recorder struct {
+// Trace is what happened in a trial.
+type Trace struct {
+	Lines  []string // all that happened, with times
+	Calls  []string // what happened in the calls: see trace
+	Flaws  []string // the rules that were broken, and by what
+	Opened int      // connections
+	Crash  string   // why there is no trace
+}
+
+// application is what a plan runs, with what is recorded of it, without what differs from run to run.
+type application struct {
+	plan    Plan
+	cluster *virtual.Cluster
+	client  *mongo.Client
 	start   time.Time
-	proxied bool // whether there is a load balancer, whose clients keep connections
 
 	mu         sync.Mutex
 	result     Trace // but for what follows
 	lines      []line
 	calls      map[int]*tally
+	arrived    map[int]int               // commands that a fault concerned, by its number
 	requests   map[int64]int             // calls, by the numbers of their messages
 	passing    map[int64]bool            // messages that met a fault that retries get over
 	numbers    map[string]map[string]int // of sessions, by their lsid, and of a session's transactions
 	handshakes map[string]bool           // what servers see when connections are established
 	commits    map[string]bool           // transactions of which a server executed the commit, or may have; if after code 50, true
-	tokens     float64                   // at most, by the attempts that were sent
-	leaving    bool                      // whether the client disconnects
+	leaving    time.Duration             // when the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
+	unfinished int                       // transactions that are left when all calls have returned
+	unstarted  int                       // commands of transactions that have not been started there
+	hostile    attack
 }
-
-const unpaired = "a command's event has not exactly one counterpart"
 
 // line is what happened at a time, in a call, or in none.
 type line struct {
@@ -49,43 +62,52 @@ type line struct {
 	passing bool
 }
 
-// tally is what a call comes to, by its commands.
+// tally is what a call comes to.
 type tally struct {
-	Outcome
-	sent        map[string]int // by name
-	last, again string         // the last command, and the rejected one that the next has to be if it has its name
-	overloads   int            // errors
-	written     []int          // documents
+	Call
+	Start, End time.Duration
+	err        error
+	Failed     int            // commands that failed without an overload
+	Overloads  int            // commands that failed with one
+	Refused    bool           // its last command was rejected
+	Done       int64          // how often the servers did what it asked for
+	Lost       bool           // whether they did not, or lack a document that it inserted
+	sent       map[string]int // commands, by name
+	again      string         // the rejected command that the next has to be if it has its name
+	last       string
+	written    []int // documents
 }
 
-func newRecorder() *recorder {
-	return &recorder{start: time.Now(), calls: map[int]*tally{}, requests: map[int64]int{},
+func newApplication(plan Plan) *application {
+	return &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		tokens: tokensAtMost, pending: map[int64]int{}, pools: map[string]int{}}
+		pending: map[int64]int{}, pools: map[string]int{}, hostile: newAttack(plan)}
 }
 
-func (r *recorder) now() time.Duration { return time.Since(r.start) }
+func (a *application) now() time.Duration { return time.Since(a.start) }
 
 // note changes what is counted.
-func (r *recorder) note(change func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (a *application) note(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	change()
 }
 
-// flaw notes what must never happen. The recorder is locked.
-func (r *recorder) flaw(is bool, what string) {
-	if is && !slices.Contains(r.result.Flaws, what) {
-		r.result.Flaws = append(r.result.Flaws, what)
+// flaw notes that a rule is broken. The application is locked.
+func (a *application) flaw(is bool, what string) {
+	if is && !slices.Contains(a.result.Flaws, what) {
+		a.result.Flaws = append(a.result.Flaws, what)
 	}
 }
 
-// of returns what a call comes to. The recorder is locked.
-func (r *recorder) of(call int) *tally {
-	if r.calls[call] == nil {
-		r.calls[call] = &tally{sent: map[string]int{}}
+// of returns what a call comes to; 0 stands for what is in none.
+func (a *application) of(call int) *tally {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.calls[call] == nil {
+		a.calls[call] = &tally{sent: map[string]int{}}
 	}
-	return r.calls[call]
+	return a.calls[call]
 }
 
 // masks hide what differs from run to run: numbers of connections, ports of clients, round trip times, what the servers' clock says;
@@ -115,43 +137,86 @@ func masked(text string) string {
 }
 
 // line records a line of a call, or of none.
-func (r *recorder) line(call int, passing bool, format string, args ...any) {
+func (a *application) line(call int, passing bool, format string, args ...any) {
 	text := masked(fmt.Sprintf(format, args...))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := r.now()
-	if r.leaving {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := a.now()
+	if a.leaving > 0 {
 		at = at.Truncate(100 * time.Millisecond)
 	}
-	r.lines = append(r.lines, line{at.Truncate(time.Microsecond), call, text, passing})
+	a.lines = append(a.lines, line{at.Truncate(time.Microsecond), call, text, passing})
 }
 
-// finish records how a call ended.
-func (r *recorder) finish(id int, result any, err error) {
+// finish records how a call ended, with what is told of the statements of a write.
+func (a *application) finish(id int, result any, err error) {
 	if raw, ok := result.(bson.Raw); ok {
 		result = raw.String()
 	}
-	r.line(id, false, "returns %+v, %s%s", result, describe(err), details(err))
+	text := ""
+	var bulk mongo.BulkWriteException
+	if errors.As(err, &bulk) {
+		for _, one := range bulk.WriteErrors {
+			text += fmt.Sprintf(" %d %d of %T", one.Index, one.Code, one.Request)
+		}
+	}
+	var client mongo.ClientBulkWriteException
+	if errors.As(err, &client) {
+		text += fmt.Sprintf(" %v", client.WriteErrors)
+	}
+	a.line(id, false, "returns %+v, %s%s", result, describe(err), text)
+}
+
+// describe returns an error's text, and what helpers of package mongo and errors.Is tell from it, and the labels that applications may ask
+// for.
+func describe(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	var found []string
+	if mongo.IsTimeout(err) {
+		found = append(found, "timeout")
+	}
+	if mongo.IsNetworkError(err) {
+		found = append(found, "network")
+	}
+	for _, target := range []error{context.DeadlineExceeded, context.Canceled, mongo.ErrClientDisconnected, mongo.ErrNoDocuments} {
+		if errors.Is(err, target) {
+			found = append(found, target.Error())
+		}
+	}
+	for _, label := range []string{"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed",
+		"SystemOverloadedError", "RetryableError", "ResumableChangeStreamError"} {
+		if hasLabel(err, label) {
+			found = append(found, label)
+		}
+	}
+	return fmt.Sprintf("%T %q %s", err, err, strings.Join(found, ", "))
+}
+
+func hasLabel(err error, label string) bool {
+	var labelled mongo.LabeledError
+	return errors.As(err, &labelled) && labelled.HasErrorLabel(label)
 }
 
 // volatile are fields of commands that differ from run to run, or in the name of the driver.
 var volatile = []string{"client", "topologyVersion", "payload", "speculativeAuthenticate"}
 
 // text returns a command as it is recorded.
-func (r *recorder) text(c virtual.Command) string {
+func (a *application) text(c virtual.Command) string {
 	var fields []string
 	elements, _ := c.Body.Elements()
 	for _, e := range elements {
 		switch {
 		case e.Key() == "lsid":
-			fields = append(fields, fmt.Sprintf("lsid: %d", r.number("", string(e.Value().Value))))
+			fields = append(fields, fmt.Sprintf("lsid: %d", a.number("", string(e.Value().Value))))
 		case e.Key() == "endSessions":
 			ended, _ := e.Value().Array().Values()
 			fields = append(fields, fmt.Sprintf("endSessions: %d", len(ended)))
 		case c.Name == "endSessions", slices.Contains(volatile, e.Key()):
 			fields = append(fields, e.Key())
 		case e.Key() == "txnNumber": // a driver may leave some out
-			fields = append(fields, fmt.Sprintf("txnNumber: %d", r.number(c.Body.Lookup("lsid").String(), e.Value().String())))
+			fields = append(fields, fmt.Sprintf("txnNumber: %d", a.number(c.Body.Lookup("lsid").String(), e.Value().String())))
 		default:
 			fields = append(fields, fmt.Sprintf("%s: %v", e.Key(), e.Value()))
 		}
@@ -162,31 +227,41 @@ func (r *recorder) text(c virtual.Command) string {
 	return strings.Join(fields, ", ")
 }
 
-// command records a command as a server saw it, and the fault that it meets, if there is one. It returns the command's call.
-func (r *recorder) command(c virtual.Command, f *Fault) {
-	text := r.text(c)
-	if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
-		r.note(func() {
-			r.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
-			silent := bsondoc.Has(c.Body, "client") && !bsondoc.Has(c.Body, "backpressure")
-			r.flaw(silent, "a handshake does not announce backpressure")
-		})
-		return
+// number returns the number of one that was seen among others, from 1. The application is locked.
+func (a *application) number(others, one string) int {
+	if a.numbers[others] == nil {
+		a.numbers[others] = map[string]int{}
 	}
-	call, isPassing := 0, f != nil && f.Passing
-	r.note(func() {
-		call = r.requests[int64(c.Request)]
-		r.passing[int64(c.Request)] = isPassing
+	numbers := a.numbers[others]
+	if numbers[one] == 0 {
+		numbers[one] = len(numbers) + 1
+	}
+	return numbers[one]
+}
+
+// command records a command as a server saw it, and the fault that it meets, if there is one.
+func (a *application) command(c virtual.Command, f *Fault) {
+	call, isPassing, text := 0, f != nil && f.Passing, ""
+	a.note(func() {
+		text = a.text(c)
+		if establishes(c.Name) { // when, and at which servers, is for the calls that wait for it
+			a.handshakes[masked("handshake "+maxTime.ReplaceAllString(text, ""))] = true
+			return
+		}
+		call = a.requests[int64(c.Request)]
+		a.passing[int64(c.Request)] = isPassing
 		if call > 0 {
-			r.sentAgain(r.of(call), c.Name, text)
-			r.endOfTransaction(c, f)
+			a.sentAgain(a.calls[call], c.Name, text)
+			a.endOfTransaction(c, f)
 		}
 	})
 	where := c.Host
 	if c.Name == "endSessions" {
 		where = "a server" // none is better than another
 	}
-	r.line(call, isPassing, "%s sees %s", where, text)
+	if !establishes(c.Name) {
+		a.line(call, isPassing, "%s sees %s", where, text)
+	}
 }
 
 var maxTime = regexp.MustCompile(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
@@ -195,143 +270,102 @@ var maxTime = regexp.MustCompile(`, maxTimeMS: \{"\$numberLong":"\d+"\}`)
 var changing = regexp.MustCompile(maxTime.String() +
 	`|(, txnNumber: \d+)?, startTransaction: true|, \$clusterTime: \{[^}]*\}+|,?"afterClusterTime": \{[^}]*\}\}`)
 
-// sentAgain counts a command that has to be the rejected one, and is not, and one that is sent again. A killCursors may be for the next
-// cursor. The recorder is locked.
-func (r *recorder) sentAgain(c *tally, name, text string) {
+// sentAgain looks for a command that has to be the rejected one, and is not. A killCursors may be for the next cursor. The application is
+// locked.
+func (a *application) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
-	r.flaw(strings.HasPrefix(c.again, name+":") && c.again != text && name != "killCursors", "a retry is another command")
-	if c.last == text && c.Failed+c.overloads > 0 && len(c.sent) == 1 {
-		c.Retries++
-	}
+	a.flaw(strings.HasPrefix(c.again, name+":") && c.again != text && name != "killCursors",
+		fmt.Sprintf("a retry is another command: %s; %s", c.again, text))
 	c.last, c.again = text, ""
 }
 
-// endOfTransaction looks for ends of transactions that must not follow a commit. The recorder is locked.
-func (r *recorder) endOfTransaction(c virtual.Command, f *Fault) {
+// endOfTransaction looks for ends of transactions that must not follow a commit. The application is locked.
+func (a *application) endOfTransaction(c virtual.Command, f *Fault) {
 	transaction := c.Body.Lookup("lsid").String() + c.Body.Lookup("txnNumber").String()
-	expired, committed := r.commits[transaction]
+	expired, committed := a.commits[transaction]
 	commits := committed && c.Name == "commitTransaction"
-	r.flaw(committed && c.Name == "abortTransaction", "a transaction is aborted that may have been committed")
-	r.flaw(commits && expired, "a commit is sent again after MaxTimeMSExpired")
-	r.flaw(commits && !strings.Contains(c.Body.String(), `"majority"`), "a commit that is sent again is not for the majority")
+	a.flaw(committed && c.Name == "abortTransaction", "a transaction is aborted that may have been committed")
+	a.flaw(commits && expired, "a commit is sent again after MaxTimeMSExpired")
+	a.flaw(commits && !strings.Contains(c.Body.String(), `"majority"`), "a commit that is sent again is not for the majority")
 	if c.Name == "commitTransaction" && (f == nil || f.What != Reject) {
-		r.commits[transaction] = f != nil && f.Code == 50
+		a.commits[transaction] = f != nil && f.Code == 50
 	}
 }
 
-// number returns the number of one that was seen among others, from 1.
-func (r *recorder) number(others, one string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.numbers[others] == nil {
-		r.numbers[others] = map[string]int{}
-	}
-	numbers := r.numbers[others]
-	if numbers[one] == 0 {
-		numbers[one] = len(numbers) + 1
-	}
-	return numbers[one]
+const unpaired = "a command's event has not exactly one counterpart"
+
+// started counts a command that begins.
+func (a *application) started(ctx context.Context, e *event.CommandStartedEvent) {
+	call := callOf(ctx)
+	c := a.of(call)
+	a.note(func() {
+		c.sent[e.CommandName]++
+		a.pending[e.RequestID]++
+		_, known := a.requests[e.RequestID]
+		a.flaw(known, unpaired)
+		a.requests[e.RequestID] = call
+	})
+	a.line(call, true, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
 }
 
-// trace returns what has been recorded. Lines are in the order of their times; what happens in the same instant is sorted.
-func (r *recorder) trace() Trace {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	had, asked := r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckOutStarted]-r.pools[event.ConnectionCheckOutFailed]
-	r.flaw(had != r.pools[event.ConnectionCheckedIn] || asked != had, "a connection is not returned")
-	for _, n := range r.pending {
-		r.flaw(n != 0, unpaired)
+// finished counts a command that has ended, and reports whether that was because of a fault that retries get over.
+func (a *application) finished(ctx context.Context, e event.CommandFinishedEvent, failure error) (passing bool) {
+	c := a.of(callOf(ctx))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending[e.RequestID]--
+	c.Refused = hasLabel(failure, "SystemOverloadedError")
+	switch {
+	case failure == nil:
+	case c.Refused:
+		c.again = c.last
+		c.Overloads++
+	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
+		c.Failed++
+		c.again = "" // a commit that met a network error is sent again for the majority
 	}
-	t := r.result
-	t.Cleared = r.pools[event.ConnectionPoolCleared]
-	for _, l := range r.lines {
+	return a.passing[e.RequestID]
+}
+
+// pool counts events of pools.
+func (a *application) pool(e *event.PoolEvent) {
+	a.note(func() {
+		a.pools[e.Type]++
+		early := e.Type == event.ConnectionPoolReady && a.now() == 0 && !a.plan.Proxied()
+		a.flaw(early, "a pool is ready before its server is known")
+	})
+}
+
+// inCalls hides what a call need not have in common with one that has got over rejections: servers, and times.
+var inCalls = regexp.MustCompile(`127\.0\.0\.1:\d+|` + maxTime.String() + `|, \$clusterTime: \{[^}]*\}+`)
+
+// trace returns what has been recorded. Lines are in the order of their times; what happens in the same instant is sorted. Calls are lines
+// in the order of the calls, without what passes.
+func (a *application) trace() Trace {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.result
+	for _, l := range a.lines {
 		if !l.passing {
 			t.Calls = append(t.Calls, fmt.Sprintf("call %d: %s", l.call, inCalls.ReplaceAllString(l.text, "")))
 		}
 	}
 	slices.SortStableFunc(t.Calls, func(a, b string) int { return strings.Compare(a[:8], b[:8]) })
-	slices.SortFunc(r.lines, func(a, b line) int {
+	slices.SortFunc(a.lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), a.call-b.call, strings.Compare(a.text, b.text))
 	})
-	for _, l := range r.lines {
+	for _, l := range a.lines {
 		t.Lines = append(t.Lines, fmt.Sprintf("%v, call %d: %s", l.at, l.call, l.text))
-	}
-	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
-		c := r.calls[id]
-		if id == 0 {
-			continue
-		}
-		c.Overloaded = c.overloads > 0 && c.Failed == 0
-		for _, n := range c.sent {
-			c.Attempts = max(c.Attempts, n)
-		}
-		t.Outcomes = append(t.Outcomes, c.Outcome)
 	}
 	return t
 }
 
-// The token bucket of client-backpressure.md, "Adaptive retry".
-const (
-	tokensAtMost     = 1000 // and at first
-	depositOfSuccess = 0.1
-)
-
-// started counts a command that begins.
-func (r *recorder) started(ctx context.Context, e *event.CommandStartedEvent) {
-	call := callOf(ctx)
-	r.note(func() {
-		r.of(call).sent[e.CommandName]++
-		r.pending[e.RequestID]++
-		_, known := r.requests[e.RequestID]
-		r.flaw(known, unpaired)
-		r.requests[e.RequestID] = call
-	})
-	r.line(call, true, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
-}
-
-// finished counts a command that has ended, and reports whether that was because of a fault that retries get over.
-func (r *recorder) finished(ctx context.Context, e event.CommandFinishedEvent, failure error) (passing bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c := r.of(callOf(ctx))
-	r.pending[e.RequestID]--
-	c.Refused = hasLabel(failure, "SystemOverloadedError")
-	switch {
-	case failure == nil:
-		r.tokens = min(tokensAtMost, r.tokens+depositOfSuccess)
-	case c.Refused:
-		c.again = c.last
-		c.overloads++
-		if c.sent[e.CommandName] > 1 {
-			r.tokens-- // a retry that fails for another reason returns its token
-		}
-	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
-		c.Failed++
-		c.again = "" // a commit that met a network error is sent again for the majority
-	}
-	return r.passing[e.RequestID]
-}
-
-// pool counts events of pools.
-func (r *recorder) pool(e *event.PoolEvent) {
-	r.note(func() {
-		r.pools[e.Type]++
-		r.flaw(e.Type == event.ConnectionPoolReady && r.now() == 0 && !r.proxied, "a pool is ready before its server is known")
-	})
-}
-
-// Info implements options.LogSink. The log repeats what events say, but for the tokens.
-func (r *recorder) Info(_ int, _ string, keysAndValues ...any) {
-	for i := 0; i+1 < len(keysAndValues); i += 2 {
-		if fmt.Sprint(keysAndValues[i]) != "tokens" {
-			continue
-		}
-		var tokens float64
-		if _, err := fmt.Sscan(fmt.Sprint(keysAndValues[i+1]), &tokens); err == nil {
-			r.note(func() { r.result.Minted = max(r.result.Minted, tokens-r.tokens) })
+// tallies returns those of calls, in their order.
+func (a *application) tallies() (all []*tally) {
+	for _, id := range slices.Sorted(maps.Keys(a.calls)) {
+		if id > 0 {
+			all = append(all, a.calls[id])
 		}
 	}
+	return all
 }
-
-// Error implements options.LogSink.
-func (*recorder) Error(error, string, ...any) {}

@@ -6,11 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,79 +22,79 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// application is what a plan runs.
-type application struct {
-	*recorder
-	plan    Plan
-	cluster *virtual.Cluster
-	client  *mongo.Client
-
-	arrived map[int]int // commands that a fault concerned, by its number
-}
-
-// aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
-const aside = 300 * time.Nanosecond
+const (
+	// aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
+	aside = 300 * time.Nanosecond
+	// patience is the virtual time after which a call that still waits is taken to wait for ever.
+	patience = 12 * time.Hour
+)
 
 // asideOf is that of a fault, by its number, so that no two are at one time.
 func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*time.Microsecond }
 
-// patience is the virtual time after which a call that still waits is taken to wait for ever.
-const patience = 12 * time.Hour
-
 // Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. What the process draws from crypto/rand, from
 // then on, is the plan's: one trial runs at a time.
 func Run(t *testing.T, plan Plan, salt uint64) Trace {
-	cluster := virtual.New(t, plan.servers())
-	for i := range 7 {
-		cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
+	a := newApplication(plan)
+	a.run(t, salt)
+	return a.trace()
+}
+
+func (a *application) run(t *testing.T, salt uint64) {
+	servers := virtual.Options{Topology: a.plan.Topology, Nearest: int(a.plan.Seed % 6), Batch: a.plan.Batch}
+	if a.plan.Auth != "" {
+		servers.Auth = &virtual.Auth{Speculative: a.plan.Seed%2 == 0, Exchange: a.plan.Seed%3 == 0}
 	}
-	a := &application{plan: plan, cluster: cluster, arrived: map[int]int{}, recorder: newRecorder()}
-	a.proxied = plan.Proxied()
-	rand.Reader = &Chance{Seed: plan.Seed + salt<<32}
-	cluster.Intercept(a.intercept)
+	a.cluster = virtual.New(t, servers)
+	for i := range 7 {
+		a.cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
+	}
+	a.cluster.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
+	for n, data := range []string{"ab", "c"} {
+		a.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", bson.Binary{Data: []byte(data)}))
+	}
+	rand.Reader = &Chance{Seed: a.plan.Seed + salt<<32}
+	a.cluster.Intercept(a.intercept)
+	if a.plan.isHostile() {
+		a.cluster.Tamper(a.tamper)
+	}
 	client, err := mongo.Connect(a.options())
 	if err != nil {
-		return Trace{Crash: err.Error()}
+		a.flaw(true, fmt.Sprintf("Connect: %v", err))
+		return
 	}
 	a.client = client
-	for i, f := range plan.Faults {
+	for i, f := range a.plan.Faults {
 		if f.On == "" {
 			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
 		}
 	}
 	endless := time.AfterFunc(patience, func() { panic(fmt.Sprintf("it does not end within %v", patience)) })
-	a.work()
+	for _, c := range a.plan.Calls {
+		time.Sleep(c.Pause)
+		a.call(c)
+	}
 	endless.Stop()
 	a.leave()
-	for _, c := range plan.Calls {
-		o := a.of(c.ID)
-		o.Done = a.account(o, a.done(c), func(id int) bool { return cluster.Document("db.c", id) != nil })
-	}
-	return a.trace()
-}
-
-// servers returns the options of the plan's servers.
-func (p Plan) servers() virtual.Options {
-	opts := virtual.Options{Topology: p.Topology, Nearest: int(p.Seed % 6), Batch: p.Batch}
-	if p.Auth != "" {
-		opts.Auth = &virtual.Auth{Speculative: p.Seed%2 == 0, Exchange: p.Seed%3 == 0}
-	}
-	return opts
-}
-
-// options returns those of the client: what connection strings lack, and what reports to the recorder.
-func (a *application) options() *options.ClientOptions {
-	opts := a.cluster.Client(a.plan.Options...)
-	for _, option := range a.plan.Options {
-		if mode, ok := strings.CutPrefix(option, "serverMonitoringMode="); ok { // which upstream reads, but does not apply
-			opts.SetServerMonitoringMode(mode)
+	for _, c := range a.calls {
+		if kinds[c.Kind].effect >= inserts && c.Way != "aborts" {
+			c.Done = a.done(c)
+			missing := func(id int) bool { return a.cluster.Document("db.c", id) == nil }
+			c.Lost = c.Done == 0 || slices.ContainsFunc(c.written, missing)
 		}
 	}
+	a.judge()
+}
+
+// options returns those of the client: what connection strings lack, and what reports to the application.
+func (a *application) options() *options.ClientOptions {
+	opts := a.cluster.Client(a.plan.Options...)
 	if a.plan.Auth != "" {
 		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth, "offered")))
 	}
-	if a.plan.Has("adaptiveRetries") {
-		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentCommand, options.LogLevelDebug))
+	if a.plan.isHostile() {
+		opts.SetServerSelectionTimeout(10 * time.Second).SetLoggerOptions(
+			options.Logger().SetSink(a).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
 	}
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
 	opts.SetServerMonitor(&event.ServerMonitor{
@@ -104,15 +102,10 @@ func (a *application) options() *options.ClientOptions {
 			if from, to := e.PreviousDescription.Kind, e.NewDescription.Kind; from != to {
 				a.line(0, true, "server %v: %s to %s", e.Address, from, to)
 			}
-			for range a.plan.Seed % 2 * 100 { // it may hold locks, with which no time would pass
-				runtime.Gosched()
-			}
 		},
 	})
 	return opts.SetMonitor(&event.CommandMonitor{
-		Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-			a.started(ctx, e)
-		},
+		Started: func(ctx context.Context, e *event.CommandStartedEvent) { a.started(ctx, e) },
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			passing := a.finished(ctx, e.CommandFinishedEvent, nil)
 			a.line(callOf(ctx), passing, "succeeded %s, %d bytes", e.CommandName, len(e.Reply))
@@ -131,37 +124,27 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() {
-		a.result.Unfinished, a.result.Unstarted = a.cluster.Transactions()
+		a.unfinished, a.unstarted = a.cluster.Transactions()
 		a.result.Opened = a.cluster.Connections()
+		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
 	})
 	a.line(0, true, "%d connections opened", a.cluster.Connections())
 	for handshake := range a.handshakes {
 		a.line(0, true, "%s", handshake)
 	}
-	a.note(func() { a.leaving = true })
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
-	defer cancel()
-	a.finish(0, nil, a.client.Disconnect(ctx))
+	a.note(func() { a.leaving = a.now() })
+	err := a.client.Disconnect(context.Background())
+	a.note(func() {
+		a.flaw(a.now() > a.leaving+disconnecting && !a.plan.Has("timeoutMS=9"), "Disconnect takes too long")
+	})
+	a.finish(0, nil, err)
 	a.cluster.SetLink(virtual.Up)
+	time.Sleep(time.Minute) // what was under way ends
+	a.note(func() { a.flaw(a.cluster.Open() > 0, "a connection is not closed") })
 }
 
-// work makes the calls.
-func (a *application) work() {
-	workers := map[int][]Call{}
-	for _, c := range a.plan.Calls {
-		workers[c.Worker] = append(workers[c.Worker], c)
-	}
-	var working sync.WaitGroup
-	for _, calls := range workers {
-		working.Go(func() {
-			for _, c := range calls {
-				time.Sleep(c.Pause)
-				a.call(c)
-			}
-		})
-	}
-	working.Wait()
-}
+// disconnecting is how long Disconnect may take.
+const disconnecting = 10*time.Second + 10*time.Millisecond
 
 type callKey struct{}
 
@@ -181,41 +164,27 @@ func (a *application) call(c Call) {
 		time.AfterFunc(c.Cancel, cancel)
 	}
 	defer cancel()
-	var o *tally
-	a.note(func() {
-		o = a.of(c.ID)
-		o.Call, o.Start = c, a.now()
-	})
+	o := a.of(c.ID)
+	a.note(func() { o.Call, o.Start = c, a.now() })
 	wrote := func(id int) { a.note(func() { o.written = append(o.written, id) }) }
-	var result any
-	err := Caught(func() (err error) {
-		call := calling{c, ctx, a.client, collection(a.client), wrote, func() { a.returned(c.ID) }}
-		result, err = ways[c.Way].run(call, kinds[c.Kind].run)
-		return err
+	returned := func() { a.note(func() { o.End = cmp.Or(o.End, a.now()) }) }
+	result, err := caught(func() (any, error) {
+		call := calling{c, ctx, a.client, a.client.Database("db").Collection("c"), wrote, returned}
+		return ways[c.Way].run(call, kinds[c.Kind].run)
 	})
 	a.finish(c.ID, result, err)
-	a.returned(c.ID)
-	a.note(func() {
-		a.flaw(errors.Is(err, ErrPanic), "a call panics")
-		if err != nil {
-			o.Error = masked(describe(err))
-		}
-	})
+	returned()
+	a.note(func() { o.err = err })
 }
 
-// returned notes that the call is over, but for what ends its session.
-func (r *recorder) returned(call int) {
-	r.note(func() { r.of(call).End = cmp.Or(r.of(call).End, r.now()) })
-}
+// errPanic is in the error of a call that panics.
+var errPanic = errors.New("panic")
 
-// ErrPanic is in the error of a call that panics.
-var ErrPanic = errors.New("panic")
-
-// Caught makes a call. What it panics with is its error, so that the others go on.
-func Caught(call func() error) (err error) {
+// caught makes a call. What it panics with is its error, so that the others go on.
+func caught(call func() (any, error)) (result any, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%w: %v\n%s", ErrPanic, reason, debug.Stack())
+			err = fmt.Errorf("%w: %v\n%s", errPanic, reason, debug.Stack())
 		}
 	}()
 	return call()
@@ -223,7 +192,7 @@ func Caught(call func() error) (err error) {
 
 // links are the faults that change the network.
 var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
-	Breaking: virtual.Breaking, Away: virtual.Closing}
+	Breaking: virtual.Breaking}
 
 // inflict carries out a fault of servers or the network.
 func (a *application) inflict(f Fault) {
@@ -237,7 +206,7 @@ func (a *application) inflict(f Fault) {
 		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
 	}
 	switch f.What {
-	case Reset, Away:
+	case Reset:
 		a.cluster.Reset(hosts...)
 	case Stop:
 		a.cluster.Stop(0)
@@ -250,6 +219,10 @@ func (a *application) inflict(f Fault) {
 
 // intercept carries out the faults of commands.
 func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw {
+	if a.plan.isHostile() {
+		a.note(func() { a.hostile.commands[c.Request] = c.Name })
+		return run()
+	}
 	var failing *Fault
 	for i, f := range a.plan.Faults {
 		if f.On != c.Name || f.onCommands() && f.Host > 0 && c.Host != a.cluster.Hosts()[f.Host-1] {
@@ -265,15 +238,16 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		switch {
 		case !f.onCommands() && n == 0:
 			time.AfterFunc(time.Millisecond+asideOf(i), func() { a.inflict(f) })
-		case f.onCommands() && failing == nil && n >= 0 && n < f.Times && n%max(1, f.Every) == 0:
+		case f.onCommands() && failing == nil && n >= 0 && n < f.Times:
 			failing = &f
 		}
 	}
 	a.command(c, failing)
-	return a.reply(failing, c, run)
+	return failing.reply(c, run)
 }
 
-func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bson.Raw {
+// reply answers a command that meets the fault, if there is one.
+func (f *Fault) reply(c virtual.Command, run func() bson.Raw) bson.Raw {
 	if f == nil {
 		return run()
 	}
@@ -283,14 +257,10 @@ func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bs
 	case Concern:
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
-		rejection := map[int32]*servererror.Error{
-			462: servererror.RequestRate, 461: servererror.RequestRateBefore826, 463: servererror.OperationRate,
-			interrupted: servererror.Interrupted,
-		}[f.Code]
-		return rejection.Reply()
+		return map[int32]*servererror.Error{462: servererror.RequestRate, 461: servererror.RequestRateBefore826,
+			463: servererror.OperationRate, interrupted: servererror.Interrupted}[f.Code].Reply()
 	case Lose:
 		run()
-		return nil
 	case Drop:
 		time.AfterFunc(time.Millisecond+aside, func() { _ = c.Conn.Close() })
 		return run()
@@ -311,19 +281,8 @@ func (a *application) reply(f *Fault, c virtual.Command, run func() bson.Raw) bs
 	return nil
 }
 
-// account looks at how often servers did what a call asked for, and whether they have its documents, and reports whether they did it.
-func (r *recorder) account(o *tally, n int64, isThere func(id int) bool) bool {
-	if kinds[o.Kind].effect < inserts || o.Way == "aborts" {
-		return false
-	}
-	lost := n == 0 || slices.ContainsFunc(o.written, func(id int) bool { return !isThere(id) })
-	r.flaw(n > 1, "a write took place twice")
-	r.flaw(o.OK() && lost, "an acknowledged write is lost")
-	return n > 0
-}
-
 // done returns how often the call's document was increased, or inserted.
-func (a *application) done(c Call) int64 {
+func (a *application) done(c *tally) int64 {
 	doc := a.cluster.Document("db.c", c.id(0))
 	if doc != nil && kinds[c.Kind].effect == inserts {
 		return 1

@@ -1,9 +1,13 @@
 package trial
 
 import (
+	"context"
+	"errors"
 	"io"
+	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,146 +16,161 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 
 	"mongofork/lab/virtual"
 )
 
-func run(t *testing.T, plan Plan) (trace Trace) {
+func run(t *testing.T, plan Plan) (a *application, trace Trace) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { trace = Run(t, plan, 0) })
-	return trace
+	synctest.Test(t, func(t *testing.T) {
+		a = newApplication(plan)
+		a.run(t, 0)
+		trace = a.trace()
+	})
+	return a, trace
 }
 
-// TestEveryKind makes a call of each kind where nothing goes wrong.
-func TestEveryKind(t *testing.T) {
+// honest are hostile servers that do no harm.
+var honest = hostility{Percent: 1, On: "nothing"}
+
+// TestEveryCall makes a call of each kind, and one in each way, where nothing goes wrong: all succeed, and break no rule, also none that
+// is for hostile servers.
+func TestEveryCall(t *testing.T) {
+	ofUpstream := []string{"a pool is ready before its server is known"}
 	for _, topology := range []string{"standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:2"} {
+		calls := []Call{}
 		for _, name := range names(kinds) {
-			if topology == "standalone" && slices.Contains(ofSets, name) || topology == "loadbalanced:2" && name == "clientBulkWriteMany" {
-				continue // which upstream does not end behind a load balancer
+			// Upstream does not end a client bulk write of two batches behind a load balancer.
+			if topology != "loadbalanced:2" || name != "clientBulkWriteMany" || strings.Contains(version.Driver, "fork") {
+				calls = append(calls, Call{Kind: name})
 			}
-			t.Run(topology+"/"+name, func(t *testing.T) {
-				everyCommand(t, run(t, Plan{Topology: topology, Batch: 2, Calls: []Call{{ID: 1, Kind: name, N: 2}}}))
+		}
+		for _, name := range names(ways) {
+			calls = append(calls, Call{Kind: "findOne", Way: name})
+		}
+		for _, call := range calls {
+			if topology == "standalone" && (slices.Contains(ofSets, call.Kind) || slices.Contains(ofSets, call.Way)) {
+				continue
+			}
+			t.Run(topology+"/"+call.Kind+"/"+call.Way, func(t *testing.T) {
+				call.ID, call.N = 1, 2
+				plan := Plan{Topology: topology, Batch: 2, Auth: "SCRAM-SHA-256", Calls: []Call{call}}
+				a, trace := run(t, plan)
+				assert.NoError(t, a.calls[1].err)
+				assert.Subset(t, ofUpstream, trace.Flaws)
+				assert.Zero(t, a.unfinished)
+				for _, command := range call.commands() {
+					sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
+					assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
+				}
+				plan.Hostile = honest
+				_, trace = run(t, plan)
+				assert.Subset(t, ofUpstream, trace.Flaws)
 			})
 		}
 	}
 }
 
-// TestEveryWay makes a call in each way.
-func TestEveryWay(t *testing.T) {
-	for _, name := range names(ways) {
-		t.Run(name, func(t *testing.T) {
-			everyCommand(t, run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "findOne", Way: name}}}))
-		})
-	}
-}
-
-// ofUpstream are flaws that the driver of this module may have.
-var ofUpstream = []string{"a pool is ready before its server is known", "a handshake does not announce backpressure"}
-
-// everyCommand is about a call to which nothing happens.
-func everyCommand(t *testing.T, trace Trace) {
-	t.Helper()
-	require.Len(t, trace.Outcomes, 1)
-	assert.Empty(t, trace.Outcomes[0].Error)
-	assert.Subset(t, ofUpstream, trace.Flaws)
-	assert.Zero(t, trace.Unfinished)
-	for _, command := range trace.Outcomes[0].commands() {
-		sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
-		assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
-	}
-}
-
-// TestResults is about what servers say of writes, as far as applications see it.
-func TestResults(t *testing.T) {
-	for kind, want := range map[string]string{
-		"insertMany": "E11000 duplicate key", "updateMany": "ModifiedCount:7", "deleteOne": "DeletedCount:1",
-		"clientBulkWriteMany": "InsertedCount:4 MatchedCount:0 ModifiedCount:0 DeletedCount:0 UpsertedCount:1",
-		"replaceOne":          "MatchedCount:1", "bulkWrite": "E11000 duplicate key",
-	} {
-		trace := run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: kind, N: 4}}})
-		says := func(line string) bool { return strings.Contains(line, want) }
-		assert.True(t, slices.ContainsFunc(trace.Lines, says), "%s: %v", kind, trace.Lines)
-	}
-}
-
+// TestFaults is about errors of the model, which an insert meets.
 func TestFaults(t *testing.T) {
-	insert := []Call{{ID: 1, Kind: "insertOne", N: 1, Deadline: 50 * time.Millisecond}}
-	for what, fault := range map[string]Fault{
-		"an error":               {What: Error, Code: 13, On: "insert", Nth: 1, Times: 1},
-		"a write concern":        {What: Concern, Code: 64, On: "insert", Nth: 1, Times: 1},
-		"lost replies":           {What: Lose, On: "insert", Nth: 1, Times: 1000},
-		"closed connections":     {What: Close, On: "insert", Nth: 1, Times: 1000},
-		"slow commands":          {What: Slow, For: time.Minute, On: "insert", Nth: 1, Times: 1},
-		"silence":                {What: Silent, For: time.Minute},
-		"refused connections":    {What: Refusing, For: time.Minute},
-		"a proxy without server": {What: Away, For: time.Minute},
+	for _, fault := range []Fault{
+		{What: Error, Code: 13}, {What: Concern, Code: 64}, {What: Lose, Times: 1000}, {What: Close, Times: 1000}, {What: Slow, For: time.Minute},
+		{What: Silent, For: time.Minute}, {What: Refusing, For: time.Minute},
 	} {
-		t.Run(what, func(t *testing.T) {
-			trace := run(t, Plan{Topology: "replicaset:1", Calls: insert, Faults: []Fault{fault}})
-			require.Len(t, trace.Outcomes, 1)
-			assert.NotEmpty(t, trace.Outcomes[0].Error)
-			assert.LessOrEqual(t, trace.Outcomes[0].End.Truncate(time.Microsecond), 50*time.Millisecond)
+		t.Run(fault.What, func(t *testing.T) {
+			if fault.onCommands() {
+				fault.On, fault.Nth, fault.Times = "insert", 1, max(1, fault.Times)
+			}
+			insert := []Call{{ID: 1, Kind: "insertOne", N: 1, Deadline: 50 * time.Millisecond}}
+			a, _ := run(t, Plan{Topology: "replicaset:1", Calls: insert, Faults: []Fault{fault}})
+			require.Error(t, a.calls[1].err)
+			assert.LessOrEqual(t, a.calls[1].End.Truncate(time.Microsecond), 50*time.Millisecond)
 		})
 	}
 }
 
-func TestLostAndTwice(t *testing.T) {
+// TestRules has an application that breaks each rule, and one next to it that does not.
+func TestRules(t *testing.T) {
 	t.Parallel()
-	const lost, twice = "an acknowledged write is lost", "a write took place twice"
-	for name, tt := range map[string]struct {
-		o       Outcome
-		n       int64
-		written []int
-		want    []string
+	type b = *application
+	call := func(change func(*tally)) func(b) { return func(a b) { change(a.calls[1]) } }
+	rejects := Plan{Topology: "replicaset:1", Faults: []Fault{{What: Reject, Code: 462, On: "insert"}}}
+	off, passes, routers, none := rejects, rejects, rejects, Plan{}
+	off.Options = []string{"retryWrites=false"}
+	passes.Faults = []Fault{{What: Reject, Passing: true}}
+	routers.Faults = []Fault{{What: Reject, On: "insert", Host: 1, Times: 1000}}
+	hostile := Plan{Hostile: honest}
+	tests := map[string]struct {
+		plan      Plan
+		bad, good func(b)
 	}{
-		"done":               {Outcome{Call: Call{Kind: "updateOne"}}, 1, nil, nil},
-		"not done":           {Outcome{Call: Call{Kind: "updateOne"}}, 0, nil, []string{lost}},
-		"done twice":         {Outcome{Call: Call{Kind: "updateOne"}}, 2, nil, []string{twice}},
-		"failed":             {Outcome{Call: Call{Kind: "updateOne"}, Error: "x"}, 0, nil, nil},
-		"failed, done twice": {Outcome{Call: Call{Kind: "updateOne"}, Error: "x"}, 2, nil, []string{twice}},
-		"a read":             {Outcome{Call: Call{Kind: "findOne"}}, 0, nil, nil},
-		"taken back":         {Outcome{Call: Call{Kind: "insertOne", Way: "aborts"}}, 0, nil, nil},
-		"all documents":      {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 2}, nil},
-		"one is not there":   {Outcome{Call: Call{Kind: "insertMany"}}, 1, []int{1, 3}, []string{lost}},
-	} {
-		r := newRecorder()
-		done := r.account(&tally{Outcome: tt.o, written: tt.written}, tt.n, func(id int) bool { return id < 3 })
-		assert.Equal(t, tt.want, r.result.Flaws, name)
-		assert.Equal(t, tt.n > 0, done, name)
+		"a call panics": {none, call(func(c *tally) { c.err = errors.Join(io.EOF, errPanic) }), call(func(c *tally) { c.err = io.EOF })},
+		"a connection is not returned": {none, func(a b) { a.pools[event.ConnectionCheckOutStarted]++ }, // one waits
+			func(a b) {
+				a.pools[event.ConnectionCheckOutStarted], a.pools[event.ConnectionCheckedOut], a.pools[event.ConnectionCheckedIn] = 1, 1, 1
+			}},
+		unpaired:                        {none, func(a b) { a.pending[1] = 1 }, func(a b) { a.pending[1] = 0 }},
+		"a write took place twice":      {none, call(func(c *tally) { c.Done = 2 }), call(func(c *tally) { c.Done = 1 })},
+		"an acknowledged write is lost": {none, call(func(c *tally) { c.Lost = true }), call(func(c *tally) { c.Lost, c.err = true, io.EOF })},
+		"a call outlives its deadline": {none, call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+5*time.Millisecond }),
+			call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+4*time.Millisecond })},
+		"a storm of connections": {none, func(a b) { a.result.Opened = 101 }, func(a b) { a.result.Opened = 100 }},
+		"a command is of a transaction that has not been started there": {passes, func(a b) { a.unstarted = 1 }, func(b) {}},
+		"a retry goes to the router again that failed": {routers, call(func(c *tally) { c.sent["insert"] = 3 }),
+			call(func(c *tally) { c.sent["insert"] = 2 })},
+		"more attempts than are allowed":    {none, call(func(c *tally) { c.Failed = 3 }), call(func(c *tally) { c.Failed = 2 })},
+		"a pool is cleared for an overload": {rejects, func(a b) { a.pools[event.ConnectionPoolCleared] = 1 }, func(b) {}},
+		"a retry though the option is off":  {off, call(func(c *tally) { c.Overloads = 2 }), call(func(c *tally) { c.Overloads = 1 })},
+		"a write that met a network error does not say so, and that it may be retried": {rejects,
+			call(func(c *tally) { c.err = mongo.CommandError{Message: "connection(127"} }),
+			call(func(c *tally) { c.err = mongo.CommandError{Labels: []string{"NetworkError", "RetryableWriteError"}} })},
+		"a backoff lasts until the deadline": {rejects,
+			call(func(c *tally) { c.Overloads, c.err, c.Deadline, c.End = 1, io.EOF, time.Second, time.Second }),
+			call(func(c *tally) { c.Overloads, c.err, c.Deadline, c.End = 1, io.EOF, time.Second, time.Second-1 })},
+		"a write took place of which the error says that it did not": {none,
+			call(func(c *tally) { c.Done, c.err = 1, mongo.CommandError{Labels: []string{"NoWritesPerformed"}} }),
+			call(func(c *tally) { c.err = mongo.CommandError{Labels: []string{"NoWritesPerformed"}} })},
+		"a call succeeds whose last attempt was rejected": {rejects, call(func(c *tally) { c.Refused = true }), func(b) {}},
+		"a hostile server delays a call": {hostile, call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+11*time.Millisecond }),
+			call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+10*time.Millisecond })},
+		"a call is a success, although no server said so": {hostile, func(a b) { clear(a.hostile.accepted) }, func(b) {}},
+		"too many commands": {hostile, func(a b) {
+			for i := range int32(101) {
+				a.hostile.commands[i] = "ping"
+			}
+		}, func(b) {}},
+		"too many log lines":              {hostile, func(a b) { a.hostile.lines = linesAtBest + 1 }, func(a b) { a.hostile.lines = linesAtBest }},
+		"too much memory":                 {hostile, func(b) { _ = strings.Repeat("x", maxMemory+1) }, func(b) {}},
+		"too much work for the processor": {hostile, func(a b) { a.hostile.worked -= maxWork * time.Millisecond }, func(b) {}},
 	}
-}
-
-// TestOutcomes is about what calls, events and connections come to.
-func TestOutcomes(t *testing.T) {
-	trace := run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "find"}, {ID: 2, Kind: "distinct"}}})
-	assert.Len(t, trace.Outcomes, 2)
-	for _, o := range trace.Outcomes {
-		assert.False(t, o.Refused || !o.OK(), "%+v", o)
+	assert.Len(t, tests, len(always)+len(rules)+len(ofHostile))
+	for text, tt := range tests {
+		t.Run(text, func(t *testing.T) {
+			broken := func(change func(b)) string {
+				a := newApplication(tt.plan)
+				a.of(1).Call = Call{ID: 1, Kind: "insertOne"}
+				a.hostile.accepted[1] = true
+				change(a)
+				a.judge()
+				return strings.Join(a.result.Flaws, "\n")
+			}
+			assert.Contains(t, broken(tt.bad), text)
+			assert.NotContains(t, broken(tt.good), text)
+		})
 	}
-	assert.Subset(t, ofUpstream, trace.Flaws)
-
-	rejected := Fault{What: Reject, Code: 473, On: "count", Nth: 1, Times: 1}
-	trace = run(t, Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "estimatedDocumentCount"}}, Faults: []Fault{rejected}})
-	assert.True(t, trace.Outcomes[0].Refused, "%+v", trace.Outcomes[0])
-
-	r := newRecorder()
-	r.pools[event.ConnectionCheckOutStarted], r.pools[event.ConnectionCheckedOut], r.pools[event.ConnectionCheckedIn] = 1, 1, 1
-	r.pending[1] = 0
-	assert.Empty(t, r.trace().Flaws)
-	r.pools[event.ConnectionCheckOutStarted]++ // one waits
-	assert.Equal(t, []string{"a connection is not returned"}, r.trace().Flaws)
-	r.pending[2] = 1
-	assert.Equal(t, []string{"a connection is not returned", unpaired}, r.trace().Flaws)
 }
 
 // TestPassing is about calls that get over errors: what these added is not recorded.
 func TestPassing(t *testing.T) {
 	plan := Plan{Topology: "replicaset:1", Calls: []Call{{ID: 1, Kind: "findOne"}, {ID: 2, Kind: "insertOne"}}}
-	without := run(t, plan)
+	_, without := run(t, plan)
 	assert.Contains(t, strings.Join(without.Calls, "\n"), "call 2:  sees insert: ")
 	plan.Faults = []Fault{{What: Slow, On: "find", Nth: 1, Times: 1, For: time.Second, Passing: true}}
-	slow := run(t, plan)
-	assert.Greater(t, slow.Outcomes[0].End, time.Second)
+	a, slow := run(t, plan)
+	assert.Greater(t, a.calls[1].End, time.Second)
 	assert.NotContains(t, strings.Join(slow.Calls, "\n"), "call 1:  sees find: ", "the command that met it")
 	assert.Len(t, slow.Calls, len(without.Calls)-2, "and its event")
 }
@@ -161,7 +180,7 @@ func TestEndsOfTransactions(t *testing.T) {
 	t.Parallel()
 	const minor, expired, undone = "a commit that is sent again is not for the majority", "a commit is sent again after MaxTimeMSExpired",
 		"a transaction is aborted that may have been committed"
-	r := newRecorder()
+	a := newApplication(Plan{})
 	for _, one := range []struct {
 		name, concern string
 		fault         *Fault
@@ -173,8 +192,8 @@ func TestEndsOfTransactions(t *testing.T) {
 	} {
 		body, err := bson.Marshal(bson.D{{Key: one.name, Value: 1}, {Key: "lsid", Value: 1}, {Key: "w", Value: one.concern}})
 		require.NoError(t, err)
-		r.endOfTransaction(virtual.Command{Name: one.name, Body: body}, one.fault)
-		assert.Equal(t, one.want, r.result.Flaws, "%+v", one)
+		a.endOfTransaction(virtual.Command{Name: one.name, Body: body}, one.fault)
+		assert.Equal(t, one.want, a.result.Flaws, "%+v", one)
 	}
 }
 
@@ -182,20 +201,73 @@ func TestEndsOfTransactions(t *testing.T) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder()
-		r.pool(&event.PoolEvent{Type: event.ConnectionPoolReady})
-		assert.Equal(t, []string{"a pool is ready before its server is known"}, r.result.Flaws)
-		r.of(1).again = `insert: "a"`
-		r.sentAgain(r.of(1), "insert", `insert: "a", maxTimeMS: {"$numberLong":"5"}`)
-		r.of(1).again = `killCursors: 1`
-		r.sentAgain(r.of(1), "killCursors", `killCursors: 2`)
-		assert.Len(t, r.result.Flaws, 1)
-		r.of(0).again = "commitTransaction: 1"
-		r.finished(t.Context(), event.CommandFinishedEvent{CommandName: "commitTransaction"}, io.EOF)
-		r.sentAgain(r.of(0), "commitTransaction", "commitTransaction: 1, writeConcern: majority")
-		assert.NotContains(t, r.result.Flaws, "a retry is another command", "it met a network error after it was rejected")
-		r.of(1).again = `insert: "a"`
-		r.sentAgain(r.of(1), "insert", `insert: "b"`)
-		assert.Contains(t, r.result.Flaws, "a retry is another command")
+		a := newApplication(Plan{})
+		a.pool(&event.PoolEvent{Type: event.ConnectionPoolReady})
+		assert.Equal(t, []string{"a pool is ready before its server is known"}, a.result.Flaws)
+		for _, one := range []struct {
+			again, text string
+			flaws       int
+		}{
+			{`insert: "a"`, `insert: "a", maxTimeMS: {"$numberLong":"5"}`, 1}, {`killCursors: 1`, `killCursors: 2`, 1},
+			{"", "commitTransaction: 1, writeConcern: majority", 1}, {`insert: "a"`, `insert: "b"`, 2},
+		} {
+			a.of(1).again = one.again
+			if one.again == "" { // it met a network error after it was rejected
+				a.of(0).again = "commitTransaction: 1"
+				a.finished(t.Context(), event.CommandFinishedEvent{CommandName: "commitTransaction"}, io.EOF)
+				a.of(1).again = a.of(0).again
+			}
+			name, _, _ := strings.Cut(one.text, ":")
+			a.sentAgain(a.of(1), name, one.text)
+			assert.Len(t, a.result.Flaws, one.flaws, "%+v", one)
+		}
 	})
+}
+
+// TestMasked is about numbers of connections, which are hidden, and those of documents, which are not.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	const text = "returns &{InsertedIDs:[10]}, no error"
+	assert.Equal(t, text, masked(text))
+	assert.Equal(t, masked("connection(127.0.0.1:27017[7]) x"), masked("connection(127.0.0.1:27017[-12]) x"))
+}
+
+// TestAlerts is about TLS, which takes real time: a server sends an alert before, or after, the client's first message.
+func TestAlerts(t *testing.T) {
+	const deadline, grace = 300 * time.Millisecond, 30 * time.Second // on a machine that is busy
+	var trying sync.WaitGroup
+	for alert := range 256 {
+		if alert%3 > 0 && alert > 121 { // no alert of TLS
+			continue
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				if alert%2 > 0 {
+					_, _ = conn.Read(make([]byte, 1<<12))
+				}
+				_, _ = conn.Write([]byte{21, 3, 3, 0, 2, byte(1 + alert/2%2), byte(alert)})
+				_ = conn.Close()
+			}
+		}()
+		trying.Go(func() {
+			defer listener.Close()
+			client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + "/?tls=true&tlsInsecure=true"))
+			if !assert.NoError(t, err) {
+				return
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), deadline)
+			defer cancel()
+			start := time.Now()
+			assert.Error(t, client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err(), "alert %d", alert)
+			assert.NoError(t, client.Disconnect(context.Background()))
+			assert.Less(t, time.Since(start), deadline+grace, "alert %d", alert)
+		})
+	}
+	trying.Wait()
 }

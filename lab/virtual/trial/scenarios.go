@@ -3,20 +3,16 @@ package trial
 // scenario is what a plan may be about beside calls and faults by chance. Its texts are alternatives, of which one is drawn; "-" is none of
 // them, and what is not given stays as it is.
 type scenario struct {
-	// only names the scenario if rules rely on it: nothing else goes wrong then, and the calls are those that it has.
-	only     string
-	bare     bool // without options, authentication and monitors; so is one that has a name
+	bare     bool // without options and authentication
 	topology string
 	options  string // joined by "&"
-	// kind is that of workers*calls calls that take the place of the others, or of the first call if there is no number. A way in which
+	// kind is that of so many calls that take the place of the others, or of the first call if there is no number. A way in which
 	// they are made may follow after a slash.
-	kind, calls, workers string
-	n                    string
-	ends                 string // "deadline", "cancel" or "-", after a time within these milliseconds
-	within               [2]int
-	pause                [2]int // of the first call, in milliseconds
-	batch, auth          string
-	faults               []disorder
+	kind, calls, n string
+	ends           string // "deadline", "cancel" or "-", after a time within these milliseconds
+	within         [2]int
+	batch, auth    string
+	faults         []disorder
 }
 
 // disorder is what a fault may be, in the same way.
@@ -25,18 +21,11 @@ type disorder struct {
 	passing bool   // retries get over it
 	what    string // with the codes that it may have: "error:2,13"
 	// on is a command; or the first or the last one of the first call, or any of the calls'. Without one, the fault begins at a time.
-	on                string
-	nth, times, every string // 1 if they are not given
-	host              string
-	at, lasts         [2]int // in milliseconds
+	on         string
+	nth, times string // 1 if they are not given
+	host       string
+	at, lasts  [2]int // in milliseconds
 }
-
-// Rules rely on these scenarios.
-const (
-	OneRouter = "one of two routers, or of two members that will do, rejects commands, or fails"
-	Closings  = "cursors fail, while an overload does not let them end"
-	Conflicts = "a transaction begins again, many times"
-)
 
 const (
 	someReads   = "findOne countDocuments distinct"
@@ -52,28 +41,19 @@ var scenarios = []scenario{
 	{kind: "writes/within writes/within " + transacts, calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -", within: [2]int{1, 15},
 		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction commitTransaction",
 			times: "1 2 3"}}},
-	{bare: true, topology: "replicaset:1", kind: "writes/within writes/aborts", calls: "1 2", n: "3",
-		faults: []disorder{{what: "reject:462", on: "abortTransaction", times: "1 2"}}},
 	// Commits end with something that does not tell whether they took place.
 	{kind: "writes/transaction writes/within", calls: "1 2", n: "1", ends: "deadline - -", within: [2]int{12, 40}, faults: []disorder{
 		{what: "slow slow lose reject:462 error:50 error:50 error:91,11600 concern:50 concern:64,91", on: "commitTransaction",
 			times: "1 2", lasts: [2]int{20, 60}}}},
-	{only: Conflicts, topology: "replicaset:1 sharded:1", kind: "writes/within", calls: "1",
-		faults: []disorder{{what: "error:112", on: "insert", times: "4 5 6 7 8 9"}}},
 	// Bulk writes are interrupted in which a statement fails.
 	{kind: "bulkWrite insertMany clientBulkWrite", calls: "2", n: "2 3 4", ends: "deadline", within: [2]int{1, 600},
 		faults: []disorder{{what: "concern:91,11600,64", on: "first", nth: "1 2", times: "1 2"}}},
 	// Writes of several documents are several commands.
 	{batch: "1 2", kind: "clientBulkWriteMany clientBulkWriteMany insertMany bulkWrite", n: "1 2 3 4 4",
 		faults: []disorder{{maybe: true, what: inBatches, on: "first first any", nth: "1 2 3", times: "1 2"}}},
-	// Retries spend tokens, which successes return, perhaps while attempts are withheld.
-	{bare: true, options: "adaptiveRetries=true adaptiveRetries=true adaptiveRetries=true&adaptiveThrottling=true",
-		kind: "findOne insertOne updateOne", workers: "5", calls: "60", faults: []disorder{
-			{what: "reject:462", on: "first", times: "100"},
-			{what: "reject:462", on: "first", nth: "101", times: "1000000", every: "2 3"}}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
 	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
-		kind: "findOne insertOne updateOne countDocuments writes/transaction", calls: "2 3 4",
+		kind: "findOne insertOne updateOne countDocuments distinct estimatedDocumentCount writes/transaction", calls: "2 3 4",
 		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
 			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are canceled during a backoff, or have a deadline then.
@@ -85,17 +65,15 @@ var scenarios = []scenario{
 	{bare: true, topology: "replicaset:1", options: "retryReads=false retryReads=false&retryWrites=false",
 		kind: "watch findOne insertOne", calls: "1", faults: []disorder{{what: "close error:91,6 reject:462", on: "first"}}},
 	// One of two routers, or members, is overloaded, or fails.
-	{only: OneRouter, topology: "sharded:2", kind: "insertOne updateOne writes/aborts writes/aborts", calls: "2 3 4",
+	{bare: true, topology: "sharded:2", kind: "insertOne updateOne writes/aborts writes/aborts", calls: "2 3 4",
 		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},
-	{only: OneRouter, topology: "sharded:3", kind: "insertOne findOne", calls: "2 3 4", faults: []disorder{
+	{bare: true, topology: "sharded:3", kind: "insertOne findOne", calls: "2 3 4", faults: []disorder{
 		{what: "reject:462", on: "first", times: "1000", host: "1"}, {what: "reject:463", on: "first", times: "1000", host: "2"}}},
-	{only: OneRouter, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
+	{bare: true, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
 		calls: "2 3 4", faults: []disorder{{what: "reject:462,463", on: "first", times: "1000", host: "1"}}},
 	// A transaction keeps its router, or its connection, after a rejection.
 	{bare: true, topology: "sharded:2 loadbalanced:2", kind: transacts, calls: "1 2",
 		faults: []disorder{{what: "reject:462,463", on: "update", times: "1 2", passing: true}}},
-	{only: Closings, kind: "find aggregate", calls: "1 2", faults: []disorder{{what: "error:13", on: "getMore"},
-		{what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
 	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1",
 		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore getMore", times: "1 1 2"},
@@ -106,7 +84,6 @@ var scenarios = []scenario{
 	// Several services are behind a load balancer.
 	{topology: "loadbalanced:2 loadbalanced:3", kind: "find findClose watch aggregate writes/transaction writes/within"},
 	// Clients authenticate, which may fail, or be asked for again, and then meet an overload.
-	{auth: "offered SCRAM-SHA-256 PLAIN MONGODB-OIDC"},
 	{auth: "MONGODB-OIDC", faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
 		{maybe: true, what: "reject:462", on: "first", times: "1000"}}},
 	{auth: "PLAIN MONGODB-OIDC offered offered SCRAM-SHA-256 SCRAM-SHA-256", faults: []disorder{
@@ -121,7 +98,7 @@ var scenarios = []scenario{
 	{bare: true, topology: "loadbalanced:1", kind: "findOne updateOne distinct", calls: "2",
 		faults: []disorder{{what: cuts, on: "hello", times: "2", passing: true}}},
 	// The first two are the monitor's.
-	{bare: true, topology: "replicaset:1", kind: "findOne updateOne distinct", calls: "2", pause: [2]int{5, 60},
+	{bare: true, topology: "replicaset:1", kind: "findOne updateOne distinct", calls: "2",
 		faults: []disorder{{what: cuts, on: "isMaster", nth: "3", times: "2", passing: true}}},
 }
 
@@ -129,9 +106,8 @@ var scenarios = []scenario{
 var byChance = []disorder{
 	{what: "error:" + codes + " error:" + codes + " error:" + codes + " concern:" + codes +
 		" reject:462,463,461,473 reject:462,463,461,473 close close lose drop slow slow",
-		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 300", every: "1 1 1 2", lasts: [2]int{1, 4000}},
-	{what: "silent refusing closing away reset stop stepdown", on: "any", host: "0 1", lasts: [2]int{1, 6000}},
-	{what: "silent refusing closing away reset stop stepdown", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
+		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 300", lasts: [2]int{1, 4000}},
+	{what: "silent refusing closing reset stop stepdown", on: "any -", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
 }
 
 const codes = "2,7,13,43,89,91,134,189,251,112,11600,11602,10107,13435,262,6,50,64,100,225,237,391,9001,11000"

@@ -1,10 +1,9 @@
-package hostile
+package trial
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -16,12 +15,8 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// chance draws what a hostile server does.
-type chance struct{ *rand.Rand }
-
-func (c chance) percent(n int) bool { return c.IntN(100) < n }
-
-func pick[T any](c chance, from []T) T { return from[c.IntN(len(from))] }
+// percent is true in so many of a hundred cases.
+func (s source) percent(n int) bool { return s.IntN(100) < n }
 
 // fields are those that the driver reads of a reply.
 var fields = []string{
@@ -46,106 +41,106 @@ var values = []any{
 }
 
 // value returns one of those, labels, or a document, which may be deep.
-func (c chance) value(depth int) any {
-	switch c.IntN(7) {
+func (s source) value(depth int) any {
+	switch s.IntN(7) {
 	case 0:
 		labels := []any{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError", "TransientTransactionError",
 			"UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
-		c.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
-		return bson.A(labels[:c.IntN(5)])
+		s.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
+		return bson.A(labels[:s.IntN(5)])
 	case 1:
 		nested := any(bson.D{})
-		for range pick(c, []int{1, 10, 150, 2000}) {
+		for range pick(s, 1, 10, 150, 2000) {
 			nested = bson.D{{Key: "a", Value: nested}}
 		}
 		return nested
 	case 2:
 		var doc bson.D
-		for range c.IntN(4 - min(depth, 3)) {
-			doc = append(doc, bson.E{Key: pick(c, fields), Value: c.value(depth + 1)})
+		for range s.IntN(4 - min(depth, 3)) {
+			doc = append(doc, bson.E{Key: pick(s, fields...), Value: s.value(depth + 1)})
 		}
-		return pick(c, []any{doc, doc, bson.A{doc, doc}})
+		return pick[any](s, doc, doc, bson.A{doc, doc})
 	}
-	return pick(c, values)
+	return pick(s, values...)
 }
 
 // altered returns a document in which something is altered.
-func (c chance) altered(doc bson.D) bson.D {
-	i := c.IntN(len(doc) + 1)
+func (s source) altered(doc bson.D) bson.D {
+	i := s.IntN(len(doc) + 1)
 	if i == len(doc) {
-		return append(doc, bson.E{Key: pick(c, fields), Value: c.value(0)})
+		return append(doc, bson.E{Key: pick(s, fields...), Value: s.value(0)})
 	}
-	switch c.IntN(20) {
+	switch s.IntN(20) {
 	case 0:
 		return slices.Delete(doc, i, i+1)
 	case 1:
 		return append(doc, doc[i])
 	case 2:
-		doc[i].Key = pick(c, fields)
+		doc[i].Key = pick(s, fields...)
 	default:
-		doc[i].Value = c.changed(doc[i].Value)
+		doc[i].Value = s.changed(doc[i].Value)
 	}
 	return doc
 }
 
 // changed returns another value, or one in which something is altered.
-func (c chance) changed(value any) any {
-	if c.percent(20) {
-		return c.value(0)
+func (s source) changed(value any) any {
+	if s.percent(20) {
+		return s.value(0)
 	}
 	switch v := value.(type) {
 	case bson.D:
-		return c.altered(v)
+		return s.altered(v)
 	case bson.A:
 		if len(v) > 0 {
-			i := c.IntN(len(v))
-			v[i] = c.changed(v[i])
+			i := s.IntN(len(v))
+			v[i] = s.changed(v[i])
 			return v
 		}
 	case bson.Binary:
-		return bson.Binary{Data: c.payload(v.Data)}
+		return bson.Binary{Data: s.payload(v.Data)}
 	}
-	return c.value(0)
+	return s.value(0)
 }
 
 // payload alters one of SASL.
-func (c chance) payload(data []byte) []byte {
+func (s source) payload(data []byte) []byte {
 	before, rest, scram := bytes.Cut(data, []byte("i="))
 	switch {
-	case scram && c.percent(60):
-		return append(before, "i="+pick(c, []string{"0", "-1", "30000000", "99999999999999999999", "x", "4096,i=30000000", ""})...)
+	case scram && s.percent(60):
+		return append(before, "i="+pick(s, "0", "-1", "30000000", "99999999999999999999", "x", "4096,i=30000000", "")...)
 	case scram:
 		return append(before, rest...)
-	case len(data) > 0 && c.percent(50):
+	case len(data) > 0 && s.percent(50):
 		data = slices.Clone(data)
-		data[c.IntN(len(data))] ^= 1 << c.IntN(8)
+		data[s.IntN(len(data))] ^= 1 << s.IntN(8)
 		return data
 	}
-	return make([]byte, pick(c, []int{0, 1, 1000, 100_000}))
+	return make([]byte, pick(s, 0, 1, 1000, 100_000))
 }
 
 // failure is an error that a server may return.
-func (c chance) failure() bson.Raw {
-	code := pick(c, []int32{1, 18, 43, 91, 112, 189, 251, 262, 391, 391, 462, 462, 10107, 11600, 13435})
-	doc := bsondoc.D("ok", 0, "code", code, "codeName", "Hostile", "errmsg", "hostile", "errorLabels", c.value(3))
-	if c.percent(50) {
+func (s source) failure() bson.Raw {
+	code := pick[int32](s, 1, 18, 43, 91, 112, 189, 251, 262, 391, 391, 462, 462, 10107, 11600, 13435)
+	doc := bsondoc.D("ok", 0, "code", code, "codeName", "Hostile", "errmsg", "hostile", "errorLabels", s.value(3))
+	if s.percent(50) {
 		doc[4].Value = bson.A{"SystemOverloadedError", "RetryableError"}
-		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: pick(c, []any{int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100)})})
+		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: pick[any](s, int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100))})
 	}
 	return bsondoc.Marshal(doc)
 }
 
 // document returns a reply in which something is altered.
-func (c chance) document(reply bson.Raw) bson.Raw {
-	if c.percent(25) {
-		return c.failure()
+func (s source) document(reply bson.Raw) bson.Raw {
+	if s.percent(25) {
+		return s.failure()
 	}
 	var doc bson.D
 	if bson.Unmarshal(reply, &doc) != nil {
 		return reply
 	}
-	for range 1 + c.IntN(3) {
-		doc = c.altered(doc)
+	for range 1 + s.IntN(3) {
+		doc = s.altered(doc)
 	}
 	raw, err := bson.Marshal(doc)
 	if err != nil {
@@ -155,48 +150,48 @@ func (c chance) document(reply bson.Raw) bson.Raw {
 }
 
 // message encodes a reply, which may say of itself what is not so.
-func (c chance) message(m *wire.Message) []byte {
+func (s source) message(m *wire.Message) []byte {
 	data := encode(m)
 	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32}
-	switch c.IntN(12) {
+	switch s.IntN(12) {
 	case 0:
-		binary.LittleEndian.PutUint32(data, pick(c, lengths)) // of the message
+		binary.LittleEndian.PutUint32(data, pick(s, lengths...)) // of the message
 	case 1:
-		binary.LittleEndian.PutUint32(data[8:], c.Uint32()) // responseTo
+		binary.LittleEndian.PutUint32(data[8:], s.Uint32()) // responseTo
 	case 2:
-		binary.LittleEndian.PutUint32(data[12:], pick(c, []uint32{0, 1, 2004, 2010, 2011, 2012, 2013, c.Uint32()})) // opcode
+		binary.LittleEndian.PutUint32(data[12:], pick[uint32](s, 0, 1, 2004, 2010, 2011, 2012, 2013, s.Uint32())) // opcode
 	case 3:
-		binary.LittleEndian.PutUint32(data[16:], pick(c, []uint32{1, 2, 1 << 16, 3, c.Uint32()})) // flags
+		binary.LittleEndian.PutUint32(data[16:], pick[uint32](s, 1, 2, 1<<16, 3, s.Uint32())) // flags
 	case 4, 5:
 		if at := 21; len(data) > at+4 {
-			binary.LittleEndian.PutUint32(data[at:], pick(c, lengths)) // of the document
+			binary.LittleEndian.PutUint32(data[at:], pick(s, lengths...)) // of the document
 		}
 	case 6, 7:
-		data = c.compressed(data)
+		data = s.compressed(data)
 	default:
-		for range 1 + c.IntN(4) {
-			data[16+c.IntN(len(data)-16)] ^= 1 << c.IntN(8)
+		for range 1 + s.IntN(4) {
+			data[16+s.IntN(len(data)-16)] ^= 1 << s.IntN(8)
 		}
 	}
 	return data
 }
 
 // compressed returns a message as one that is compressed, with sizes and compressors that are not so.
-func (c chance) compressed(data []byte) []byte {
-	content := wiremessage.AppendCompressedOriginalOpCode(nil, wiremessage.OpCode(pick(c, []int32{1, 2012, 2013, 2013, 2013, 0})))
+func (s source) compressed(data []byte) []byte {
+	content := wiremessage.AppendCompressedOriginalOpCode(nil, wiremessage.OpCode(pick[int32](s, 1, 2012, 2013, 2013, 2013, 0)))
 	sizes := []int32{0, 1, -1, int32(len(data) - 16), int32(len(data)), 48_000_000, math.MaxInt32, math.MinInt32, 1 << 24}
-	content = wiremessage.AppendCompressedUncompressedSize(content, pick(c, sizes))
-	content = wiremessage.AppendCompressedCompressorID(content, wiremessage.CompressorID(pick(c, []int{0, 0, 1, 1, 2, 255})))
+	content = wiremessage.AppendCompressedUncompressedSize(content, pick(s, sizes...))
+	content = wiremessage.AppendCompressedCompressorID(content, wiremessage.CompressorID(pick(s, 0, 0, 1, 1, 2, 255)))
 	content = append(content, data[16:]...)
 	_, id, responseTo, _, _, _ := wiremessage.ReadHeader(data)
 	return append(wiremessage.AppendHeader(nil, int32(16+len(content)), id, responseTo, wiremessage.OpCompressed), content...)
 }
 
 // deliveries are the ways in which a message does not arrive as one.
-func (c chance) deliveries(data []byte) (parts []virtual.Delivery) {
-	late := time.Duration(c.Int64N(int64(silence)))
+func (s source) deliveries(data []byte) (parts []virtual.Delivery) {
+	late := time.Duration(s.Int64N(int64(silence)))
 	whole := virtual.Delivery{Data: data}
-	switch c.IntN(6) {
+	switch s.IntN(6) {
 	case 0: // twice
 		return []virtual.Delivery{whole, whole}
 	case 1: // late
@@ -208,11 +203,11 @@ func (c chance) deliveries(data []byte) (parts []virtual.Delivery) {
 		}
 		return append(parts, virtual.Delivery{After: late, Data: data[slow:]})
 	case 3: // with something behind it, so that the next reply may begin with the length of one that never ends
-		return []virtual.Delivery{whole, {Data: make([]byte, 1+c.IntN(40))}, {After: silence}}
+		return []virtual.Delivery{whole, {Data: make([]byte, 1+s.IntN(40))}, {After: silence}}
 	case 4: // and late again
 		return []virtual.Delivery{whole, {After: late, Data: data}}
 	}
-	return closedAt(data, c.IntN(len(data)+1))
+	return closedAt(data, s.IntN(len(data)+1))
 }
 
 // closedAt is a message of which some bytes arrive before the connection is closed.
