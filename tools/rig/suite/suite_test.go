@@ -284,7 +284,9 @@ func TestWhatCannotRun(t *testing.T) {
 		_, err := f.Run(t.Context(), nil)
 		assert.ErrorContains(t, err, problem)
 	}
-	_, err = (&Rig{Root: t.TempDir(), Base: "v1.0.0"}).Run(t.Context(), nil)
+	none := &Rig{Root: t.TempDir(), Base: "v1.0.0"}
+	_, err = none.Run(t.Context(), nil)
+	assert.ErrorContains(t, err, none.file("build/v1.0.0")+": ")
 	assert.ErrorContains(t, err, "make trees")
 }
 

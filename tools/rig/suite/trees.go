@@ -105,7 +105,10 @@ func readFunctions(tree string) (functions, error) {
 		}
 		return nil
 	})
-	return found, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tree, err)
+	}
+	return found, nil
 }
 
 // skip is an entry of the skip list: why tests of upstream's may fail in the fork, what the specification demands instead, and which test
