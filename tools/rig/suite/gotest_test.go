@@ -39,6 +39,7 @@ func TestGoTest(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), filetree.Tree{"go.mod": []byte("module " + Module + "\n\ngo 1.19\n"), "none/n.go": []byte("package none\n")}
 	for folder, tests := range map[string]string{
+		".": `func TestRoot(t *testing.T) {}`,
 		"all": `func TestFail(t *testing.T) { t.Error("wrong") }
 			func TestItself(t *testing.T) { t.Run("sub", func(t *testing.T) {}); t.Error("wrong") }
 			func TestParent(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("wrong") }) }
@@ -58,8 +59,11 @@ func TestGoTest(t *testing.T) {
 	for _, c := range result.counted() {
 		got = append(got, c.String()+" "+c.outcome)
 	}
-	assert.Equal(t, []string{"all TestFail fail", "all TestItself fail", "all TestItself/sub pass", "all TestParent/sub fail",
+	assert.Equal(t, []string{". TestRoot pass", "all TestFail fail", "all TestItself fail", "all TestItself/sub pass", "all TestParent/sub fail",
 		"all TestPass pass", "all TestSkip skip", "broken fail", "dies TestA pass", "dies TestB fail", "end fail", "end TestA pass"}, got)
+	functions, err := readFunctions(dir)
+	require.NoError(t, err)
+	assert.Contains(t, functions, result[key{"./.", "TestRoot"}].key, "by the same name")
 	assert.True(t, result[key{"./dies", "TestB"}].unfinished)
 	assert.Contains(t, result[key{"./broken", ""}].output, "undefined: undefined", "what the compiler says")
 
