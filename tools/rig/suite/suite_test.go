@@ -279,6 +279,8 @@ func TestWhatCannotRun(t *testing.T) {
 	assert.Contains(t, results[0].Failures[0].What, "interrupted")
 	for text, problem := range map[string]string{
 		"- {reason: r, tests: [p TestA]}": "entry 1 needs reason, successor and tests", "- {reason: r, test: T}": "field test not found",
+		"- {reason: r, successor: p T, tests: [p]}":                "entry 1: \"p\" names no test",
+		"- {reason: r, successor: p T, tests: [p TestA, p TestA]}": "entry 1: \"p TestA\" names no test, or is listed twice",
 	} {
 		f.write(t, "etc/bases/v1.0.0/skips", text)
 		_, err := f.Run(t.Context(), nil)

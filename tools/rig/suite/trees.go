@@ -134,6 +134,9 @@ func (r *Rig) readSkips() (map[key]skip, error) {
 			return nil, fmt.Errorf("%s: entry %d needs reason, successor and tests", r.skipFile(), i+1)
 		}
 		for _, test := range e.Tests {
+			if test.Test == "" || skips[test].Reason != "" {
+				return nil, fmt.Errorf("%s: entry %d: %q names no test, or is listed twice", r.skipFile(), i+1, test)
+			}
 			skips[test] = e
 		}
 	}
