@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -79,9 +80,11 @@ func TestGoTest(t *testing.T) {
 	_, err = goTest(t.Context(), c)
 	assert.ErrorContains(t, err, "parallel", "nothing could be run")
 
-	// What was interrupted is no result. That a command ends with its context is proved by the package process.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = goTest(ctx, command{dir: dir})
+	// What was interrupted is no result, even if a test has failed. That a command ends with its context is proved by the package
+	// process.
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	const interrupts = `echo '{"Action": "fail", "Package": "p", "Test": "TestA"}'; kill -INT $PPID; sleep 60`
+	_, err = goTest(ctx, command{dir: dir, through: []string{"sh", "-c", interrupts}})
 	assert.ErrorIs(t, err, context.Canceled)
 }
