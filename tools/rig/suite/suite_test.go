@@ -224,6 +224,8 @@ func TestSpec(t *testing.T) {
 	for _, c := range f.runs {
 		ran = append(ran, c.run)
 		assert.Contains(t, c.flags, fresh)
+		assert.Contains(t, c.flags, "-p=1", "the packages share the server")
+		assert.Equal(t, c.run != long, slices.Contains(c.flags, "-skip="+long), "each test runs in one half")
 		assert.Contains(t, c.env, "PROJECT_DIRECTORY="+f.file("project"))
 	}
 	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$", `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`}, ran)
