@@ -119,6 +119,14 @@ type testCmd struct {
 	Race bool     `help:"Run the overlay's tests with the race detector, which needs a C compiler."`
 }
 
+// Validate refuses an empty list, such as that of an unset variable, of which nothing would fail.
+func (c *testCmd) Validate() error {
+	if len(c.Only) == 0 {
+		return errors.New("--only names no suite")
+	}
+	return nil
+}
+
 // Run runs the suites and prints the report.
 func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	rig.Race = c.Race

@@ -21,6 +21,7 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
 		{[]string{"test", "--help"}, command.ExitOK, "fork,upstream,", ""},
 		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `--only must be one of "fork",`},
+		{[]string{"test", "--only", ""}, command.ExitUsage, "", "--only names no suite"},
 		{[]string{"--base", "v9.9.9", "server"}, command.ExitUsage, "",
 			`there is no base "v9.9.9"; name one with BASE or --base: v2.5.0`},
 		{[]string{"server", "--topology", "ring"}, command.ExitUsage, "", `topology "ring": want standalone`},

@@ -63,8 +63,11 @@ func Run(ctx context.Context, root, tree string, defects []Defect, only []string
 	if err := build(ctx, folder); err != nil {
 		return false, err
 	}
-	if by, err := judge(ctx, judges, plot, ""); err != nil || len(by) > 0 {
-		return false, errors.Join(err, fmt.Errorf("without a defect there is a finding, or an error: %v", by))
+	switch by, err := judge(ctx, judges, plot, ""); {
+	case err != nil:
+		return false, fmt.Errorf("without a defect: %w", err)
+	case len(by) > 0:
+		return false, fmt.Errorf("without a defect there is a finding: %v", by)
 	}
 	found := map[string]int{}
 	for _, d := range chosen {

@@ -138,7 +138,11 @@ func TestRun(t *testing.T) {
 
 	judges["tests"] = finds("", "TestA")
 	_, err = run()
-	assert.ErrorContains(t, err, "without a defect there is a finding, or an error: map[tests:TestA]")
+	assert.EqualError(t, err, "without a defect there is a finding: map[tests:TestA]")
+
+	judges["tests"] = func(context.Context, string, string) (string, error) { return "", context.Canceled }
+	_, err = run()
+	assert.EqualError(t, err, "without a defect: context canceled")
 
 	broken = errors.New("does not compile")
 	_, err = run()

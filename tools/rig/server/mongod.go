@@ -39,8 +39,11 @@ func findMongod(ctx context.Context, cfg Config, name string) (path, version str
 	}
 	output, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	match := mongodVersion.FindSubmatch(output)
-	if err != nil || match == nil {
-		return "", "", pypi.Absent("%s --version does not run here, or has no version (%v): %q", path, err, pypi.LastLine(output))
+	if err == nil && match == nil {
+		err = errors.New("no version")
+	}
+	if err != nil {
+		return "", "", pypi.Absent("%s --version: %v: %q", path, err, pypi.LastLine(output))
 	}
 	version = string(match[1])
 	// A release candidate of the oldest series is recent enough.

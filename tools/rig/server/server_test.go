@@ -36,8 +36,8 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}{
 		"no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2": {},
 		"/mongod is v8.0.4;":                             {mongod: old},
-		"or has no version (exit status 3)":              {mongod: "exit 3"},
-		`or has no version (<nil>): "hello"`:             {mongod: "echo hello"},
+		"/mongod --version: exit status 3: ":             {mongod: "exit 3"},
+		`/mongod --version: no version: "hello"`:         {mongod: "echo hello"},
 		`asks for "uri", which cannot be had`:            {cfg: Config{Name: Given}, wrong: true},
 		"name one of path, mongod, secantus with SERVER": {cfg: Config{Name: "mongo"}, wrong: true},
 		"name one of path, mongod with SERVER":           {cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, wrong: true},

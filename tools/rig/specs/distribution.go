@@ -89,9 +89,12 @@ func (s *Store) Compare(ctx context.Context, name, requirement string) (Revision
 	if err == nil && p.Lacks != "" {
 		err = errors.New(p.Lacks)
 	}
+	if err != nil {
+		return r, err
+	}
 	revision, readErr := read(filepath.Join(p.Dir, data))
 	archive, getErr := s.Download(ctx, requirement)
-	if err := errors.Join(err, readErr, getErr); err != nil {
+	if err := errors.Join(readErr, getErr); err != nil {
 		return r, err
 	}
 	theirs, err := unpack(archive, nil)

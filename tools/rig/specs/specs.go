@@ -85,6 +85,10 @@ func Open(root, base string, progress io.Writer) (s *Store, b Base, err error) {
 // Project returns the tests of the named revision, after verifying each file against the pinned hash. A copy that lacks some is used from
 // then on, too, until it is removed. If they cannot be had here, the error is a pypi.ErrUnavailable, and the folder is not there.
 func (s *Store) Project(ctx context.Context, name string) (p Project, err error) {
+	revision, known := s.Pins[name]
+	if !known { // nor may it name another folder, which would be removed
+		return p, fmt.Errorf("etc/specifications has no revision %q", name)
+	}
 	p.Dir = filepath.Join(s.Root, "build", "specifications", name)
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o755); err != nil {
 		return p, err
@@ -94,7 +98,6 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 		return p, err
 	}
 	defer unlock()
-	revision := s.Pins[name]
 	files, err := read(filepath.Join(p.Dir, data))
 	if err == nil {
 		if p.Lacks, err = revision.verify(files); err == nil {

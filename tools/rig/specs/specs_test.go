@@ -95,6 +95,10 @@ func TestDownload(t *testing.T) {
 	assert.ErrorContains(t, err, "set SPECIFICATIONS to a clone of mongodb/specifications that has "+commit)
 	assert.NoDirExists(t, project.Dir)
 
+	_, err = s.Project(t.Context(), "../..")
+	assert.EqualError(t, err, `etc/specifications has no revision "../.."`)
+	assert.DirExists(t, s.Root)
+
 	_, err = newStore(t, filetree.Tree{"source/crud/tests/unified/a.json": []byte("two")}, tests).Project(t.Context(), "r1")
 	assert.ErrorContains(t, err, "are not the pinned ones")
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -115,7 +116,7 @@ func parse(stream []byte) (r cases, stray string) {
 			builds[e.ImportPath] += e.Output
 			continue
 		}
-		k := key{"." + strings.TrimPrefix(e.Package, Module), e.Test}
+		k := key{"./" + path.Clean("."+strings.TrimPrefix(e.Package, Module)), e.Test}
 		if outputs[k] == nil {
 			r[k], outputs[k] = testCase{key: k}, new(bytes.Buffer)
 		}

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"os"
+	"os/signal"
 	"strings"
 	"testing"
 
@@ -39,6 +40,7 @@ func TestGoTest(t *testing.T) {
 	t.Parallel()
 	dir, files := t.TempDir(), filetree.Tree{"go.mod": []byte("module " + Module + "\n\ngo 1.19\n"), "none/n.go": []byte("package none\n")}
 	for folder, tests := range map[string]string{
+		".": `func TestRoot(t *testing.T) {}`,
 		"all": `func TestFail(t *testing.T) { t.Error("wrong") }
 			func TestItself(t *testing.T) { t.Run("sub", func(t *testing.T) {}); t.Error("wrong") }
 			func TestParent(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("wrong") }) }
@@ -58,8 +60,11 @@ func TestGoTest(t *testing.T) {
 	for _, c := range result.counted() {
 		got = append(got, c.String()+" "+c.outcome)
 	}
-	assert.Equal(t, []string{"all TestFail fail", "all TestItself fail", "all TestItself/sub pass", "all TestParent/sub fail",
+	assert.Equal(t, []string{". TestRoot pass", "all TestFail fail", "all TestItself fail", "all TestItself/sub pass", "all TestParent/sub fail",
 		"all TestPass pass", "all TestSkip skip", "broken fail", "dies TestA pass", "dies TestB fail", "end fail", "end TestA pass"}, got)
+	functions, err := readFunctions(dir)
+	require.NoError(t, err)
+	assert.Contains(t, functions, result[key{"./.", "TestRoot"}].key, "by the same name")
 	assert.True(t, result[key{"./dies", "TestB"}].unfinished)
 	assert.Contains(t, result[key{"./broken", ""}].output, "undefined: undefined", "what the compiler says")
 
@@ -75,9 +80,11 @@ func TestGoTest(t *testing.T) {
 	_, err = goTest(t.Context(), c)
 	assert.ErrorContains(t, err, "parallel", "nothing could be run")
 
-	// What was interrupted is no result. That a command ends with its context is proved by the package process.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = goTest(ctx, command{dir: dir})
+	// What was interrupted is no result, even if a test has failed. That a command ends with its context is proved by the package
+	// process.
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	const interrupts = `echo '{"Action": "fail", "Package": "p", "Test": "TestA"}'; kill -INT $PPID; sleep 60`
+	_, err = goTest(ctx, command{dir: dir, through: []string{"sh", "-c", interrupts}})
 	assert.ErrorIs(t, err, context.Canceled)
 }

@@ -224,6 +224,8 @@ func TestSpec(t *testing.T) {
 	for _, c := range f.runs {
 		ran = append(ran, c.run)
 		assert.Contains(t, c.flags, fresh)
+		assert.Contains(t, c.flags, "-p=1", "the packages share the server")
+		assert.Equal(t, c.run != long, slices.Contains(c.flags, "-skip="+long), "each test runs in one half")
 		assert.Contains(t, c.env, "PROJECT_DIRECTORY="+f.file("project"))
 	}
 	assert.ElementsMatch(t, []string{long, "^(TestOurs|TestUnifiedSpec)$", `^TestUnifiedSpec$/^crud$/^new\.json$/^b$`}, ran)
@@ -279,12 +281,16 @@ func TestWhatCannotRun(t *testing.T) {
 	assert.Contains(t, results[0].Failures[0].What, "interrupted")
 	for text, problem := range map[string]string{
 		"- {reason: r, tests: [p TestA]}": "entry 1 needs reason, successor and tests", "- {reason: r, test: T}": "field test not found",
+		"- {reason: r, successor: p T, tests: [p]}":                "entry 1: \"p\" names no test",
+		"- {reason: r, successor: p T, tests: [p TestA, p TestA]}": "entry 1: \"p TestA\" names no test, or is listed twice",
 	} {
 		f.write(t, "etc/bases/v1.0.0/skips", text)
 		_, err := f.Run(t.Context(), nil)
 		assert.ErrorContains(t, err, problem)
 	}
-	_, err = (&Rig{Root: t.TempDir(), Base: "v1.0.0"}).Run(t.Context(), nil)
+	none := &Rig{Root: t.TempDir(), Base: "v1.0.0"}
+	_, err = none.Run(t.Context(), nil)
+	assert.ErrorContains(t, err, none.file("build/v1.0.0")+": ")
 	assert.ErrorContains(t, err, "make trees")
 }
 

@@ -105,7 +105,10 @@ func readFunctions(tree string) (functions, error) {
 		}
 		return nil
 	})
-	return found, err
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tree, err)
+	}
+	return found, nil
 }
 
 // skip is an entry of the skip list: why tests of upstream's may fail in the fork, what the specification demands instead, and which test
@@ -131,6 +134,9 @@ func (r *Rig) readSkips() (map[key]skip, error) {
 			return nil, fmt.Errorf("%s: entry %d needs reason, successor and tests", r.skipFile(), i+1)
 		}
 		for _, test := range e.Tests {
+			if test.Test == "" || skips[test].Reason != "" {
+				return nil, fmt.Errorf("%s: entry %d: %q names no test, or is listed twice", r.skipFile(), i+1, test)
+			}
 			skips[test] = e
 		}
 	}
