@@ -238,7 +238,9 @@ series: ## Write the fork to build/series as patches for upstream's repository
 
 # Each of these can do a part: make verify-fixes FIXES=pool, make verify-series FROM=0008, make verify-layers LAYERS=fixes/pool.
 .PHONY: verify
-verify: verify-fixes verify-series ## Apply and test each patch; "make verify-layers" removes each layer, "make verify-api" compares the APIs
+verify: ## Apply and test each patch; "make verify-layers" removes each layer, "make verify-api" compares the APIs
+	@$(MAKE) verify-fixes
+	@$(MAKE) verify-series
 
 verify-fixes verify-series verify-layers: verify-%: trees
 	APIDIFF=$(APIDIFF) GOFUMPT=$(GOFUMPT) GOLANGCI_LINT=$(GOLANGCI_LINT) UPSTREAM=$(UPSTREAM) etc/series/$*.sh
