@@ -9,7 +9,7 @@ import (
 const interval = 500 * time.Millisecond
 
 // Result holds the figures of a run, or the means of several. Operations count if they were due in the measured time. Shares are in
-// percent, times in seconds. A load has:
+// percent, times in seconds.
 //
 //	goodput                successes per second, of the capacity
 //	commands               that reached the server, per operation

@@ -32,7 +32,8 @@ func collect(t *testing.T, reader *metric.ManualReader) (values map[string]float
 	for _, scope := range resource.ScopeMetrics {
 		assert.Equal(t, mongootel.ScopeName, scope.Scope.Name)
 		for _, m := range scope.Metrics {
-			name := strings.TrimPrefix(m.Name, "mongodb.driver.")
+			name, named := strings.CutPrefix(m.Name, "mongodb.driver.")
+			assert.True(t, named, m.Name)
 			add := func(attributes attribute.Set, value float64) {
 				words := []string{name}
 				for _, attribute := range attributes.ToSlice() {
@@ -54,6 +55,7 @@ func collect(t *testing.T, reader *metric.ManualReader) (values map[string]float
 			case metricdata.Histogram[float64]:
 				assert.Equal(t, "s", m.Unit)
 				for _, point := range data.DataPoints {
+					assert.Equal(t, uint64(1), point.Count, "backoffs that were not zero")
 					add(point.Attributes, point.Sum)
 				}
 			}

@@ -70,7 +70,8 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		outcomes: counter("mongodb_driver_operations_total", "Commands that succeeded, and operations that failed.", "outcome"),
 		tokens:   prometheus.NewDesc("mongodb_driver_retry_tokens", "Tokens left for retries after overload errors.", nil, labels),
 		throttling: prometheus.NewDesc("mongodb_driver_throttle_probability",
-			"Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher.", []string{"server"}, labels),
+			"Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher.",
+			[]string{"server"}, labels),
 	}
 	// Prometheus' rate ignores the first value of a new series, and these are the counts with which an overload begins.
 	for _, class := range []string{"sheddable", "normal", "critical"} {

@@ -151,8 +151,9 @@ func read(t *testing.T, file string) string {
 // selected returns the metrics that a query selects, all of which there are, and have the labels that it names.
 func selected(t *testing.T, query string) (names []string) {
 	t.Helper()
+	assert.Equal(t, strings.Count(query, "("), strings.Count(query, ")"), query)
 	_, exported := collect(t, full())
-	for _, selector := range matches(query, `(mongodb_driver_\w+)(\{[^}]*\})?`) {
+	for _, selector := range matches(query, `(\w+_driver_\w+)(\{[^}]*\})?`) {
 		name, labels := selector[1], matches(selector[2], `(\w+)[=!]`)
 		require.Contains(t, exported, name, query)
 		names = append(names, name)
@@ -193,13 +194,16 @@ func TestPanels(t *testing.T) {
 func TestAlerts(t *testing.T) {
 	var file struct {
 		Groups []struct {
+			Name  string
 			Rules []struct {
-				Alert, Expr         string
+				Alert, Expr, For    string
 				Labels, Annotations map[string]string
 			}
 		}
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "contrib/prometheus/alerts.yaml")), &file))
+	decoder := yaml.NewDecoder(strings.NewReader(read(t, "contrib/prometheus/alerts.yaml")))
+	decoder.KnownFields(true)
+	require.NoError(t, decoder.Decode(&file))
 	described := matches(read(t, "docs/runbook.md"), `(?m)^### (\w+)$`)
 	require.Len(t, file.Groups[0].Rules, len(described))
 	for i, rule := range file.Groups[0].Rules {

@@ -111,11 +111,12 @@ func (p *Project) Publish(r *Release, dir string) error {
 }
 
 // adapter reads an adapter: a module below contrib that is released with the fork. Its version is only the patch level, because it works
-// with every base. Its replace lines are left out, because they serve work in this repository.
+// with every base. Its tests and replace lines are left out, because they serve work in this repository.
 func (p *Project) adapter(name, level string) (a released, err error) {
 	if a.tree, err = filetree.Read(p.file("contrib/" + name)); err != nil {
 		return a, err
 	}
+	maps.DeleteFunc(a.tree, func(name string, _ []byte) bool { return strings.HasSuffix(name, "_test.go") })
 	parsed, err := modfile.Parse(name, a.tree["go.mod"], nil)
 	if err != nil {
 		return a, err

@@ -43,7 +43,8 @@ func TestRelease(t *testing.T) {
 		"LICENSE": []byte("Licence\n"),
 		"contrib/otel/go.mod": []byte("module example.internal/a\n\ngo 1.25.0\n\nreplace example.com/driver/v2 => " +
 			"../../build/v2.0.0\n\nrequire example.com/driver/v2 v2.0.0\n"),
-		"contrib/otel/a.go": []byte("package a\n"), "contrib/tests/go.mod": []byte("module example.internal/tests\n")}))
+		"contrib/otel/a.go": []byte("package a\n"), "contrib/otel/a_test.go": []byte("package a\n"),
+		"contrib/tests/go.mod": []byte("module example.internal/tests\n")}))
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
 	const fork, adapter = "example.com/driver/v2/@v/v2.0.0-fork.7", "example.internal/a/@v/v0.0.0-fork.7"

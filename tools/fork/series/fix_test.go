@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,13 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// There is a fix for each report of a defect, on one of the bases; it brings a test, which the report names, and says how small it is.
+// A report names a test: of the fix, which there is on one of the bases, and whose size the report says, or else of the lab.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	root := forktest.Repository(t)
 	reports, err := filepath.Glob(filepath.Join(root, "docs", "upstream-defects", "[a-z]*.md"))
+	require.NoError(t, err)
+	labTests, err := filepath.Glob(filepath.Join(root, "lab", "virtual", "*_test.go"))
 	require.NoError(t, err)
 	for _, report := range reports {
 		text, err := os.ReadFile(report)
@@ -27,6 +30,15 @@ func TestFixes(t *testing.T) {
 		fixes, err := filepath.Glob(filepath.Join(root, "*", strings.TrimSuffix(filepath.Base(report), ".md"), "README.md"))
 		require.NoError(t, err)
 		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), len(fixes) > 0, report)
+		if len(fixes) == 0 {
+			shows := regexp.MustCompile("`(Test\\w+)").FindSubmatch(text)
+			require.NotNil(t, shows, report)
+			require.True(t, slices.ContainsFunc(labTests, func(file string) bool {
+				test, err := os.ReadFile(file)
+				require.NoError(t, err)
+				return strings.Contains(string(test), "\nfunc "+string(shows[1])+"(")
+			}), report)
+		}
 	}
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		s, err := New(root, p)
