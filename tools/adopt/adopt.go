@@ -193,11 +193,11 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	if target, err = built.Released(); err != nil {
 		return target, err
 	}
-	goSum, from, err := project.Sums(ctx, target.Version)
+	known, from, err := project.Sums(ctx, target.Version)
 	if err != nil {
 		return target, err
 	}
-	goSum = string(c.Before["go.sum"]) + "\n" + goSum
+	goSum := string(c.Before["go.sum"]) + "\n" + known
 	if err := os.WriteFile(filepath.Join(c.at, "go.sum"), []byte(goSum), 0o600); err != nil {
 		return target, err
 	}
@@ -205,8 +205,14 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	if _, err = c.onCopies(ctx, "mod download", target.String()); err != nil {
 		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
 			"that is served there is not that of %s, find out who has changed it", err, from)
+		return target, err
 	}
-	return target, err
+	folder, err := c.onCopies(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
+	if err != nil {
+		return target, err
+	}
+	sum, err := sumLine(folder, target)
+	return target, errors.Join(err, compare(sum, known, from, target))
 }
 
 // undo prepares the application for upstream's driver. Files that are still as use left them become what they were before. Otherwise it

@@ -234,6 +234,7 @@ func TestKilled(t *testing.T) {
 					require.NoError(t, err)
 					require.True(t, now[modules] == nil || len(filetree.Changed(now, tt.from)) == 0 || len(filetree.Changed(now, tt.to)) == 0)
 					require.NoError(t, run(steps(c.Dir, filetree.Changed(now, c.Before), c.Before)[:min(taken, made)]))
+					_ = os.MkdirAll(filepath.Join(c.Dir, "vendor", "old", "deep"), 0o755) // unless vendor/old is a file
 					repaired, err := c.Repair()
 					require.NoError(t, err)
 					require.True(t, repaired)

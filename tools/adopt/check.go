@@ -214,17 +214,24 @@ func (a Application) verify(ctx context.Context, s selected) error {
 	if err != nil {
 		return err
 	}
+	wanted := module.Version{Path: Driver, Version: s.Replace.Version}
 	sums, err := read("", []string{filepath.Join(a.Dir, "go.sum"), a.work + ".sum"})
 	goSum := string(bytes.Join(slices.Collect(maps.Values(sums)), []byte("\n")))
 	if err == nil && s.Replace.Dir != "" && !vendored(a.Dir) {
-		var sum string
-		sum, err = dirhash.HashDir(s.Replace.Dir, Driver+"@"+s.Replace.Version, dirhash.Hash1)
-		goSum += fmt.Sprintf("\n%s %s %s\n", Driver, s.Replace.Version, sum)
+		var line string
+		line, err = sumLine(s.Replace.Dir, wanted)
+		goSum += "\n" + line
 	}
 	if err != nil {
 		return err
 	}
-	return compare(goSum, known, from, module.Version{Path: Driver, Version: s.Replace.Version})
+	return compare(goSum, known, from, wanted)
+}
+
+// sumLine returns the line that go.sum would have for a module in a folder, which the go command does not hash after the download.
+func sumLine(folder string, m module.Version) (string, error) {
+	sum, err := dirhash.HashDir(folder, m.String(), dirhash.Hash1)
+	return fmt.Sprintf("%s %s %s\n", m.Path, m.Version, sum), err
 }
 
 // compare compares lines of go.sum with those that are known.

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"al.essio.dev/pkg/shellescape"
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -225,6 +226,10 @@ func (a Application) takeBack() (bool, error) {
 		if _, is := now[path]; slices.Contains(made, path) && (is || path != modules) {
 			return false, fmt.Errorf("a use was killed in this application, and its %s has changed since: take your change "+
 				"back, or keep the files as they are with: rm -r %s", path, shellescape.Quote(at))
+		}
+	}
+	for _, path := range r.After.Paths() { // the folder that was made for a file may be empty
+		for at := filepath.Dir(path); filepath.Dir(at) != "." && syscall.Rmdir(filepath.Join(a.Dir, at)) == nil; at = filepath.Dir(at) {
 		}
 	}
 	if err := run(steps(a.Dir, back, r.Before)); err != nil {

@@ -90,11 +90,8 @@ func (p Program) Run(args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// RunFunc runs a command in dir with env added to the environment and
-// returns its standard output.
-type RunFunc func(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error)
-
-// Output is the RunFunc of this machine. The error of a failed command has its standard error.
+// Output runs a command in dir with env added to the environment, and returns its standard output. The error of a failed command has its
+// standard error.
 func Output(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

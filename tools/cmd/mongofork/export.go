@@ -81,12 +81,14 @@ func (c *releaseCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	had, _ := filetree.Read(c.Output)
 	if err := a.project.Publish(r, c.Output); err != nil {
 		return err
 	}
 	for _, name := range r.Files.Paths() {
 		a.printf("%s\n", name)
 	}
+	a.printf("%s: %s\n\n", c.Output, map[bool]string{true: "written", false: "compared, without a difference"}[len(had) == 0])
 	m := r.Fork.Module()
 	a.printf("%s\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n"+
 		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,

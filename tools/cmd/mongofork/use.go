@@ -28,13 +28,18 @@ func (useCmd) Help() string {
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
 
-func (c *useCmd) Run(a *app) error {
+// Validate says what is wrong with the command line.
+func (c *useCmd) Validate() error {
 	switch {
 	case c.AtLeast != "" && !c.Check:
 		return errors.New("--at-least needs --check")
 	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
 		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
 	}
+	return nil
+}
+
+func (c *useCmd) Run(a *app) error {
 	steps := time.AfterFunc(patience, func() {})
 	defer func() { steps.Stop() }()
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
