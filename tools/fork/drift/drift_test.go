@@ -124,14 +124,3 @@ func TestFit(t *testing.T) {
 		})
 	}
 }
-
-// A type that the overlay removes is compared with its methods, which go with it.
-func TestRemovedType(t *testing.T) {
-	t.Parallel()
-	_, p := forktest.Plan(t, filetree.Tree{
-		"pool/overlay.go": []byte("package pool\n\n//fork:remove lease it goes\n//fork:remove newLease it goes\n")})
-	report, err := Compare(t.Context(), p, p.Module, p.Overlay)
-	require.NoError(t, err)
-	require.Len(t, report.Rows, 2)
-	require.Equal(t, Same, report.Rows[0].Class())
-}
