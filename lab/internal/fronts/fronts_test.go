@@ -171,4 +171,8 @@ func TestMembersAreKnownAsTheirFronts(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, reply)
 	}
+	unacknowledged := handlertest.Request(t, "admin", `{"hello": 1}`)
+	reply, err := h(t.Context(), unacknowledged, func(context.Context, *proxy.Request) (bson.Raw, error) { return nil, nil })
+	assert.NoError(t, err)
+	assert.Nil(t, reply)
 }
