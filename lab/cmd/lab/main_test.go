@@ -65,10 +65,12 @@ func TestWrongUsage(t *testing.T) {
 		"missing flags: --fork":          {"soak", "--mongod", "main.go"},
 		"have to be more than 0":         {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
 		`there is no fault of that name`: {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
+		"seed 5: ":                       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seed=5", "--dir", t.TempDir()},
 	} {
-		var stderr strings.Builder
-		code := run(context.Background(), args, io.Discard, &stderr)
+		var stdout, stderr strings.Builder
+		code := run(context.Background(), args, &stdout, &stderr)
 		assert.NotEqual(t, command.ExitOK, code, args)
 		assert.Contains(t, stderr.String(), want, args)
+		assert.Empty(t, stdout.String(), "no table of what was not done")
 	}
 }

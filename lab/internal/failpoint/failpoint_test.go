@@ -105,4 +105,8 @@ func TestRefused(t *testing.T) {
 		assert.Contains(t, run(t, h, `{"configureFailPoint": "failCommand"`+command+`}`), want, command)
 		assert.Equal(t, failed, run(t, h, `{"ping": 1}`), command)
 	}
+	req := handlertest.Request(t, "d", `{"configureFailPoint": "failCommand"}`)
+	passed, _, err := handlertest.Handle(t, New(false).Handle, req, bson.D{})
+	require.NoError(t, err)
+	assert.NotNil(t, passed, "of another database it is the backend's")
 }

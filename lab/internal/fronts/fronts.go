@@ -111,7 +111,7 @@ func (l *Lab) URIs() []string { return l.config.Topology.URIs(l.Hosts) }
 // replies to hellos. The member answers hellos itself, and waits for changes if asked to.
 func renamed(names *strings.Replacer) proxy.Handler {
 	return func(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
-		if reply, err = next(ctx, req); err != nil || !proxy.IsHello(req.Command) {
+		if reply, err = next(ctx, req); reply == nil || !proxy.IsHello(req.Command) {
 			return reply, err
 		}
 		text, err := bson.MarshalExtJSON(reply, true, false)

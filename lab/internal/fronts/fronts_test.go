@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -156,6 +157,21 @@ func TestDisturb(t *testing.T) {
 	assert.ErrorContains(t, admin(t, other, "labFault", "kill"), `"stepDown"] with real members`)
 }
 
+// The answer to what came before the silence has to wait, too.
+func TestSilenceHoldsBackAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s silence
+		start := time.Now()
+		_, err := s.handle(t.Context(), nil, func(context.Context, *proxy.Request) (bson.Raw, error) {
+			s.Store(true)
+			time.AfterFunc(time.Second, func() { s.Store(false) })
+			return nil, nil
+		})
+		assert.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(start), time.Second)
+	})
+}
+
 // The soak and the demo take real members through the rest.
 func TestMembersAreKnownAsTheirFronts(t *testing.T) {
 	h := renamed(strings.NewReplacer(`"real:1"`, `"front:1"`, `"real:2"`, `"front:2"`))
@@ -171,4 +187,8 @@ func TestMembersAreKnownAsTheirFronts(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, reply)
 	}
+	unacknowledged := handlertest.Request(t, "admin", `{"hello": 1}`)
+	reply, err := h(t.Context(), unacknowledged, func(context.Context, *proxy.Request) (bson.Raw, error) { return nil, nil })
+	assert.NoError(t, err)
+	assert.Nil(t, reply)
 }

@@ -53,8 +53,13 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 		}
 	}
 	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
-	if req.Database == "admin" && req.Command == "setParameter" && slices.ContainsFunc(parameters, concerned) {
-		return f.setParameter(req.Document()), nil
+	if req.Database == "admin" && slices.ContainsFunc(parameters, concerned) {
+		switch req.Command {
+		case "setParameter":
+			return f.setParameter(req.Document()), nil
+		case "getParameter":
+			return f.getParameter(concerned), nil
+		}
 	}
 	return next(ctx, req)
 }
@@ -65,7 +70,7 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 var exemptions = []string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
-	"configureFailPoint", "setParameter", // control the test, and have to be able to end it
+	"configureFailPoint", "setParameter", "getParameter", // control the test, and have to be able to end it
 }
 
 // parameters are those of the front; all others are the backend's.
@@ -85,6 +90,13 @@ func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	}
 	f.Requests.SetLimit(limit)
 	return servererror.OK()
+}
+
+// getParameter returns the reply with those of the front's parameters that are wanted. A server behind it may not have them.
+func (f *Front) getParameter(wanted func(string) bool) bson.Raw {
+	limit := f.Requests.Limit()
+	values := bsondoc.D(parameters[0], limit.Enabled, parameters[1], limit.RatePerSec, parameters[2], limit.BurstCapacitySecs)
+	return servererror.OK(slices.DeleteFunc(values, func(e bson.E) bool { return !wanted(e.Key) })...)
 }
 
 // Capacity is what a server can do.

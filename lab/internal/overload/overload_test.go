@@ -126,7 +126,7 @@ func TestRejection(t *testing.T) {
 	})
 	for command, exempt := range map[string]bool{
 		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true,
-		"setParameter": true, "configureFailPoint": true,
+		"setParameter": true, "getParameter": true, "configureFailPoint": true,
 		"ping": false, "find": false, "commitTransaction": false, "abortTransaction": false, "endSessions": false,
 		"killCursors": false,
 	} {
@@ -147,6 +147,10 @@ func TestParameters(t *testing.T) {
 	}
 	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1}
 	assert.Equal(t, want, f.Requests.Limit())
+	assert.Equal(t, `{"ingressRequestAdmissionRatePerSec":1000,"ingressRequestAdmissionBurstCapacitySecs":0.1,"ok":1.0}`,
+		ask(t, f, `{"getParameter": 1, "ingressRequestAdmissionBurstCapacitySecs": 1, "ingressRequestAdmissionRatePerSec": 1}`))
+	assert.Equal(t, `{"ingressRequestRateLimiterEnabled":true,"ok":1.0}`,
+		ask(t, f, `{"getParameter": 1, "ingressRequestRateLimiterEnabled": 1}`))
 	assert.Equal(t, served, ask(t, f, `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
 	for _, parameter := range []string{
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,

@@ -20,6 +20,7 @@ func TestDocumentedErrors(t *testing.T) {
 		"a label":               {labelled("RetryableWriteError"), true},
 		"a label within":        {fmt.Errorf("x: %w", labelled("TransientTransactionError")), true},
 		"of a write":            {mongo.WriteException{Labels: []string{"RetryableWriteError"}}, true},
+		"network":               {labelled("NetworkError"), true},
 		"an unknown label":      {labelled("Nonsense"), false},
 		"not primary":           {mongo.CommandError{Code: 10107}, true},
 		"shutdown":              {mongo.CommandError{Code: 91}, true},

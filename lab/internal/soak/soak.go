@@ -62,8 +62,10 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 		if ctx.Err() != nil {
 			return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
 		}
-		if err != nil {
+		if err != nil && i > 0 {
 			fmt.Fprint(report, render(arms)) // the results so far
+		}
+		if err != nil {
 			return fmt.Errorf("seed %d: %w", p.seed, err)
 		}
 	}

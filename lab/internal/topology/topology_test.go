@@ -24,6 +24,7 @@ func TestParseSpec(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
+	assert.Equal(t, []string{"mongodb://a,b/?replicaSet=lab"}, Spec{ReplicaSet, 2}.URIs([]string{"a", "b"}))
 	for _, text := range []string{"", "mongos:2", "replicaset", "replicaset:x", "replicaset:0", "sharded:51", "standalone:1"} {
 		_, err := ParseSpec(text)
 		assert.ErrorContains(t, err, `give "standalone", "replicaset:3"`, text)
