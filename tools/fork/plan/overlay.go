@@ -211,7 +211,8 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			if !ok {
 				continue
 			}
-			line, target := f.Source.Line(c.Pos()), docs[group]
+			line, target, at := f.Source.Line(c.Pos()), docs[group], f.Source.Offset(c.Pos())
+			begins := at == syntax.LineStart(f.Source.Src, at) // its line
 			switch {
 			case err != nil:
 				ps.Add(f.Path, line, "write the directive as tools/fork/README.md says", "%v", err)
@@ -220,10 +221,10 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 					"//fork:%s stands in the wrong place", d.Verb)
 			case d.Verb == syntax.Base:
 				versions = d.Range
-			case d.Verb == syntax.Remove:
+			case d.Verb == syntax.Remove && begins:
 				key := syntax.Key{Package: f.Source.Package(), Name: d.Target}
 				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, Reason: d.Reason, File: f.Source, Line: line})
-			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
+			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
 					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
