@@ -69,11 +69,17 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 	if err != nil {
 		return nil, nil, err
 	}
-	var moved map[string]string
-	if err := readOptional(filepath.Join(root, "etc", "bases", m.Version, "paths"), &moved); err != nil {
+	r := reader{repository: os.DirFS(root), module: m, bases: bases}
+	table := path.Join("etc/bases", m.Version, "paths")
+	if err := readOptional(filepath.Join(root, filepath.FromSlash(table)), &r.moved); err != nil {
 		return nil, nil, err
 	}
-	r := reader{repository: os.DirFS(root), moved: moved, module: m, bases: bases}
+	for here, there := range r.moved {
+		if _, err := fs.Stat(r.repository, here); err != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
+			r.problems.Add(table, 0, "name a folder of the overlay, and a folder of the base that ends with the same name",
+				"%q cannot be moved to %q", here, there)
+		}
+	}
 	together := map[string]string{}
 	for _, layer := range layers {
 		r.layer, r.places = layer, together
