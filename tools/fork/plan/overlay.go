@@ -92,6 +92,9 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 			}
 		}
 		slices.SortFunc(layer.Files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+		if !layer.Below {
+			continue // it has no folder of its own
+		}
 		if err := readOptional(filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile), &layer.Edits); err != nil {
 			return nil, nil, err
 		}
