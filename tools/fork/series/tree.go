@@ -27,7 +27,7 @@ func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
 		if step.Layer.Alone {
 			continue
 		}
-		next := filetree.Tree{}
+		var next filetree.Tree
 		if laid, next, err = s.lay(laid, step); err != nil {
 			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Layer.Name, err)
 		}
