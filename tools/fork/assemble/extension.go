@@ -33,11 +33,9 @@ func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 		return edit, "use //fork:wrap or //fork:replace",
 			fmt.Errorf("upstream's does not have exactly one keyed literal of type %s", name)
 	}
-	their, inside := literals[0], ours.File.Text(our.Lbrace+1, our.Rbrace)
-	elements := bytes.TrimSpace(inside)
-	if !bytes.Contains(inside, []byte("\n")) {
-		elements = append(bytes.Clone(elements), ',')
-	}
+	their, last := literals[0], our.Elts[len(our.Elts)-1].End()
+	behind := bytes.TrimPrefix(ours.File.Text(last, our.Rbrace), []byte(","))
+	elements := bytes.TrimSpace(slices.Concat(ours.File.Text(our.Lbrace+1, last), []byte(","), behind))
 	at := theirs.File.Offset(their.Rbrace)
 	start := syntax.LineStart(theirs.File.Src, at)
 	if len(bytes.TrimSpace(theirs.File.Src[start:at])) > 0 {
@@ -46,7 +44,7 @@ func extension(ours, theirs *syntax.Decl) (edit Edit, mend string, err error) {
 	if longestKey(our) > longestKey(their) { // gofmt would align upstream's lines again
 		elements = append([]byte("\n"), elements...)
 	}
-	return Edit{Start: start, End: start, Text: append(bytes.Clone(elements), '\n')}, "", nil
+	return Edit{Start: start, End: start, Text: append(elements, '\n')}, "", nil
 }
 
 // keyedLiterals lists the composite literals of a function that have a type, this one if it is given, except those without keys.

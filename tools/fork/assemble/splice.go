@@ -46,12 +46,15 @@ func Cut(src []byte, start, end int) Edit {
 }
 
 // directives are the lines of directives, with the empty comment lines that gofmt puts before them.
-var directives = regexp.MustCompile(`(?m)^(?://\n)*(?://fork:.*\n)+`)
+var directives = regexp.MustCompile(`(?m)^(?://\n)*(?://fork:.*\n?)+`)
 
 // directiveCuts takes the directives out of a file of ours.
 func directiveCuts(s *syntax.File) (cuts []Edit) {
-	for _, at := range directives.FindAllIndex(s.Src, -1) {
-		cuts = append(cuts, Edit{Start: at[0], End: at[1]})
+	for _, group := range s.AST.Comments { // a string may have such lines, too
+		start, end := s.Offset(group.Pos()), syntax.LineEnd(s.Src, s.Offset(group.End()))
+		for _, at := range directives.FindAllIndex(s.Src[start:end], -1) {
+			cuts = append(cuts, Edit{Start: start + at[0], End: start + at[1]})
+		}
 	}
 	return cuts
 }

@@ -30,7 +30,7 @@ func apply(e plan.Edit, t filetree.Tree) error {
 		if err != nil {
 			return err
 		}
-		if d := source.Decl(e.In.Name); d != nil && d.Func != nil {
+		if d := source.Decl(e.In.Name); d != nil && d.Func != nil && d.Func.Body != nil {
 			text, err := edited(e, source, d.Func)
 			if err == nil {
 				t[name] = text
@@ -38,7 +38,7 @@ func apply(e plan.Edit, t filetree.Tree) error {
 			return err
 		}
 	}
-	return fmt.Errorf("there is no function %s", e.In)
+	return fmt.Errorf("there is no function %s with a body", e.In)
 }
 
 // edited returns the text of a file whose function is changed.

@@ -69,11 +69,17 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 	if err != nil {
 		return nil, nil, err
 	}
-	var moved map[string]string
-	if err := readOptional(filepath.Join(root, "etc", "bases", m.Version, "paths"), &moved); err != nil {
+	r := reader{repository: os.DirFS(root), module: m, bases: bases}
+	table := path.Join("etc/bases", m.Version, "paths")
+	if err := readOptional(filepath.Join(root, filepath.FromSlash(table)), &r.moved); err != nil {
 		return nil, nil, err
 	}
-	r := reader{repository: os.DirFS(root), moved: moved, module: m, bases: bases}
+	for here, there := range r.moved {
+		if _, err := fs.Stat(r.repository, here); err != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
+			r.problems.Add(table, 0, "name a folder of the overlay, and a folder of the base that ends with the same name",
+				"%q cannot be moved to %q", here, there)
+		}
+	}
 	together := map[string]string{}
 	for _, layer := range layers {
 		r.layer, r.places = layer, together
@@ -86,6 +92,9 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 			}
 		}
 		slices.SortFunc(layer.Files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
+		if !layer.Below {
+			continue // it has no folder of its own
+		}
 		if err := readOptional(filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile), &layer.Edits); err != nil {
 			return nil, nil, err
 		}
@@ -211,7 +220,8 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			if !ok {
 				continue
 			}
-			line, target := f.Source.Line(c.Pos()), docs[group]
+			line, target, at := f.Source.Line(c.Pos()), docs[group], f.Source.Offset(c.Pos())
+			begins := at == syntax.LineStart(f.Source.Src, at) // its line
 			switch {
 			case err != nil:
 				ps.Add(f.Path, line, "write the directive as tools/fork/README.md says", "%v", err)
@@ -220,10 +230,10 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 					"//fork:%s stands in the wrong place", d.Verb)
 			case d.Verb == syntax.Base:
 				versions = d.Range
-			case d.Verb == syntax.Remove:
+			case d.Verb == syntax.Remove && begins:
 				key := syntax.Key{Package: f.Source.Package(), Name: d.Target}
 				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, Reason: d.Reason, File: f.Source, Line: line})
-			case target == nil || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
+			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
 					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:

@@ -39,6 +39,6 @@ var calls = limit
 		"etc/series/limits.md":      message("Have a limit"),
 		"etc/series/calls.md":       message("Count calls"),
 		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft: [pool/own.go]\n" +
-			"files: {pool/get.go: pool/count.go}\n"),
+			"files: {pool/get.go: pool/count.go}\ncomments: {pool Open: [0]}\n"),
 	}
 }

@@ -27,7 +27,7 @@ func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
 		if step.Layer.Alone {
 			continue
 		}
-		next := filetree.Tree{}
+		var next filetree.Tree
 		if laid, next, err = s.lay(laid, step); err != nil {
 			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Layer.Name, err)
 		}
@@ -85,7 +85,7 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
 		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
 		for _, n := range s.Options.Comments[touch.Key.String()] {
-			if n > len(paragraphs) {
+			if n < 1 || n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
 			text = append(append(text, "\n//\n"...), paragraphs[n-1]...)
