@@ -67,8 +67,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			return parsed.Run(&app{ctx: ctx, out: stdout, progress: stderr, base: c.Base, project: &fork.Project{Root: root, Module: adopt.Driver,
-				Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase), Source: upstream.Download, State: git.StateOf}})
+			return parsed.Run(&app{ctx: ctx, out: stdout, progress: stderr, base: c.Base, project: &fork.Project{
+				Root: root, Module: adopt.Driver, Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase),
+				Source: upstream.Download, State: git.StateOf,
+			}})
 		},
 	}.Run(args, stdout, stderr)
 }

@@ -66,8 +66,8 @@ func (t Tree) Write(dir string) error {
 	return nil
 }
 
-// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file. What is not in its place
-// yet is in the folder staging, of the same volume.
+// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file. What is not in its
+// place yet is in the folder staging, of the same volume.
 func (t Tree) Put(dir, path, staging string) error {
 	name := filepath.Join(dir, filepath.FromSlash(path))
 	if data, stays := t[path]; stays {
