@@ -229,7 +229,9 @@ func (a Application) takeBack() (bool, error) {
 		}
 	}
 	for _, path := range r.After.Paths() { // the folder that was made for a file may be empty
-		for at := filepath.Dir(path); filepath.Dir(at) != "." && syscall.Rmdir(filepath.Join(a.Dir, at)) == nil; at = filepath.Dir(at) {
+		folder := filepath.Dir(path)
+		for filepath.Dir(folder) != "." && syscall.Rmdir(filepath.Join(a.Dir, folder)) == nil {
+			folder = filepath.Dir(folder)
 		}
 	}
 	if err := run(steps(a.Dir, back, r.Before)); err != nil {

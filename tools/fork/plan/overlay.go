@@ -233,7 +233,8 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			case d.Verb == syntax.Remove && begins:
 				key := syntax.Key{Package: f.Source.Package(), Name: d.Target}
 				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, Reason: d.Reason, File: f.Source, Line: line})
-			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() || target.Shared > 1:
+			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() ||
+				target.Shared > 1:
 				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
 					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
