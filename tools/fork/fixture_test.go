@@ -51,19 +51,9 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 	return p
 }
 
-// output returns a build folder of the project.
-func (p *Project) output() Folder {
-	return p.Folder(p.Base)
-}
-
-// build builds the project into its output.
+// build builds the project into its folder.
 func build(t testing.TB, p *Project) error {
-	t.Helper()
-	_, a, err := p.Assemble(t.Context())
-	if err != nil {
-		return err
-	}
-	_, err = p.output().Write(a)
+	_, _, _, err := p.Build(t.Context())
 	return err
 }
 

@@ -45,7 +45,7 @@ func TestLock(t *testing.T) {
 		err := build(t, p)
 		require.ErrorAs(t, err, &problem.List{})
 		require.Contains(t, err.Error()+"\n", want)
-		require.NoDirExists(t, p.output().Dir)
+		require.NoDirExists(t, p.Folder(p.Base).Dir)
 	}
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
 	_, err := p.Accept(t.Context())
@@ -68,7 +68,7 @@ func TestTamperedModule(t *testing.T) {
 			return source.Module(ctx, path, version)
 		}
 		require.ErrorContains(t, build(t, p), want)
-		require.NoDirExists(t, p.output().Dir)
+		require.NoDirExists(t, p.Folder(p.Base).Dir)
 	}
 }
 

@@ -78,6 +78,10 @@ func TestEveryMustHasAVerdict(t *testing.T) {
 
 // What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
 // does not run, or if one of upstream's is lost.
+//
+// Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
+// that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
+// looked at: a source distribution of PyMongo does not have all.
 func TestEveryMustNamesItsTests(t *testing.T) {
 	t.Parallel()
 	_, musts := readMusts(t)
@@ -101,61 +105,47 @@ func TestEveryMustNamesItsTests(t *testing.T) {
 				require.True(t, known[test[1]] || elsewhere, "%s.%s: %s has no test %s", m.document, m.number, base, test[1])
 			}
 		}
-	})
-}
-
-// Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
-// that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
-// looked at: a source distribution of PyMongo does not have all.
-func TestOfficialFilesOfMustsRun(t *testing.T) {
-	t.Parallel()
-	_, musts := readMusts(t)
-	eachBase(t, func(base string, _ *plan.Plan, files filetree.Tree) {
-		skips, err := os.ReadFile(filepath.Join(repositoryRoot, "etc", "bases", base, "skips"))
-		require.NoError(t, err)
-		skipped := map[string]int{}
-		for _, m := range skippedTest.FindAllSubmatch(append(skips, files["internal/spectest/skip.go"]...), -1) {
-			skipped[string(m[1])]++
-		}
-		store, revisions, err := specs.Open(repositoryRoot, base, io.Discard)
-		require.NoError(t, err)
-		tests, err := store.Project(t.Context(), revisions.Upstream)
-		if errors.Is(err, pypi.ErrUnavailable) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		lacking := map[string]string{}
-		if tests.Lacks != "" {
-			lacking = store.Pins[revisions.Upstream].Differs
-		}
-		source := filepath.Join(tests.Dir, "testdata", "specifications", "source")
-		for _, m := range musts {
-			for _, name := range officialFile.FindAllString(m.by, -1) {
-				if !strings.Contains(name, "/") {
-					name = "client-side-operations-timeout/tests/" + name
-				}
-				found, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(name)))
-				require.NoError(t, err)
-				if len(found) == 0 && lacks(lacking, name) {
-					continue
-				}
-				assert.True(t, slices.ContainsFunc(found, func(file string) bool {
-					var content struct{ Tests []any }
-					text, err := os.ReadFile(file)
-					require.NoError(t, errors.Join(err, json.Unmarshal(text, &content)))
-					return len(content.Tests) > skipped[filepath.ToSlash(strings.TrimPrefix(file, source+string(filepath.Separator)))]
-				}), "%s.%s: no test of %s runs in %s", m.document, m.number, name, base)
+		t.Run(base, func(t *testing.T) {
+			skips, err := os.ReadFile(filepath.Join(repositoryRoot, "etc", "bases", base, "skips"))
+			require.NoError(t, err)
+			skipped := map[string]int{}
+			for _, m := range skippedTest.FindAllSubmatch(append(skips, files["internal/spectest/skip.go"]...), -1) {
+				skipped[string(m[1])]++
 			}
-		}
+			store, revisions, err := specs.Open(repositoryRoot, base, io.Discard)
+			require.NoError(t, err)
+			tests, err := store.Project(t.Context(), revisions.Upstream)
+			if errors.Is(err, pypi.ErrUnavailable) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			lacking := map[string]string{}
+			if tests.Lacks != "" {
+				lacking = store.Pins[revisions.Upstream].Differs
+			}
+			source := filepath.Join(tests.Dir, "testdata", "specifications", "source")
+			for _, m := range musts {
+				for _, name := range officialFile.FindAllString(m.by, -1) {
+					if !strings.Contains(name, "/") {
+						name = "client-side-operations-timeout/tests/" + name
+					}
+					found, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(name)))
+					require.NoError(t, err)
+					unavailable := func(file string) bool {
+						matches, _ := path.Match("source/"+name, file)
+						return matches
+					}
+					if len(found) == 0 && slices.ContainsFunc(slices.Collect(maps.Keys(lacking)), unavailable) {
+						continue
+					}
+					assert.True(t, slices.ContainsFunc(found, func(file string) bool {
+						var content struct{ Tests []any }
+						text, err := os.ReadFile(file)
+						require.NoError(t, errors.Join(err, json.Unmarshal(text, &content)))
+						return len(content.Tests) > skipped[filepath.ToSlash(strings.TrimPrefix(file, source+string(filepath.Separator)))]
+					}), "%s.%s: no test of %s runs in %s", m.document, m.number, name, base)
+				}
+			}
+		})
 	})
-}
-
-// lacks reports whether one of the files, which are named from the folder above source on, has a name that matches.
-func lacks(files map[string]string, name string) bool {
-	for file := range files {
-		if matches, _ := path.Match("source/"+name, file); matches {
-			return true
-		}
-	}
-	return false
 }
