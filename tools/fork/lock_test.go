@@ -38,8 +38,6 @@ func TestLock(t *testing.T) {
 			restore,
 		"":                 restore + ", then make lock",
 		"module: m v2.0.0": restore + ", then make lock",
-		"<<<<<<< HEAD":     restore + ", then make lock",
-		"module: m v2.0.0\nsum: h1:a\nreplace pool A: b": restore + ", then make lock",
 	} {
 		p.put(t, p.LockFile(), wrong)
 		err := build(t, p)
