@@ -11,17 +11,41 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/module"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
 )
 
-// The overlay fits every base and its lock: what is changed for one goes into the others, too. What mends an advisory in the fork, and the
-// test of that, are in the overlay of every base that is affected. A base with an open one is released only if the list says why.
-func TestEveryBase(t *testing.T) {
+// What mends an advisory in the fork, and the test of that, are in the overlay of every base that is affected. A base with an open one is
+// released only if the list says why. SECURITY.md has the number of advisories, in all and without a fix of upstream's on the newest base,
+// and names those with a CVE.
+func TestAdvisories(t *testing.T) {
 	t.Parallel()
-	list, err := (&Project{Root: repositoryRoot}).Advisories()
+	p := &Project{Root: repositoryRoot}
+	list, err := p.Advisories()
 	require.NoError(t, err)
-	eachBase(t, func(base string, matched *plan.Plan, _ filetree.Tree) {
+	page, err := os.ReadFile(filepath.Join(repositoryRoot, "SECURITY.md"))
+	require.NoError(t, err)
+	bases, err := p.Bases()
+	require.NoError(t, err)
+	newest, own, here := bases[len(bases)-1], 0, 0
+	for _, a := range list {
+		require.NotContains(t, []string{a.ID, a.Title, a.Impact, a.Fixed}, "", "advisory %s is incomplete", a.ID)
+		require.NotEmpty(t, a.Affected, a.ID)
+		if strings.HasPrefix(a.ID, "CVE-") || a.Dependency != nil {
+			require.Contains(t, string(page), a.ID)
+		}
+		if a.Dependency != nil {
+			require.True(t, module.Check(a.Dependency.Module, a.Dependency.Fixed) == nil && a.Dependency.Go != "", a.ID)
+			continue
+		}
+		require.True(t, a.Affects(bases[0]) && a.Mended != nil, a.ID)
+		if own++; a.Affects(newest) {
+			here++
+		}
+	}
+	require.Contains(t, string(page), fmt.Sprintf("(etc/advisories.yaml) has %d, each", own))
+	require.Contains(t, string(page), fmt.Sprintf("on %s the %d that no release", newest, here))
+	forktest.EachBase(t, func(t *testing.T, _ string, matched *plan.Plan) {
 		ours := map[string]bool{}
 		for _, touch := range matched.Touches {
 			ours[touch.Key.String()] = true
@@ -30,9 +54,7 @@ func TestEveryBase(t *testing.T) {
 			ours[d.Key.String()] = true
 		}
 		for _, a := range list {
-			require.NotContains(t, []string{a.ID, a.Title, a.Impact, a.Fixed}, "", "advisory %s is incomplete", a.ID)
-			require.NotEmpty(t, a.Affected, a.ID)
-			switch {
+			switch base := matched.Module.Version; {
 			case !a.Affects(base):
 			case a.Mended == nil:
 				require.NotEmpty(t, a.Accepted[base],
@@ -46,34 +68,4 @@ func TestEveryBase(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The page has the number of advisories, in all and without a fix of upstream's on the newest base, and names those with a CVE.
-func TestSecurityPage(t *testing.T) {
-	t.Parallel()
-	list, err := (&Project{Root: repositoryRoot}).Advisories()
-	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(repositoryRoot, "SECURITY.md"))
-	require.NoError(t, err)
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	newest, here := bases[len(bases)-1], 0
-	own := slices.DeleteFunc(slices.Clone(list), func(a Advisory) bool { return a.Dependency != nil })
-	for _, a := range list {
-		if a.Dependency != nil {
-			require.Contains(t, string(page), a.ID)
-			require.True(t, module.Check(a.Dependency.Module, a.Dependency.Fixed) == nil && a.Dependency.Go != "", a.ID)
-		}
-	}
-	for _, a := range own {
-		require.True(t, a.Affects(bases[0]) && a.Mended != nil, a.ID)
-		if a.Affects(newest) {
-			here++
-		}
-		if strings.HasPrefix(a.ID, "CVE-") {
-			require.Contains(t, string(page), a.ID)
-		}
-	}
-	require.Contains(t, string(page), fmt.Sprintf("(etc/advisories.yaml) has %d, each", len(own)))
-	require.Contains(t, string(page), fmt.Sprintf("on %s the %d that no release", newest, here))
 }

@@ -18,20 +18,16 @@ func TestEditable(t *testing.T) {
 		"pool/rest.go":  []byte("// Package pool is one.\npackage pool\n\nfunc rest() {}\n\n//fork:remove taken nobody needs it\n"),
 		"conn/data.txt": []byte("data"),
 	})
-	editable := func() error {
-		_, _, _, err := p.Build(t.Context())
-		return err
-	}
 	anew := func() { // after edits that are not wanted
-		require.ErrorContains(t, editable(), "the folder has edits that this build lacks")
-		require.NoError(t, os.RemoveAll(p.output().Dir))
-		require.NoError(t, editable())
+		require.ErrorContains(t, build(t, p), "the folder has edits that this build lacks")
+		require.NoError(t, os.RemoveAll(p.Folder(p.Base).Dir))
+		require.NoError(t, build(t, p))
 	}
 	const plain = "build/v2.0.0/pool/plain.go"
 	inPlace := func(name, text string) { // as an editor does that keeps the file
 		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
 	}
-	require.NoError(t, editable())
+	require.NoError(t, build(t, p))
 	require.Equal(t, "// Package pool is one.\n"+
 		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n",
 		p.read(t, "build/v2.0.0/pool/rest.go"))
@@ -41,7 +37,7 @@ func TestEditable(t *testing.T) {
 	require.Equal(t, "package pool\n\nfunc edited() {}\n", p.read(t, "pool/plain.go"))
 	require.Equal(t, "edited", p.read(t, "conn/data.txt"))
 	p.put(t, "pool/rest.go", "package pool\n\nfunc more() {}\n\n//fork:remove taken nobody needs it\n")
-	require.NoError(t, editable(), "an edit of a link is one of the overlay")
+	require.NoError(t, build(t, p), "an edit of a link is one of the overlay")
 
 	anHourAgo := func() {
 		past := time.Now().Add(-time.Hour)
@@ -50,7 +46,7 @@ func TestEditable(t *testing.T) {
 	inPlace("pool/plain.go", "package pool\n\nfunc committed() {}\n")
 	anHourAgo()
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
-	require.NoError(t, editable())
+	require.NoError(t, build(t, p))
 	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
 	anHourAgo()
 	inPlace(plain, "package pool\n\nfunc late() {}\n")

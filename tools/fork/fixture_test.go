@@ -11,7 +11,6 @@ import (
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/plan"
-	"mongofork/tools/fork/upstream"
 )
 
 const (
@@ -51,19 +50,9 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 	return p
 }
 
-// output returns a build folder of the project.
-func (p *Project) output() Folder {
-	return p.Folder(p.Base)
-}
-
-// build builds the project into its output.
+// build builds the project into its folder.
 func build(t testing.TB, p *Project) error {
-	t.Helper()
-	_, a, err := p.Assemble(t.Context())
-	if err != nil {
-		return err
-	}
-	_, err = p.output().Write(a)
+	_, _, _, err := p.Build(t.Context())
 	return err
 }
 
@@ -84,18 +73,4 @@ func (p *Project) read(t testing.TB, name string) string {
 // overlayOf makes the file set of a repository with one file pool/overlay.go.
 func overlayOf(code string) filetree.Tree {
 	return filetree.Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
-}
-
-// eachBase runs a test with the fork on each base.
-func eachBase(t *testing.T, test func(base string, matched *plan.Plan, files filetree.Tree)) {
-	t.Helper()
-	bases, err := (&Project{Root: repositoryRoot}).Bases()
-	require.NoError(t, err)
-	for _, base := range bases {
-		forktest.Released(t, base)
-		p := &Project{Root: repositoryRoot, Module: realModulePath, Base: base, Source: upstream.Download}
-		matched, files, err := p.Assemble(t.Context())
-		require.NoError(t, err, "go run ./tools/cmd/mongofork check --base %s", base)
-		test(base, matched, files)
-	}
 }

@@ -69,6 +69,10 @@ func TestOutputWrite(t *testing.T) {
 	got, err := filetree.Read(o.Dir)
 	require.NoError(t, err)
 	require.Equal(t, edited, got, "a refused build changes nothing")
+	if os.Symlink("elsewhere", filepath.Join(o.Dir, "link")) == nil {
+		_, err = o.Write(newTree)
+		require.ErrorContains(t, err, "link is not a regular file")
+	}
 	require.NoError(t, os.RemoveAll(o.Dir))
 	_, err = o.Write(newTree)
 	require.NoError(t, err)

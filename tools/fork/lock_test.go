@@ -38,14 +38,12 @@ func TestLock(t *testing.T) {
 			restore,
 		"":                 restore + ", then make lock",
 		"module: m v2.0.0": restore + ", then make lock",
-		"<<<<<<< HEAD":     restore + ", then make lock",
-		"module: m v2.0.0\nsum: h1:a\nreplace pool A: b": restore + ", then make lock",
 	} {
 		p.put(t, p.LockFile(), wrong)
 		err := build(t, p)
 		require.ErrorAs(t, err, &problem.List{})
 		require.Contains(t, err.Error()+"\n", want)
-		require.NoDirExists(t, p.output().Dir)
+		require.NoDirExists(t, p.Folder(p.Base).Dir)
 	}
 	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
 	_, err := p.Accept(t.Context())
@@ -68,7 +66,7 @@ func TestTamperedModule(t *testing.T) {
 			return source.Module(ctx, path, version)
 		}
 		require.ErrorContains(t, build(t, p), want)
-		require.NoDirExists(t, p.output().Dir)
+		require.NoDirExists(t, p.Folder(p.Base).Dir)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/specs"
@@ -41,20 +43,22 @@ var (
 	countsOfPage = regexp.MustCompile(`(?s)<!-- counts -->\n(.*?)<!-- end -->`)
 )
 
-func readMusts(t *testing.T) (page string, musts []must) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "differences", "musts.md"))
+// The table has each rule once, in order, with a verdict, and counts them.
+//
+// What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
+// does not run, or if one of upstream's is lost.
+//
+// Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
+// that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
+// looked at: a source distribution of PyMongo does not have all.
+func TestMusts(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "differences", "musts.md"))
 	require.NoError(t, err)
-	for _, m := range mustRow.FindAllStringSubmatch(string(text), -1) {
+	var musts []must
+	for _, m := range mustRow.FindAllStringSubmatch(string(page), -1) {
 		musts = append(musts, must{m[1], m[2], m[3], m[4], m[5]})
 	}
-	return string(text), musts
-}
-
-// The table has each rule once, in order, with a verdict, and counts them.
-func TestEveryMustHasAVerdict(t *testing.T) {
-	t.Parallel()
-	page, musts := readMusts(t)
 	counted := map[string]int{}
 	for _, m := range musts {
 		counted[m.document]++
@@ -71,19 +75,15 @@ func TestEveryMustHasAVerdict(t *testing.T) {
 		}
 		want += "\n"
 	}
-	found := countsOfPage.FindStringSubmatch(page)
+	found := countsOfPage.FindStringSubmatch(string(page))
 	require.NotNil(t, found, "the page has no counts")
 	require.Equal(t, want, found[1], "the page's counts")
-}
-
-// What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
-// does not run, or if one of upstream's is lost.
-func TestEveryMustNamesItsTests(t *testing.T) {
-	t.Parallel()
-	_, musts := readMusts(t)
 	lab, err := filetree.Read(filepath.Join(repositoryRoot, "lab", "virtual"))
 	require.NoError(t, err)
-	eachBase(t, func(base string, _ *plan.Plan, files filetree.Tree) {
+	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
+		base := p.Module.Version
+		_, files, _, err := layer.Lay(p.Module, p.Overlay)
+		require.NoError(t, err)
 		maps.Copy(files, lab)
 		known := map[string]bool{}
 		for name, text := range files {
@@ -101,16 +101,6 @@ func TestEveryMustNamesItsTests(t *testing.T) {
 				require.True(t, known[test[1]] || elsewhere, "%s.%s: %s has no test %s", m.document, m.number, base, test[1])
 			}
 		}
-	})
-}
-
-// Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
-// that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
-// looked at: a source distribution of PyMongo does not have all.
-func TestOfficialFilesOfMustsRun(t *testing.T) {
-	t.Parallel()
-	_, musts := readMusts(t)
-	eachBase(t, func(base string, _ *plan.Plan, files filetree.Tree) {
 		skips, err := os.ReadFile(filepath.Join(repositoryRoot, "etc", "bases", base, "skips"))
 		require.NoError(t, err)
 		skipped := map[string]int{}
@@ -136,7 +126,11 @@ func TestOfficialFilesOfMustsRun(t *testing.T) {
 				}
 				found, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(name)))
 				require.NoError(t, err)
-				if len(found) == 0 && lacks(lacking, name) {
+				unavailable := func(file string) bool {
+					matches, _ := path.Match("source/"+name, file)
+					return matches
+				}
+				if len(found) == 0 && slices.ContainsFunc(slices.Collect(maps.Keys(lacking)), unavailable) {
 					continue
 				}
 				assert.True(t, slices.ContainsFunc(found, func(file string) bool {
@@ -148,14 +142,4 @@ func TestOfficialFilesOfMustsRun(t *testing.T) {
 			}
 		}
 	})
-}
-
-// lacks reports whether one of the files, which are named from the folder above source on, has a name that matches.
-func lacks(files map[string]string, name string) bool {
-	for file := range files {
-		if matches, _ := path.Match("source/"+name, file); matches {
-			return true
-		}
-	}
-	return false
 }

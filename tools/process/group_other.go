@@ -3,9 +3,8 @@
 package process
 
 import (
-	"errors"
-	"os"
 	"os/exec"
+	"syscall"
 )
 
 // isolate does nothing, so only the command is killed: there are no process groups to signal here.
@@ -14,8 +13,5 @@ func isolate(*exec.Cmd) {}
 // Reap does nothing here; see isolate.
 func Reap(*exec.Cmd) {}
 
-// Pause is not supported here.
-func Pause(*os.Process) error { return errors.ErrUnsupported }
-
-// Resume is not supported here.
-func Resume(*os.Process) error { return errors.ErrUnsupported }
+// Pause and Resume are not supported here: sending them is an error.
+const Pause, Resume = syscall.SIGHUP, syscall.SIGHUP

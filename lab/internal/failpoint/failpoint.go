@@ -16,9 +16,10 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// Handler has the fail point of one front. The next handler does not see the commands that fail.
+// Handler has the fail point of one front, which is off at first. The next handler does not see the commands that fail.
 type Handler struct {
-	router bool
+	// Router is whether it is a router's, which does not label errors as retryable writes.
+	Router bool
 
 	mu    sync.Mutex
 	times int64 // how often it still is taken
@@ -36,9 +37,6 @@ type data struct {
 	ErrorLabels       *[]string `bson:"errorLabels"` // without it, those that the server itself would give
 	WriteConcernError bson.Raw  `bson:"writeConcernError"`
 }
-
-// New returns a handler with the fail point off. A router does not label errors as retryable writes.
-func New(router bool) *Handler { return &Handler{router: router} }
 
 // Handle is a proxy.Handler. Fail points that the lab does not have are passed to the backend, and apply to all fronts.
 func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
@@ -64,7 +62,7 @@ func (h *Handler) Handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 		if failing.ErrorLabels != nil {
 			return *failing.ErrorLabels
 		}
-		return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
+		return servererror.Labels(req.Document(), code, writeConcernCode, h.Router)
 	}
 	if failing.ErrorCode != nil {
 		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")

@@ -28,7 +28,7 @@ func run(t testing.TB, h *Handler, command string) string {
 // set configures the fail point of a new handler.
 func set(t testing.TB, mode, data string) *Handler {
 	t.Helper()
-	h := New(false)
+	h := new(Handler)
 	require.Contains(t, run(t, h, `{"configureFailPoint": "failCommand", "mode": `+mode+`, "data": {`+data+`}}`), `"ok":1.0`)
 	return h
 }
@@ -106,7 +106,7 @@ func TestRefused(t *testing.T) {
 		assert.Equal(t, failed, run(t, h, `{"ping": 1}`), command)
 	}
 	req := handlertest.Request(t, "d", `{"configureFailPoint": "failCommand"}`)
-	passed, _, err := handlertest.Handle(t, New(false).Handle, req, bson.D{})
+	passed, _, err := handlertest.Handle(t, new(Handler).Handle, req, bson.D{})
 	require.NoError(t, err)
 	assert.NotNil(t, passed, "of another database it is the backend's")
 }

@@ -88,7 +88,7 @@ func Open(config Config) (*Lab, error) {
 			p.Backend = config.Members.Members()[i].Address()
 			p.Handlers = append(p.Handlers, renamed(strings.NewReplacer(names...)))
 		} else {
-			p.Handlers = append(p.Handlers, made.Handler(i), failpoint.New(config.Topology.Routes()).Handle)
+			p.Handlers = append(p.Handlers, made.Handler(i), (&failpoint.Handler{Router: config.Topology.Routes()}).Handle)
 		}
 		f.proxy = proxy.New(p)
 	}

@@ -98,7 +98,8 @@ func TestDisturb(t *testing.T) {
 	}
 }
 
-// Each fault happens once before any does again, in an order that the seed decides.
+// Each fault happens once before any does again, in an order that the seed decides. Also where a run ends early it is ended. What fails is
+// told.
 func TestPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, logs := &fakeSet{primary: -1}, map[string]bool{}
@@ -116,24 +117,15 @@ func TestPlan(t *testing.T) {
 		assert.Len(t, logs, 20)
 		require.NoError(t, set.run(t.Context(), 0, 1))
 		assert.Empty(t, set.log, "a short run")
-	})
-}
 
-func TestWhatWasBegunIsEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := &fakeSet{primary: 1}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+time.Millisecond)
 		defer cancel()
 		assert.NoError(t, set.run(ctx, 100*time.Second, 1, "pause"))
 		assert.Len(t, set.log, 2)
-		assert.Contains(t, set.log[1], "resume")
+		assert.Contains(t, set.log[1], "resume", "what was begun is ended")
 		assert.Equal(t, 10*time.Second+time.Millisecond, set.times[1])
-	})
-}
 
-func TestDisturbTellsWhatFailed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		set := &fakeSet{primary: 2, err: errors.New("it does not answer")}
+		set = &fakeSet{primary: 2, err: errors.New("it does not answer")}
 		assert.ErrorContains(t, set.run(t.Context(), time.Minute, 1, "kill"), "it does not answer")
 		assert.NoError(t, set.run(t.Context(), time.Minute, 1, "step-down"), "there may be no primary")
 	})

@@ -13,60 +13,38 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// planSeries reads the series of a new repository.
-func planSeries(t *testing.T, files filetree.Tree) *Series {
-	t.Helper()
-	s, err := New(forktest.Plan(t, files))
-	require.NoError(t, err)
-	return s
-}
-
-// patchesOf returns the patches of a series, and the tree that they lead to.
-func patchesOf(t *testing.T, s *Series) (patches, tree filetree.Tree) {
-	t.Helper()
-	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
-	require.NoError(t, err)
-	return patches, tree
-}
-
-// A series has one commit for each layer that changes something, and each holds what its layer brings and nothing else.
+// A series has one commit for each layer that changes something, and each holds what its layer brings and nothing else. A function that
+// two layers wrap is one function in each.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	s := planSeries(t, seriesOverlay())
-	patches, tree := patchesOf(t, s)
-	names := []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-returns.patch", "0003-T-1-Count-calls.patch"}
-	require.Equal(t, names, patches.Paths())
-
-	letter, first, second, third := string(patches[names[0]]), string(patches[names[1]]), string(patches[names[2]]), string(patches[names[3]])
-	require.Contains(t, letter, "Subject: [PATCH 0/3] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count returns\n  T-1 Count calls\n")
+	s, err := New(forktest.Plan(t, seriesOverlay()))
+	require.NoError(t, err)
+	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
+	require.NoError(t, err)
+	require.Equal(t, []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-returns.patch",
+		"0003-T-1-Count-calls.patch", "0004-T-1-Count-more.patch"}, patches.Paths())
+	var texts []string
+	for _, name := range patches.Paths() {
+		texts = append(texts, string(patches[name]))
+	}
+	letter, first, second, third, last := texts[0], texts[1], texts[2], texts[3], texts[4]
+	require.Contains(t, letter, "Subject: [PATCH 0/4] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count returns\n  T-1 Count calls\n")
 	require.Contains(t, first,
-		"Subject: [PATCH 1/3] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nUsers: Nothing.\n\nSource: None.\n\nTests: Its own.\n---\n")
+		"Subject: [PATCH 1/4] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nUsers: Nothing.\n\nSource: None.\n\nTests: Its own.\n---\n")
 	require.Contains(t, first, "+const limit = 3\n")
 	require.NotContains(t, first, "fork:")
 	require.Contains(t, second, "+\tp.returned++\n")
 	require.Contains(t, third, "\n+\tcalls++\n+\n \t// Comments in a body have to go with it.\n")
-	require.NotContains(t, letter+first+second+third, "upstream")
+	require.Contains(t, last, "+\tmore++\n+\n \tcalls++\n")
+	require.NotContains(t, strings.Join(texts, ""), "upstream")
 	require.NotContains(t, third, "doGet")
 	require.NotContains(t, tree, "pool/own.go", "what is left out")
 	require.Contains(t, tree, "pool/count.go", "under its name in upstream's tree")
 	require.NotContains(t, tree, "pool/get.go")
 
-	again, _ := patchesOf(t, s)
+	again, _, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
+	require.NoError(t, err)
 	require.Equal(t, patches, again, "the same sources give the same bytes")
-}
-
-// A function that two layers wrap becomes one function in each patch.
-func TestSeriesOfChainedWraps(t *testing.T) {
-	t.Parallel()
-	files := seriesOverlay()
-	files[plan.FoldersFile] = append(files[plan.FoldersFile], "extras/*\n"...)
-	files["extras/more/README.md"] = message("Count more")
-	files["extras/more/pool/more.go"] = []byte("package pool\n\nimport \"context\"\n\n//fork:wrap count more\n" +
-		"func (p *Pool) Get(ctx context.Context, name string) (int, error) {\n\tmore++\n\treturn p.upstreamGet(ctx, name)\n}\n\nvar more int\n")
-	patches, _ := patchesOf(t, planSeries(t, files))
-	last := string(patches["0004-T-1-Count-more.patch"])
-	require.Contains(t, last, "+\tmore++\n+\n \tcalls++\n")
-	require.NotContains(t, last, "upstream")
 }
 
 // What a message does not say is a problem, and nothing is written.
@@ -102,7 +80,8 @@ func TestSeriesRefused(t *testing.T) {
 	}
 }
 
-// The repository's own series: it can be made on every base, and its last tree tells nothing of how it was made.
+// The repository's own series: it can be made on every base, and its last tree tells nothing of how it was made. Functions keep their
+// comments, and at most ten are divided into two: one of these has the comment.
 func TestSeriesOfEveryBase(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
@@ -119,24 +98,18 @@ func TestSeriesOfEveryBase(t *testing.T) {
 			require.False(t, !was && tellsInName.MatchString(name), name)
 			require.LessOrEqual(t, len(tells.FindAll(data, -1)), len(tells.FindAll(pristine[name], -1)), name)
 		}
-		requireComments(t, pristine, last)
-	})
-}
-
-// requireComments checks that functions keep their comments, and that at most ten are divided into two: one of these has the comment.
-func requireComments(t *testing.T, before, tree filetree.Tree) {
-	t.Helper()
-	had, have, divided := comments(t, before), comments(t, tree), 0
-	for key, comment := range have {
-		at := strings.LastIndexAny(key, " .") + 1
-		other := key[:at] + "do" + strings.ToUpper(key[at:at+1]) + key[at+1:]
-		if _, was := had[other]; !was && have[other] != "" {
-			divided++
-		} else {
-			require.True(t, strings.HasPrefix(comment, had[key]), "%s\n%s", key, comment)
+		had, have, divided := comments(t, pristine), comments(t, last), 0
+		for key, comment := range have {
+			at := strings.LastIndexAny(key, " .") + 1
+			other := key[:at] + "do" + strings.ToUpper(key[at:at+1]) + key[at+1:]
+			if _, was := had[other]; !was && have[other] != "" {
+				divided++
+			} else {
+				require.True(t, strings.HasPrefix(comment, had[key]), "%s\n%s", key, comment)
+			}
 		}
-	}
-	require.LessOrEqual(t, divided, 10)
+		require.LessOrEqual(t, divided, 10)
+	})
 }
 
 // comments returns the comments of a tree's functions.

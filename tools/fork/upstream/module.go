@@ -18,33 +18,37 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-// Module is an unpacked upstream module, parsed. A module and those that With makes of it share what was parsed: use them in one goroutine.
+// Module is an unpacked upstream module, parsed.
 type Module struct {
 	Path, Version string
 	Tree          filetree.Tree
 
 	folders map[string][]*syntax.File
 	decls   map[syntax.Key][]*syntax.Decl // several where files with different build constraints declare the same name
-	parsed  map[string][]*syntax.File     // every version of a file, by path
+	parsed  map[string]*syntax.File       // by path
 }
 
 // New parses a module's Go files.
 func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
-	return (&Module{Path: modulePath, Version: version, parsed: map[string][]*syntax.File{}}).With(tree)
+	return (&Module{Path: modulePath, Version: version}).With(tree)
 }
 
-// With returns the module with other files. None is parsed twice.
+// With returns the module with other files. What stays the same is not parsed again.
 func (m *Module) With(tree filetree.Tree) (*Module, error) {
 	other := &Module{Path: m.Path, Version: m.Version, Tree: tree, folders: map[string][]*syntax.File{},
-		decls: map[syntax.Key][]*syntax.Decl{}, parsed: m.parsed}
+		decls: map[syntax.Key][]*syntax.Decl{}, parsed: map[string]*syntax.File{}}
 	for _, name := range tree.Paths() {
 		if !syntax.IsGoFile(name) {
 			continue
 		}
-		file, err := m.parse(name, tree[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m, err)
+		file := m.parsed[name]
+		if file == nil || !bytes.Equal(file.Src, tree[name]) {
+			var err error
+			if file, err = syntax.Parse(name, tree[name]); err != nil {
+				return nil, fmt.Errorf("%s: %w", m, err)
+			}
 		}
+		other.parsed[name] = file
 		other.folders[path.Dir(name)] = append(other.folders[path.Dir(name)], file)
 		for _, d := range file.Decls {
 			if !file.Ignored() && !d.Unnamed() {
@@ -53,20 +57,6 @@ func (m *Module) With(tree filetree.Tree) (*Module, error) {
 		}
 	}
 	return other, nil
-}
-
-// parse parses a file, unless it was parsed before.
-func (m *Module) parse(name string, data []byte) (*syntax.File, error) {
-	for _, file := range m.parsed[name] {
-		if bytes.Equal(file.Src, data) {
-			return file, nil
-		}
-	}
-	file, err := syntax.Parse(name, data)
-	if err == nil {
-		m.parsed[name] = append(m.parsed[name], file)
-	}
-	return file, err
 }
 
 // Source provides upstream modules.

@@ -14,8 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/process"
@@ -45,12 +43,7 @@ func (b Builder) driver(name string) (string, error) {
 }
 
 // output is the folder of a driver's programs.
-func (b Builder) output(driver string) string {
-	if filepath.IsAbs(driver) {
-		driver = filepath.Join("forks", driver)
-	}
-	return filepath.Join(b.Root, "build", "with", driver)
-}
+func (b Builder) output(driver string) string { return filepath.Join(b.Root, "build", "with", driver) }
 
 // workspace writes a go.work of this repository's modules with a driver, and returns its path.
 func (b Builder) workspace(driver string) (string, error) {
@@ -130,8 +123,8 @@ func (c *Compare) Build(ctx context.Context, b Builder) error {
 		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
 			return err
 		}
-		build := With{true, driver, "lab", []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}}
-		if err := build.Run(ctx, b); err != nil {
+		build := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
+		if err := (&With{true, driver, "lab", build}).Run(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -163,36 +156,27 @@ type Soak struct {
 	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
 }
 
-// Run builds the lab with each driver, finds a mongod meanwhile, and runs the soak.
+// Run finds a mongod, builds the lab with each driver, and runs the soak.
 func (s *Soak) Run(ctx context.Context, b Builder) error {
 	folder := filepath.Join(b.Root, "build", "server")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
-	soak := []string{lab(s.Fork[0]), "soak", "--dir", folder}
-	var mongod string
-	group, building := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		mongod, err = server.MembersBinary(building, server.Config{Root: b.Root, Progress: b.Stderr})
-		return err
-	})
-	group.Go(func() error {
-		for i, driver := range slices.Concat(s.Fork, s.Other) {
-			flag, name := "--fork", "fork of "+driver
-			if i >= len(s.Fork) {
-				flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
-			}
-			soak = append(soak, flag, name+"="+lab(driver))
-			build := With{true, driver, "lab", []string{"build", "./cmd/lab"}}
-			if err := build.Run(building, b); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err := group.Wait(); err != nil {
+	mongod, err := server.MembersBinary(ctx, server.Config{Root: b.Root, Progress: b.Stderr})
+	if err != nil {
 		return err
 	}
-	return command.PassThrough(ctx, nil, slices.Concat(soak, []string{"--mongod", mongod}, words(s.Command)))
+	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
+	soak := []string{lab(s.Fork[0]), "soak", "--dir", folder, "--mongod", mongod}
+	for i, driver := range slices.Concat(s.Fork, s.Other) {
+		flag, name := "--fork", "fork of "+driver
+		if i >= len(s.Fork) {
+			flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
+		}
+		soak = append(soak, flag, name+"="+lab(driver))
+		if err := (&With{true, driver, "lab", []string{"build", "./cmd/lab"}}).Run(ctx, b); err != nil {
+			return err
+		}
+	}
+	return command.PassThrough(ctx, nil, slices.Concat(soak, words(s.Command)))
 }

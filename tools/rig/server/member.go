@@ -129,12 +129,12 @@ func (m *Member) Pause() error { return m.signal("pause", process.Pause) }
 // Resume continues a paused process.
 func (m *Member) Resume() error { return m.signal("resume", process.Resume) }
 
-func (m *Member) signal(what string, signal func(*os.Process) error) error {
+func (m *Member) signal(what string, signal os.Signal) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	err := os.ErrProcessDone
 	if m.cmd != nil {
-		err = signal(m.cmd.Process)
+		err = m.cmd.Process.Signal(signal)
 	}
 	if err != nil {
 		return fmt.Errorf("%s %v: %w", what, m, err)

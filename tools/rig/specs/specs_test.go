@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/git"
 	"mongofork/tools/rig/pypi"
 )
 
@@ -54,17 +54,15 @@ func TestOpen(t *testing.T) {
 // newStore returns a store whose repository has some files, and that pins others as revision r1.
 func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	t.Helper()
-	repository, commit := t.TempDir(), ""
-	require.NoError(t, published.Write(repository))
-	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."},
-		{"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "tests"}, {"rev-parse", "HEAD"}} {
-		out, err := command.Output(t.Context(), repository, nil, "git", args...)
-		require.NoError(t, err)
-		commit = strings.TrimSpace(string(out))
-	}
+	g, done, err := git.New(t.Context(), git.Builder)
+	require.NoError(t, err)
+	t.Cleanup(done)
+	g.Commit(published, "tests")
+	commit := strings.TrimSpace(string(g.Run("rev-parse", "HEAD")))
+	require.NoError(t, g.Err)
 	hash, err := pinned.Hash("")
 	require.NoError(t, err)
-	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {Commit: commit, Hash: hash}}, Repository: repository, Progress: io.Discard}
+	return &Store{Root: t.TempDir(), Pins: map[string]Revision{"r1": {Commit: commit, Hash: hash}}, Repository: g.Dir, Progress: io.Discard}
 }
 
 func TestDownload(t *testing.T) {
