@@ -119,7 +119,7 @@ var rules = []rule{
 		return a.minted > 0.01 && !slices.ContainsFunc(a.tallies(), func(c *tally) bool { return !c.single() })
 	}},
 	{text: "closing a cursor keeps its caller waiting", of: func(p Plan) bool {
-		return !p.faulty(func(f Fault) bool { return f.On != "killCursors" && (f.What != Error || f.Code != 13) })
+		return !p.faulty(func(f Fault) bool { return f.Code != 13 && (f.What != Reject || f.On != "killCursors") })
 	}, ofCall: func(p Plan, c *tally) bool {
 		return slices.Contains([]string{"find", "aggregate"}, c.Kind) && c.Way == "" && c.Overloads == 0 && c.End-c.Start > 10*roundTrip
 	}},
