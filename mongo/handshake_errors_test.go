@@ -39,7 +39,7 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 
 	a := &authenticating{listener: scripted.Listen(t, scripted.OK(firstBatch(0)), nil)}
 	answer := func(command string) any {
-		if command != "saslStart" {
+		if command != "saslStart" && command != "authenticate" {
 			return nil
 		}
 		if n := int(a.attempts.Add(1)); n <= len(failures) {
@@ -111,12 +111,19 @@ func TestRejectedAuthenticationIsNoFailure(t *testing.T) {
 	} {
 		reply := reply
 		t.Run(name, func(t *testing.T) {
-			a := authenticate(t, []any{reply})
-			_ = a.Ping(context.Background(), nil)
-			require.NoError(t, a.Ping(context.Background(), nil))
-			require.NoError(t, a.Disconnect(context.Background()))
-			assert.Empty(t, a.ofType(event.ConnectionPoolCleared))
-			assert.Len(t, a.ofType(event.ConnectionPoolReady), 1)
+			for _, mechanism := range []string{"PLAIN", "MONGODB-X509"} {
+				credential := options.Credential{AuthMechanism: mechanism, Username: "user", Password: "secret"}
+				if mechanism == "MONGODB-X509" {
+					credential.Password = ""
+				}
+				a := authenticate(t, []any{reply}, options.Client().SetAuth(credential))
+				_ = a.Ping(context.Background(), nil)
+				require.NoError(t, a.Ping(context.Background(), nil))
+				require.NoError(t, a.Disconnect(context.Background()))
+				assert.Equal(t, int64(2), a.attempts.Load(), "attempts by %s", mechanism)
+				assert.Empty(t, a.ofType(event.ConnectionPoolCleared))
+				assert.Len(t, a.ofType(event.ConnectionPoolReady), 1)
+			}
 		})
 	}
 }

@@ -163,7 +163,8 @@ func (s source) pass(p *Plan) {
 			Nth: pick(s, 1, 1, 2, 3), Times: 1 + s.IntN(p.Limit()), Passing: true}
 		first, effect := c.commands()[0], kinds[c.Kind].effect
 		rereads := effect == isRead && f.On == first && c.Alone()
-		rewrites := effect >= isRetryable && c.Alone() && p.Topology != "standalone" && f.On != "getMore" && f.On != "aggregate"
+		rewrites := effect >= isRetryable && c.Alone() && p.Topology != "standalone" && f.On != "getMore" && f.On != "aggregate" &&
+			!(f.On == "bulkWrite" && p.Batch > 0 && p.Proxied()) // whose cursor would end with its connection
 		switch ends := strings.HasSuffix(f.On, "Transaction"); {
 		case s.chance(2):
 		case rereads, rewrites && c.Kind != "watch" && !(c.Kind == "bulkWrite" && f.On == "delete"), ends && c.Way != "within":

@@ -124,8 +124,14 @@ var ofHostile = []rule{
 	}},
 }
 
-// Info implements options.LogSink, and counts.
-func (a *application) Info(int, string, ...any) { a.note(func() { a.hostile.lines++ }) }
+// Info implements options.LogSink. It counts lines, and reads how many tokens are left.
+func (a *application) Info(_ int, _ string, keysAndValues ...any) {
+	a.note(func() {
+		a.hostile.lines++
+		tokens, _ := append(keysAndValues, nil)[1+slices.Index(keysAndValues, any("tokens"))].(float64)
+		a.minted = max(a.minted, tokens-a.tokens)
+	})
+}
 
 // Error implements options.LogSink.
 func (a *application) Error(error, string, ...any) { a.note(func() { a.hostile.lines++ }) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,8 @@ type application struct {
 	pools      map[string]int            // their events, by type
 	unfinished int                       // transactions that are left when all calls have returned
 	unstarted  int                       // commands of transactions that have not been started there
+	tokens     float64                   // at most, by client-backpressure.md, "Token Bucket"
+	minted     float64                   // how many more there were
 	hostile    attack
 }
 
@@ -70,6 +73,9 @@ type tally struct {
 	Failed     int            // commands that failed without an overload
 	Overloads  int            // commands that failed with one
 	Refused    bool           // its last command was rejected
+	Retries    int            // commands that were sent again after a failure, if no other one was sent
+	ended      time.Duration  // when the last command did
+	backoffs   []float64      // of its retries after overload errors, or of its transaction, as parts of the longest that is allowed
 	Done       int64          // how often the servers did what it asked for
 	Lost       bool           // whether they did not, or lack a document that it inserted
 	sent       map[string]int // commands, by name
@@ -81,7 +87,7 @@ type tally struct {
 func newApplication(plan Plan) *application {
 	return &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		pending: map[int64]int{}, pools: map[string]int{}, hostile: newAttack(plan)}
+		pending: map[int64]int{}, pools: map[string]int{}, tokens: 1000, hostile: newAttack(plan)}
 }
 
 func (a *application) now() time.Duration { return time.Since(a.start) }
@@ -276,6 +282,9 @@ func (a *application) sentAgain(c *tally, name, text string) {
 	text = changing.ReplaceAllString(text, "")
 	a.flaw(strings.HasPrefix(c.again, name+":") && c.again != text && name != "killCursors",
 		fmt.Sprintf("a retry is another command: %s; %s", c.again, text))
+	if c.last == text && c.Failed+c.Overloads > 0 && len(c.sent) == 1 {
+		c.Retries++
+	}
 	c.last, c.again = text, ""
 }
 
@@ -299,6 +308,9 @@ func (a *application) started(ctx context.Context, e *event.CommandStartedEvent)
 	call := callOf(ctx)
 	c := a.of(call)
 	a.note(func() {
+		if c.Failed == 0 && c.Refused || c.Overloads == 0 && strings.HasPrefix(c.last, "abortTransaction:") {
+			c.backoffs = append(c.backoffs, float64(a.now()-c.ended)/longest(c))
+		}
 		c.sent[e.CommandName]++
 		a.pending[e.RequestID]++
 		_, known := a.requests[e.RequestID]
@@ -308,20 +320,37 @@ func (a *application) started(ctx context.Context, e *event.CommandStartedEvent)
 	a.line(call, true, "started %s%s", e.CommandName, map[bool]string{true: " of a service"}[e.ServiceID != nil])
 }
 
+// longest returns how long the next backoff of a call may be: client-backpressure.md, "Overload retry policy", and
+// transactions-convenient-api.md, "Sequence of actions". The newer revisions begin with the second one of the older.
+func longest(c *tally) float64 {
+	first, factor, most := 100*time.Millisecond, 2.0, 10*time.Second
+	if c.Failed > 0 { // it is the transaction's
+		first, factor, most = 5*time.Millisecond, 1.5, 500*time.Millisecond
+	}
+	n := map[bool]int{true: 0, false: -1}[Newest()] + c.Failed + c.Overloads
+	return min(float64(first)*math.Pow(factor, float64(n)), float64(most))
+}
+
 // finished counts a command that has ended, and reports whether that was because of a fault that retries get over.
 func (a *application) finished(ctx context.Context, e event.CommandFinishedEvent, failure error) (passing bool) {
 	c := a.of(callOf(ctx))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending[e.RequestID]--
-	c.Refused = hasLabel(failure, "SystemOverloadedError")
+	c.Refused, c.ended = hasLabel(failure, "SystemOverloadedError"), a.now()
 	switch {
 	case failure == nil:
+		a.tokens = min(1000, a.tokens+0.1)
 	case c.Refused:
 		c.again = c.last
 		c.Overloads++
+		if c.sent[e.CommandName] > 1 {
+			a.tokens-- // a retry that fails for another reason returns its token
+		}
 	case !strings.Contains(failure.Error(), "ReauthenticationRequired"):
-		c.Failed++
+		if e.CommandName != "abortTransaction" { // the server ends some transactions by itself
+			c.Failed++
+		}
 		c.again = "" // a commit that met a network error is sent again for the majority
 	}
 	return a.passing[e.RequestID]

@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ var rules = []rule{
 		ofAll: func(a *application) bool { return a.pools[event.ConnectionPoolCleared] > 0 }},
 	{text: "a retry though the option is off", of: func(p Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
 		ofCall: func(p Plan, c *tally) bool {
-			return c.single() && p.Off(c.Call) && c.Failed+c.Overloads > 1
+			return c.Alone() && p.Off(c.Call) && (c.Retries > 0 || c.single() && c.Failed+c.Overloads > 1)
 		}},
 	// A call that tells of a write concern error has taken place, and must not be made again.
 	{text: "a write that met a network error does not say so, and that it may be retried", ofCall: func(p Plan, c *tally) bool {
@@ -113,6 +114,35 @@ var rules = []rule{
 		}},
 	{text: "a call succeeds whose last attempt was rejected",
 		ofCall: func(_ Plan, c *tally) bool { return c.single() && c.ok() && c.Refused }},
+	// Of calls that are several commands it is not known which commands are retries.
+	{text: "tokens are minted", of: func(p Plan) bool { return p.Batch == 0 && p.OnlyRejects() }, ofAll: func(a *application) bool {
+		return a.minted > 0.01 && !slices.ContainsFunc(a.tallies(), func(c *tally) bool { return !c.single() })
+	}},
+	{text: "closing a cursor keeps its caller waiting", of: func(p Plan) bool {
+		return !p.faulty(func(f Fault) bool { return f.Code != 13 && (f.What != Reject || f.On != "killCursors") })
+	}, ofCall: func(p Plan, c *tally) bool {
+		return slices.Contains([]string{"find", "aggregate"}, c.Kind) && c.Way == "" && c.Overloads == 0 && c.End-c.Start > 10*roundTrip
+	}},
+	{text: "a backoff is too long", of: Plan.backsOff,
+		ofCall: func(_ Plan, c *tally) bool { return len(c.backoffs) > 0 && slices.Max(c.backoffs) > 1 }},
+	// The first, and those that have a bound, may be right with a wrong exponent. All n are as short by chance once in longest^-n plans.
+	{text: "all backoffs are too short", of: Plan.backsOff, ofAll: func(a *application) bool {
+		n, longest := 0, 0.0
+		for _, c := range a.tallies() {
+			for i, part := range c.backoffs {
+				if i > 0 && i < 7 && (c.single() || c.Overloads == 0) {
+					n, longest = n+1, max(longest, part)
+				}
+			}
+		}
+		return math.Pow(longest, float64(n)) < 1e-7
+	}},
+}
+
+// backsOff reports whether nothing but backoffs comes between the attempts of a call.
+func (p Plan) backsOff() bool {
+	return p.Steady() && p.Batch == 0 && !p.Has("adaptiveThrottling") &&
+		!p.faulty(func(f Fault) bool { return establishes(f.On) || f.What != Reject && f.Code != 112 })
 }
 
 // transactionEnd is how long the end of a transaction may take with its backoffs, and with what goes wrong with the network.

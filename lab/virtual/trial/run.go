@@ -93,8 +93,10 @@ func (a *application) options() *options.ClientOptions {
 		opts.SetAuth(virtual.Credential(strings.TrimPrefix(a.plan.Auth, "offered")))
 	}
 	if a.plan.isHostile() {
-		opts.SetServerSelectionTimeout(10 * time.Second).SetLoggerOptions(
-			options.Logger().SetSink(a).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
+		opts.SetServerSelectionTimeout(10 * time.Second)
+	}
+	if a.plan.isHostile() || a.plan.Has("adaptiveRetries") {
+		opts.SetLoggerOptions(options.Logger().SetSink(a).SetComponentLevel(options.LogComponentAll, options.LogLevelDebug))
 	}
 	opts.SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
 	opts.SetServerMonitor(&event.ServerMonitor{

@@ -134,6 +134,12 @@ func TestRules(t *testing.T) {
 			call(func(c *tally) { c.Done, c.err = 1, mongo.CommandError{Labels: []string{"NoWritesPerformed"}} }),
 			call(func(c *tally) { c.err = mongo.CommandError{Labels: []string{"NoWritesPerformed"}} })},
 		"a call succeeds whose last attempt was rejected": {rejects, call(func(c *tally) { c.Refused = true }), func(b) {}},
+		"tokens are minted": {none, func(a b) { a.minted = 1 }, func(a b) { a.minted = 0 }},
+		"closing a cursor keeps its caller waiting": {none, call(func(c *tally) { c.Kind, c.End = "find", 21*time.Millisecond }),
+			call(func(c *tally) { c.Kind, c.End = "find", 20*time.Millisecond })},
+		"a backoff is too long": {rejects, call(func(c *tally) { c.backoffs = []float64{0, 1.1} }),
+			call(func(c *tally) { c.backoffs = []float64{0, 1} })},
+		"all backoffs are too short": {rejects, func(a b) { shorten(a, 0.5) }, func(a b) { shorten(a, 0.6) }},
 		"a hostile server delays a call": {hostile, call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+11*time.Millisecond }),
 			call(func(c *tally) { c.Deadline, c.End = time.Second, time.Second+10*time.Millisecond })},
 		"a call is a success, although no server said so": {hostile, func(a b) { clear(a.hostile.accepted) }, func(b) {}},
@@ -160,6 +166,34 @@ func TestRules(t *testing.T) {
 			assert.Contains(t, broken(tt.bad), text)
 			assert.NotContains(t, broken(tt.good), text)
 		})
+	}
+}
+
+// shorten lets four calls have backoffs that are short, except one.
+func shorten(a *application, except float64) {
+	for id := range 4 {
+		a.of(1+id).Kind, a.of(1+id).backoffs = "insertOne", []float64{1, 0.1, 0.2, 0.1, 0, 0.2, 0.3, 0.9}
+	}
+	a.of(3).backoffs[6] = except
+}
+
+// TestBackoffs is about the backoffs of a call that is rejected each time, and of one whose transaction conflicts.
+func TestBackoffs(t *testing.T) {
+	for _, tt := range []struct {
+		call  Call
+		fault Fault
+		want  int
+	}{
+		{Call{Kind: "findOne"}, Fault{What: Reject, Code: 462, On: "find", Times: 1000}, Plan{}.Limit()},
+		{Call{Kind: "insertOne", Way: "within"}, Fault{What: Error, Code: 112, On: "insert", Times: 3}, 3},
+	} {
+		tt.call.ID, tt.fault.Nth = 1, 1
+		plan := Plan{Topology: "replicaset:1", Calls: []Call{tt.call}, Faults: []Fault{tt.fault}}
+		a, trace := run(t, plan)
+		assert.True(t, plan.backsOff())
+		assert.Empty(t, trace.Flaws)
+		assert.Len(t, a.calls[1].backoffs, tt.want)
+		assert.Positive(t, slices.Min(a.calls[1].backoffs))
 	}
 }
 

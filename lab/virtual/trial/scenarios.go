@@ -45,15 +45,21 @@ var scenarios = []scenario{
 	{kind: "writes/transaction writes/within", calls: "1 2", n: "1", ends: "deadline - -", within: [2]int{12, 40}, faults: []disorder{
 		{what: "slow slow lose reject:462 error:50 error:50 error:91,11600 concern:50 concern:64,91", on: "commitTransaction",
 			times: "1 2", lasts: [2]int{20, 60}}}},
+	// A transaction begins again, many times.
+	{bare: true, topology: "replicaset:1 sharded:1", kind: "writes/within", calls: "1",
+		faults: []disorder{{what: "error:112", on: "insert", times: "4 5 6 7 8 9", passing: true}}},
 	// Bulk writes are interrupted in which a statement fails.
 	{kind: "bulkWrite insertMany clientBulkWrite", calls: "2", n: "2 3 4", ends: "deadline", within: [2]int{1, 600},
 		faults: []disorder{{what: "concern:91,11600,64", on: "first", nth: "1 2", times: "1 2"}}},
 	// Writes of several documents are several commands.
 	{batch: "1 2", kind: "clientBulkWriteMany clientBulkWriteMany insertMany bulkWrite", n: "1 2 3 4 4",
 		faults: []disorder{{maybe: true, what: inBatches, on: "first first any", nth: "1 2 3", times: "1 2"}}},
+	// Retries spend tokens, which successes return.
+	{bare: true, options: "adaptiveRetries=true", kind: "findOne insertOne updateOne", calls: "8",
+		faults: []disorder{{what: "reject:462", on: "first", times: "9"}, {what: "reject:462", on: "first", nth: "14", times: "9"}}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
 	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
-		kind: "findOne insertOne updateOne countDocuments distinct estimatedDocumentCount writes/transaction", calls: "2 3 4",
+		kind: "findOne insertOne updateOne countDocuments distinct estimatedDocumentCount writes/transaction", calls: "2 4 6",
 		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
 			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
 	// Calls are canceled during a backoff, or have a deadline then.
@@ -74,6 +80,9 @@ var scenarios = []scenario{
 	// A transaction keeps its router, or its connection, after a rejection.
 	{bare: true, topology: "sharded:2 loadbalanced:2", kind: transacts, calls: "1 2",
 		faults: []disorder{{what: "reject:462,463", on: "update", times: "1 2", passing: true}}},
+	// Cursors fail, while an overload does not let them end.
+	{bare: true, kind: "find aggregate", calls: "1 2",
+		faults: []disorder{{what: "error:13", on: "getMore"}, {what: "reject:462", on: "killCursors", times: "1000"}}},
 	// Change streams begin again, perhaps without knowing where.
 	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1",
 		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore getMore", times: "1 1 2"},
