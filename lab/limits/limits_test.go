@@ -1,5 +1,5 @@
 // Package limits lets an application with the fork meet a server's own limit on the rate of requests, if MONGODB_URI names one that has
-// it, and the lab's server of limited capacity in virtual time. It uses what the fork adds to the driver, so it is a module of its own.
+// it. It uses what the fork adds to the driver, so it is a module of its own.
 package limits
 
 import (
