@@ -57,11 +57,6 @@ func handshake(command Command) bool {
 	return slices.Contains([]string{"hello", "isMaster", "ismaster"}, command.Name) || strings.HasPrefix(command.Name, "sasl")
 }
 
-// application is a command that is neither a monitor's nor one that establishes a connection or ends something.
-func application(name string) bool {
-	return !handshake(Command{Name: name}) && !slices.Contains([]string{"killCursors", "endSessions", "abortTransaction"}, name)
-}
-
 // establishing reports whether a command is part of the handshake of a new connection.
 func establishing(command Command) bool {
 	_, err := command.Body.LookupErr("topologyVersion")
