@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -74,9 +73,8 @@ func TestPace(t *testing.T) {
 					if call.ends && end != byItself {
 						continue
 					}
-					t.Run(strings.Join([]string{call.name, call.command, failure, end, topology}, "/"), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { call.expect(t, topology, end, fail) })
-					})
+					name := strings.Join([]string{call.name, call.command, failure, end, topology}, "/")
+					virtually(t, name, func(t *testing.T) { call.expect(t, topology, end, fail) })
 				}
 			}
 		}

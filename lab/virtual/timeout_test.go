@@ -206,9 +206,7 @@ func TestSlowServers(t *testing.T) {
 				if end == byTimeout && strings.Contains(name, "Next") {
 					continue
 				}
-				t.Run(strings.Join([]string{name, topology, end}, "/"), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { expectInTime(t, name, open, topology, end) })
-				})
+				virtually(t, strings.Join([]string{name, topology, end}, "/"), func(t *testing.T) { expectInTime(t, name, open, topology, end) })
 			}
 		}
 	}

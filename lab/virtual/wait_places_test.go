@@ -67,7 +67,12 @@ func establishing(command Command) bool {
 func held(c *Cluster, waits func(Command) bool) func() {
 	gone := make(chan struct{})
 	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-		if over(gone) || !waits(command) {
+		select {
+		case <-gone:
+			return run()
+		default:
+		}
+		if !waits(command) {
 			return run()
 		}
 		<-gone
@@ -77,15 +82,6 @@ func held(c *Cluster, waits func(Command) bool) func() {
 		return run()
 	})
 	return sync.OnceFunc(func() { close(gone) })
-}
-
-func over(gone <-chan struct{}) bool {
-	select {
-	case <-gone:
-		return true
-	default:
-		return false
-	}
 }
 
 // later returns a function that reports whether a command has one of these names, and so many came before it, on any connection.
@@ -105,11 +101,6 @@ func rejecting(c *Cluster, commands []string, after int) {
 		}
 		return run()
 	})
-}
-
-// heldAfter lets commands of these names wait for their replies, after so many.
-func heldAfter(c *Cluster, commands []string, after int) func() {
-	return held(c, later(commands, after))
 }
 
 // tooOld lets the connections of a pool become older than maxIdleTimeMS=1.
@@ -162,10 +153,10 @@ var places = []place{
 		}},
 	{name: "send", sent: true, make: linked(Choked)},
 	{name: "reply", says: "read", sent: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
-		return heldAfter(c, commands, 0)
+		return held(c, later(commands, 0))
 	}},
 	{name: "reply between batches", sent: true, later: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
-		return heldAfter(c, commands, 1)
+		return held(c, later(commands, 1))
 	}},
 	{name: "backoff", rejected: true, opts: []string{manyRetries}, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
 		rejecting(c, commands, 0)
