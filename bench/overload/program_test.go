@@ -97,27 +97,18 @@ func limit(s Scenario, cluster *virtual.Cluster) {
 	}
 }
 
-// rejects returns what rejects the commands of the classes that are rejected, which the documents or filters name; nil if there are
-// none.
+// rejects returns what rejects the commands of the classes that are rejected, which the documents or filters name.
 func rejects(classes []Class, random *rand.Rand) virtual.Hook {
-	rejected := map[string]Class{}
-	for _, class := range classes {
-		if class.Rejected > 0 {
-			rejected[class.Name] = class
-		}
-	}
-	if len(rejected) == 0 {
-		return nil
-	}
 	began := time.Now()
 	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
+		now := time.Since(began)
 		for _, path := range [][]string{{"filter", "class"}, {"documents", "0", "class"}} {
-			name, _ := command.Body.Lookup(path...).StringValueOK()
-			class, ok := rejected[name]
-			now := time.Since(began)
-			ok = ok && now >= class.From && (class.Until == 0 || now < class.Until)
-			if ok && (class.Rejected == 1 || random.Float64() < class.Rejected) {
-				return virtual.RequestRate.Reply()
+			name, found := command.Body.Lookup(path...).StringValueOK()
+			for _, class := range classes {
+				is := found && class.Name == name && class.Rejected > 0 && now >= class.From && (class.Until == 0 || now < class.Until)
+				if is && (class.Rejected == 1 || random.Float64() < class.Rejected) {
+					return virtual.RequestRate.Reply()
+				}
 			}
 		}
 		return run()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -95,22 +96,16 @@ func TestClientsSeeTheTopology(t *testing.T) {
 	for text, want := range map[string]string{
 		"standalone": "Standalone", "sharded:2": "Mongos Mongos", "loadbalanced:2": "LoadBalancer",
 	} {
-		known := make(chan string, 100)
+		var known atomic.Value
 		monitor := &event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			var kinds []string
 			for _, server := range e.NewDescription.Servers {
 				kinds = append(kinds, server.Kind)
 			}
-			known <- strings.Join(kinds, " ")
+			known.Store(strings.Join(kinds, " "))
 		}}
 		require.NoError(t, insert(t.Context(), connect(t, startLab(t, text).URIs()[0], options.Client().SetServerMonitor(monitor))))
-		for got := ""; got != want; {
-			select {
-			case got = <-known:
-			case <-time.After(patience):
-				require.Fail(t, "clients see "+got, text)
-			}
-		}
+		assert.Eventually(t, func() bool { return known.Load() == want }, patience, time.Millisecond, text)
 	}
 }
 
