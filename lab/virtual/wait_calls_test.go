@@ -79,9 +79,9 @@ func method(name string, arguments []any) opener {
 }
 
 // once is a call that leaves nothing open.
-func once(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
+func once(commits bool, call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
 	return func(_ *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }}
+		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }, commits: commits}
 	}
 }
 
@@ -232,15 +232,6 @@ func inTransaction(mute bool, call func(context.Context, *mongo.Session, *mongo.
 			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
 			mute:  mute,
 		}
-	}
-}
-
-// withTransaction is a call that runs a transaction.
-func withTransaction(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
-	return func(t *testing.T, ctx context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		w := once(call)(t, ctx, client, coll)
-		w.commits = true
-		return w
 	}
 }
 
@@ -401,12 +392,12 @@ var otherCalls = map[string]opener{
 	"Client.Disconnect": func(_ *testing.T, _ context.Context, c *mongo.Client, _ *mongo.Collection) waiting {
 		return waiting{call: c.Disconnect, mute: true, disconnects: true}
 	},
-	"Client.UseSession": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	"Client.UseSession": once(true, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		return client.UseSession(ctx, func(ctx context.Context) error {
 			return insertInTransaction(ctx, mongo.SessionFromContext(ctx), c)
 		})
 	}),
-	"Client.UseSessionWithOptions": once(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	"Client.UseSessionWithOptions": once(false, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		return client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
 			return c.FindOne(ctx, bson.D{}).Err()
 		})
@@ -441,7 +432,7 @@ var otherCalls = map[string]opener{
 		s.EndSession(ctx)
 		return nil
 	}),
-	"Session.WithTransaction": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	"Session.WithTransaction": once(true, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		session, err := client.StartSession()
 		if err != nil {
 			return err

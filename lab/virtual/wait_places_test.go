@@ -103,9 +103,6 @@ func rejecting(c *Cluster, commands []string, after int) {
 	})
 }
 
-// tooOld lets the connections of a pool become older than maxIdleTimeMS=1.
-func tooOld() { time.Sleep(100 * time.Millisecond) }
-
 const (
 	oneConnection = "maxPoolSize=1"
 	newConnection = "maxIdleTimeMS=1"
@@ -115,7 +112,6 @@ const (
 // linked lets calls wait for what a link does not do.
 func linked(link Link) func(*Cluster, *mongo.Client, []string) func() {
 	return func(c *Cluster, _ *mongo.Client, _ []string) func() {
-		tooOld()
 		c.SetLink(link)
 		return func() { c.SetLink(Up) }
 	}
@@ -142,13 +138,11 @@ var places = []place{
 	{name: "TLS", opts: []string{newConnection, "tls=true&tlsInsecure=true"}, establishes: true, make: linked(Mute),
 		cluster: Options{TLS: encryption()}},
 	{name: "hello", says: "connection", opts: []string{newConnection}, establishes: true, make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
-		tooOld()
 		return held(c, establishing)
 	}},
 	{name: "authentication", opts: []string{newConnection}, establishes: true,
 		cluster: Options{Auth: &Auth{}},
 		make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
-			tooOld()
 			return held(c, func(command Command) bool { return strings.HasPrefix(command.Name, "sasl") })
 		}},
 	{name: "send", sent: true, make: linked(Choked)},

@@ -146,6 +146,7 @@ func (c cell) try(t *testing.T, open opener) {
 	e.ctx = ctx
 	e.waiting = open(t, ctx, e.client, e.client.Database("db").Collection("c"))
 	before := goroutines()
+	time.Sleep(100 * time.Millisecond) // longer than maxIdleTimeMS
 	release := c.at.make(e.cluster, e.client, c.sends.names)
 	t.Cleanup(release)
 	time.Sleep(prepared - time.Since(begun))
