@@ -11,7 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestBulkLoadFinishes is about the example, ordered and not: it inserts all documents, or returns the error that remains.
+// TestBulkLoadFinishes is about the example, ordered and not: it inserts all documents, each of them once, or returns the error that
+// remains.
 func TestBulkLoadFinishes(t *testing.T) {
 	single := scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 462}}}})
 	concern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}}})
@@ -39,6 +40,34 @@ func TestBulkLoadFinishes(t *testing.T) {
 			}
 			err = bulkLoad(context.Background(), client.Database("db").Collection("coll"), docs, 0, ordered)
 			require.Equal(t, tt.fails, err != nil, "%s, ordered %v: %v", name, ordered, err)
+			times := inserted(t, s, tt.replies, ordered)
+			require.True(t, tt.fails || len(times) == len(docs), "%s, ordered %v: %v", name, ordered, times)
+			for id, n := range times {
+				require.Equal(t, 1, n, "%s, ordered %v: document %d", name, ordered, id)
+			}
 		}
 	}
+}
+
+// inserted returns how often the servers have inserted each document that was sent, which their replies tell.
+func inserted(t *testing.T, s *scripted.Script, replies []any, ordered bool) map[int32]int {
+	times := map[int32]int{}
+	for i, sent := range s.Sent {
+		var reply bson.Raw
+		if i < len(replies) {
+			var err error
+			reply, err = bson.Marshal(replies[i])
+			require.NoError(t, err)
+		}
+		failed, fails := reply.Lookup("writeErrors", "0", "index").AsInt64OK()
+		_, rejected := reply.Lookup("code").AsInt64OK()
+		docs, err := sent.Command.Lookup("documents").Array().Values()
+		require.NoError(t, err)
+		for n, doc := range docs {
+			if !rejected && !(fails && (int64(n) == failed || int64(n) > failed && ordered)) {
+				times[doc.Document().Lookup("_id").Int32()]++
+			}
+		}
+	}
+	return times
 }

@@ -13,13 +13,14 @@ import (
 //go:linkname driverJitter go.mongodb.org/mongo-driver/v2/internal/randutil.jitter
 var driverJitter func() float64
 
-// seedJitter makes it reproducible.
-func seedJitter(n uint64) {
-	var mu sync.Mutex
-	random := rand.New(rand.NewPCG(n, n))
-	driverJitter = func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return random.Float64()
+func init() {
+	seedJitter = func(n uint64) {
+		var mu sync.Mutex
+		random := rand.New(rand.NewPCG(n, n))
+		driverJitter = func() float64 {
+			mu.Lock()
+			defer mu.Unlock()
+			return random.Float64()
+		}
 	}
 }

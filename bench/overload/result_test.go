@@ -59,9 +59,6 @@ func TestResult(t *testing.T) {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}
 	assert.Len(t, r.result(), 17)
-}
-
-func TestMean(t *testing.T) {
 	assert.Equal(t, Result{"goodput": 2, "own": 3, "others": 2, "own share": 1.5},
 		Mean([]Result{{"goodput": 1, "own": 2, "others": 3}, {"goodput": 3, "own": 4, "others": 1}}))
 }

@@ -2,19 +2,13 @@ module mongofork/lab/limits
 
 go 1.25.0
 
-replace (
-	// The application that meets the limits uses what the fork adds; "make fork" writes it.
-	go.mongodb.org/mongo-driver/v2 => ../../build/fork
-	mongofork => ../../
-	mongofork/lab => ../
-)
+// The application that meets the limit uses what the fork adds; "make fork" writes it.
+replace go.mongodb.org/mongo-driver/v2 => ../../build/fork
 
 require (
 	github.com/stretchr/testify v1.12.1
 	go.mongodb.org/mongo-driver/v2 v2.5.0
 )
-
-require golang.org/x/time v0.14.0 // indirect
 
 require (
 	github.com/klauspost/compress v1.20.3 // indirect
@@ -25,5 +19,4 @@ require (
 	golang.org/x/crypto v0.54.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	mongofork/lab v0.0.0-00010101000000-000000000000
 )

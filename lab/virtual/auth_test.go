@@ -29,31 +29,23 @@ func (p *provider) token(_ context.Context, args *options.OIDCArgs) (*options.OI
 	return &options.OIDCCredential{AccessToken: fmt.Sprint(Token, p.logins, p.refreshed), RefreshToken: &refresh}, nil
 }
 
-// authenticating connects a client by MONGODB-OIDC, for a human or a machine, and counts how often its pools are cleared.
-func authenticating(t *testing.T, human bool, auth Auth) (cluster *Cluster, client *mongo.Client, p *provider, cleared *int) {
-	p, cleared = new(provider), new(int)
-	credential := options.Credential{AuthMechanism: "MONGODB-OIDC", OIDCMachineCallback: p.token}
-	if human {
-		credential.OIDCMachineCallback, credential.OIDCHumanCallback = nil, p.token
-	}
-	cluster = New(t, Options{Topology: "replicaset:1", Auth: &auth, TLS: encryption()})
-	opts := cluster.Client("tls=true", "tlsInsecure=true").SetAuth(credential).SetPoolMonitor(&driverevent.PoolMonitor{
-		Event: func(e *driverevent.PoolEvent) {
-			if e.Type == driverevent.ConnectionPoolCleared {
-				*cleared++
-			}
-		},
-	})
-	return cluster, connect(t, opts), p, cleared
-}
-
 // TestRejectedReauthentication is about an overloaded server that wants a new token on each connection, and then rejects it twice: the
 // token stays, also for the other connections, and nobody is asked for another.
 func TestRejectedReauthentication(t *testing.T) {
 	for _, human := range []bool{false, true} {
 		for _, speculative := range []bool{false, true} {
 			virtually(t, fmt.Sprint("human: ", human, ", speculative: ", speculative), func(t *testing.T) {
-				cluster, client, p, cleared := authenticating(t, human, Auth{Speculative: speculative})
+				var p provider
+				credential, want := options.Credential{AuthMechanism: "MONGODB-OIDC", OIDCMachineCallback: p.token}, provider{logins: 2}
+				if human {
+					credential.OIDCMachineCallback, credential.OIDCHumanCallback = nil, p.token
+					want = provider{logins: 1, refreshed: 1}
+				}
+				cluster := New(t, Options{Topology: "replicaset:1", Auth: &Auth{Speculative: speculative}, TLS: encryption()})
+				opts := cluster.Client("tls=true", "tlsInsecure=true").SetAuth(credential)
+				client := connect(t, opts.SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
+					assert.NotEqual(t, driverevent.ConnectionPoolCleared, e.Type)
+				}}))
 				var mu sync.Mutex
 				expired, renewed, rejections := false, map[uint64]bool{}, 2
 				cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
@@ -82,17 +74,12 @@ func TestRejectedReauthentication(t *testing.T) {
 					running.Wait()
 				}
 				finds()
-				assert.Equal(t, provider{logins: 1}, *p)
+				assert.Equal(t, provider{logins: 1}, p)
 				expired = true
 				finds()
 				assert.Zero(t, rejections)
 				assert.NotEmpty(t, renewed)
-				assert.Zero(t, *cleared)
-				want := provider{logins: 2}
-				if human {
-					want = provider{logins: 1, refreshed: 1}
-				}
-				assert.Equal(t, want, *p)
+				assert.Equal(t, want, p)
 			})
 		}
 	}

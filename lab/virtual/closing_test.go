@@ -2,7 +2,6 @@ package virtual
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -136,142 +135,94 @@ func TestAllWithoutAnswers(t *testing.T) {
 	}
 }
 
-// TestOutage is about a stream whose servers are away for longer than a server is searched, and then reject everything for a while: it goes
-// on.
-func TestOutage(t *testing.T) {
-	for _, option := range []string{"", "adaptiveThrottling=true"} {
-		t.Run(option, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { expectOutage(t, option) }) })
+// useSessions leaves so many sessions in the client's pool, which a Disconnect ends.
+func useSessions(t *testing.T, client *mongo.Client, n int) {
+	t.Helper()
+	for range n {
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		require.NoError(t, client.Ping(mongo.NewSessionContext(context.Background(), session), nil))
+		defer session.EndSession(context.Background())
 	}
-}
-
-func expectOutage(t *testing.T, option string) {
-	cluster := New(t, Options{})
-	client := connect(t, cluster.Client("serverSelectionTimeoutMS=2000", option))
-	coll := client.Database("db").Collection("c")
-	stream, err := coll.Watch(context.Background(), mongo.Pipeline{})
-	require.NoError(t, err)
-	cluster.SetLink(Refusing)
-	cluster.Reset()
-	for range 5 {
-		assert.False(t, stream.Next(context.Background()))
-		assert.ErrorContains(t, stream.Err(), "server selection")
-		require.NotZero(t, stream.ID())
-	}
-	cluster.SetLink(Up)
-	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-		if application(c.Name) {
-			return RequestRate.Reply()
-		}
-		return run()
-	})
-	for range 5 {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		assert.False(t, stream.Next(ctx))
-		cancel()
-		require.NotZero(t, stream.ID(), stream.Err())
-	}
-	cluster.Intercept(nil)
-	_, err = coll.InsertOne(context.Background(), id(1))
-	require.NoError(t, err)
-	assert.True(t, stream.Next(context.Background()), stream.Err())
-	require.NoError(t, stream.Close(context.Background()))
 }
 
 // TestDisconnectFromNoServer is about how long Disconnect takes if no server answers, and the context has no deadline: it tries to end the
-// sessions, as long as the client's Timeout or 10 seconds.
+// sessions, as long as the client's Timeout or 10 seconds, also if there is an insert without a reply.
 func TestDisconnectFromNoServer(t *testing.T) {
 	for uri, limit := range map[string]time.Duration{"": 10 * time.Second, "timeoutMS=2000": 2 * time.Second, "connectTimeoutMS=0": 10 * time.Second} {
 		for _, link := range []Link{Refusing, Silent} {
 			for _, waits := range []bool{false, true} {
-				t.Run(fmt.Sprint(link, uri, waits), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { expectDisconnect(t, uri, link, waits, limit) })
+				virtually(t, fmt.Sprint(link, uri, waits), func(t *testing.T) {
+					cluster := New(t, Options{})
+					var ended atomic.Int32
+					client := connect(t, cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{
+						Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
+							if e.CommandName == "endSessions" {
+								ended.Add(1)
+							}
+						},
+					}))
+					useSessions(t, client, 2)
+					cluster.SetLink(link)
+					want := limit
+					if link == Refusing {
+						cluster.Reset()
+						want = 0
+					}
+					time.Sleep(time.Second)
+					if waits {
+						go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
+						synctest.Wait()
+					}
+					start := time.Now()
+					_ = client.Disconnect(context.Background())
+					assert.InDelta(t, want, time.Since(start), float64(100*time.Millisecond))
+					if link == Silent && !waits { // otherwise there is no connection for it
+						assert.EqualValues(t, 1, ended.Load())
+					}
+					cluster.SetLink(Up)
 				})
 			}
 		}
 	}
 }
 
-// expectDisconnect disconnects a client with two sessions, one of which may be that of an insert without a reply.
-func expectDisconnect(t *testing.T, uri string, link Link, waits bool, limit time.Duration) {
-	cluster := New(t, Options{})
-	var ended atomic.Int32
-	opts := cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
-		if e.CommandName == "endSessions" {
-			ended.Add(1)
-		}
-	}})
-	client, err := mongo.Connect(opts)
-	require.NoError(t, err)
-	sessions := make([]*mongo.Session, 2)
-	for i := range sessions {
-		sessions[i], err = client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, client.Ping(mongo.NewSessionContext(context.Background(), sessions[i]), nil))
-	}
-	for _, session := range sessions {
-		session.EndSession(context.Background())
-	}
-	cluster.SetLink(link)
-	if link == Refusing {
-		cluster.Reset()
-	}
-	time.Sleep(time.Second)
-	if waits {
-		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), bson.D{}) }()
-		synctest.Wait()
-	}
-	start := time.Now()
-	_ = client.Disconnect(context.Background())
-	took := time.Since(start)
-	if link == Refusing {
-		assert.LessOrEqual(t, took, 100*time.Millisecond)
-	} else {
-		assert.InDelta(t, limit, took, float64(100*time.Millisecond))
-	}
-	if link == Silent && !waits { // otherwise there is no connection for it
-		assert.EqualValues(t, 1, ended.Load())
-	}
-	cluster.SetLink(Up)
-}
-
 // TestUnknownCursors is about replies that open a cursor of which nobody learns: it is closed, and its connection given back.
 func TestUnknownCursors(t *testing.T) {
-	concern := func(c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }
-	lacking := func(_ Command, reply bson.Raw) bson.Raw { return bsondoc.Rebuild(reply, []string{"ok"}, nil) }
-	same := func(_ Command, reply bson.Raw) bson.Raw { return reply }
-	for _, call := range []string{"Collection.Find", "Collection.Aggregate", "Collection.Watch", "Database.RunCommandCursor",
-		"Collection.CountDocuments"} {
-		counts := call == "Collection.CountDocuments"
-		for how, change := range map[string]func(Command, bson.Raw) bson.Raw{"concern": concern, "no ok": lacking, "count": same} {
-			if counts != (how == "count") {
-				continue
-			}
+	open := []string{"Collection.Find", "Collection.Aggregate", "Collection.Watch", "Database.RunCommandCursor"}
+	for how, tt := range map[string]struct {
+		calls  []string
+		change func(cluster *Cluster, c Command, reply bson.Raw) bson.Raw
+	}{
+		"concern": {open, func(_ *Cluster, c Command, reply bson.Raw) bson.Raw { return WithConcern(c, reply, 64) }},
+		"no ok": {open, func(_ *Cluster, _ Command, reply bson.Raw) bson.Raw {
+			return bsondoc.Rebuild(reply, []string{"ok"}, nil)
+		}},
+		"count": {[]string{"Collection.CountDocuments"}, func(cluster *Cluster, _ Command, reply bson.Raw) bson.Raw {
+			cluster.mu.Lock()
+			defer cluster.mu.Unlock()
+			cluster.lastCursor++
+			cluster.cursors[cluster.lastCursor] = &cursor{id: cluster.lastCursor, stays: true}
+			return bsondoc.With(reply, bsondoc.D("cursor", bsondoc.D("id", cluster.lastCursor, "ns", "db.c", "firstBatch",
+				bson.A{bsondoc.D("n", 10)}))...)
+		}},
+	} {
+		for _, call := range tt.calls {
 			for _, topology := range []string{"loadbalanced:2", "replicaset:1"} {
 				virtually(t, fmt.Sprint(call, how, topology), func(t *testing.T) {
 					cluster := New(t, Options{Topology: topology})
 					fill(cluster, "")
-					opts := cluster.Client("maxPoolSize=1")
+					opts := cluster.Client(oneConnection)
 					n := out(opts)
 					coll := connect(t, opts).Database("db").Collection("c")
 					cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-						switch {
-						case c.Name == "find" || c.Name == "aggregate":
-							if counts {
-								cluster.mu.Lock()
-								cluster.lastCursor++
-								left := &cursor{id: cluster.lastCursor, stays: true}
-								cluster.cursors[left.id] = left
-								cluster.mu.Unlock()
-								return bsondoc.With(run(), bsondoc.D("cursor", bsondoc.D("id", left.id, "ns", "db.c", "firstBatch",
-									bson.A{bsondoc.D("n", 10)}))...)
-							}
-							return change(c, run())
-						default:
-							return run()
+						if c.Name == "find" || c.Name == "aggregate" {
+							return tt.change(cluster, c, run())
 						}
+						return run()
 					})
 					err := waitingCalls()[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
-					assert.Equal(t, counts, err == nil, err)
+					assert.Equal(t, how == "count", err == nil, err)
 					assert.Zero(t, cluster.Cursors())
 					assert.Zero(t, n.Load())
 				})
@@ -289,116 +240,83 @@ func TestMalformedHello(t *testing.T) {
 			client := connect(t, cluster.Client("serverSelectionTimeoutMS=3000"))
 			time.Sleep(time.Second)
 			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-				reply := run()
-				if _, err := c.Body.LookupErr("topologyVersion"); !application(c.Name) && c.Name != "killCursors" && err != nil {
-					return bsondoc.With(reply, bson.E{Key: field, Value: "wrong"})
+				if establishing(c) {
+					return bsondoc.With(run(), bson.E{Key: field, Value: "wrong"})
 				}
-				return reply
+				return run()
 			})
-			coll := client.Database("db").Collection("c")
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
-			cursor, err := coll.Find(ctx, bson.D{}, options.Find().SetBatchSize(2).SetComment("c"))
-			if err == nil {
-				err = cursor.All(ctx, &[]bson.Raw{})
-			}
+			err := client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err()
 			require.ErrorContains(t, err, "malformed hello")
 			for _, label := range []string{"SystemOverloadedError", "RetryableError", "NetworkError"} {
-				var labelled mongo.LabeledError
-				assert.False(t, errors.As(err, &labelled) && labelled.HasErrorLabel(label), "%s: %v", label, err)
+				assert.False(t, hasLabel(err, label), "%s: %v", label, err)
 			}
 		})
 	}
 }
 
-// TestGracefulDisconnect is about a write that is in a backoff when the client is disconnected, or in its first attempt, which is then
-// rejected: a Disconnect with a deadline waits for it.
+// TestGracefulDisconnect is about a Disconnect with a deadline, and what is under way then: it waits for that, no other operation begins,
+// and the sessions are ended, even if an insert gets no reply.
 func TestGracefulDisconnect(t *testing.T) {
-	for name, slow := range map[string]time.Duration{"in a backoff": 0, "in its first attempt": 50 * time.Millisecond} {
-		virtually(t, name, func(t *testing.T) { expectGraceful(t, slow) })
+	for name, tt := range map[string]struct {
+		rejected int           // how often the insert is
+		slow     time.Duration // what each attempt of the insert takes
+		closes   bool          // whether a killCursors waits for the connection of the insert
+	}{
+		"in a backoff":                       {rejected: 2},
+		"in its first attempt":               {rejected: 2, slow: 50 * time.Millisecond},
+		"a killCursors without a connection": {slow: time.Second, closes: true},
+		"without a reply":                    {slow: time.Minute},
+	} {
+		virtually(t, name, func(t *testing.T) {
+			cluster := New(t, Options{})
+			fill(cluster, "")
+			opts := cluster.Client()
+			if tt.closes {
+				opts.SetMaxPoolSize(1)
+			}
+			client := connect(t, opts)
+			useSessions(t, client, 3)
+			coll := client.Database("db").Collection("c")
+			insert := func(n int) error { return errorOf(coll.InsertOne(context.Background(), id(n))) }
+			cursor := batches(t, coll)
+			cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+				if c.Name != "insert" {
+					return run()
+				}
+				time.Sleep(tt.slow)
+				if tt.rejected--; tt.rejected >= 0 {
+					return RequestRate.Reply()
+				}
+				return run()
+			})
+			inserted, closed := make(chan error, 1), make(chan error, 1)
+			go func() { inserted <- insert(11) }()
+			time.Sleep(2 * time.Millisecond)
+			if tt.closes {
+				go func() { closed <- cursor.Close(context.Background()) }()
+				synctest.Wait()
+			}
+			time.AfterFunc(time.Microsecond, func() {
+				assert.ErrorIs(t, insert(12), mongo.ErrClientDisconnected, "no operation begins any more")
+			})
+			ctx, cancel := context.WithTimeout(context.Background(), graceful)
+			defer cancel()
+			start := time.Now()
+			_ = client.Disconnect(ctx)
+			assert.LessOrEqual(t, time.Since(start), graceful+10*time.Millisecond)
+			assert.Equal(t, 1, cluster.Count("endSessions"))
+			answered := tt.slow < graceful
+			assert.Equal(t, answered, <-inserted == nil, "Disconnect waits for it")
+			assert.Equal(t, answered, cluster.Document("db.c", 11) != nil)
+			if tt.closes {
+				assert.NoError(t, <-closed)
+				assert.Zero(t, cluster.Cursors())
+			}
+			assert.ErrorIs(t, insert(13), mongo.ErrClientDisconnected)
+			time.Sleep(time.Minute)
+			assert.Nil(t, cluster.Document("db.c", 12))
+		})
 	}
-}
-
-// TestEndOfSessions is about a Disconnect whose time an operation uses up that gets no reply: the sessions are ended nevertheless, in time.
-func TestEndOfSessions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{})
-		client, err := mongo.Connect(cluster.Client())
-		require.NoError(t, err)
-		require.NoError(t, client.Ping(context.Background(), nil))
-		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(1)) }()
-		synctest.Wait()
-		held := held(cluster, func(c Command) bool { return c.Name == "insert" })
-		go func() { _, _ = client.Database("db").Collection("c").InsertOne(context.Background(), id(2)) }()
-		go func() { _ = client.Ping(context.Background(), nil) }()
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		start := time.Now()
-		_ = client.Disconnect(ctx)
-		assert.LessOrEqual(t, time.Since(start), 5*time.Second+10*time.Millisecond)
-		assert.Equal(t, 1, cluster.Count("endSessions"))
-		held()
-	})
-}
-
-// TestClosingWhileDisconnecting is about a killCursors that waits for a connection when the client is disconnected: it is sent.
-func TestClosingWhileDisconnecting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{})
-		fill(cluster, "")
-		client, err := mongo.Connect(cluster.Client("maxPoolSize=1"))
-		require.NoError(t, err)
-		coll := client.Database("db").Collection("c")
-		cursor, err := coll.Find(context.Background(), bson.D{}, options.Find().SetBatchSize(2))
-		require.NoError(t, err)
-		free := held(cluster, func(c Command) bool { return c.Name == "insert" })
-		time.AfterFunc(time.Second, free)
-		go func() { _, _ = coll.InsertOne(context.Background(), id(11)) }()
-		synctest.Wait()
-		closed := make(chan error, 1)
-		go func() { closed <- cursor.Close(context.Background()) }()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		_ = client.Disconnect(ctx)
-		assert.NoError(t, <-closed)
-		assert.Zero(t, cluster.Cursors())
-	})
-}
-
-func expectGraceful(t *testing.T, slow time.Duration) {
-	cluster := New(t, Options{})
-	client, err := mongo.Connect(cluster.Client())
-	require.NoError(t, err)
-	coll := client.Database("db").Collection("c")
-	require.NoError(t, client.Ping(context.Background(), nil))
-	rejected := 0
-	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-		if c.Name == "insert" && rejected < 2 {
-			rejected++
-			time.Sleep(slow)
-			return RequestRate.Reply()
-		}
-		return run()
-	})
-	result := make(chan error, 1)
-	go func() {
-		_, err := coll.InsertOne(context.Background(), id(1))
-		result <- err
-	}()
-	time.Sleep(2 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	go func() {
-		time.Sleep(time.Microsecond)
-		_, err := coll.InsertOne(context.Background(), id(2))
-		assert.ErrorIs(t, err, mongo.ErrClientDisconnected, "no operation begins any more")
-	}()
-	require.NoError(t, client.Disconnect(ctx))
-	assert.NoError(t, <-result, "Disconnect waits for a backoff")
-	assert.NotNil(t, cluster.Document("db.c", 1))
-	assert.Nil(t, cluster.Document("db.c", 2))
-	_, err = coll.InsertOne(context.Background(), id(3))
-	assert.True(t, errors.Is(err, mongo.ErrClientDisconnected))
 }

@@ -2,7 +2,7 @@
 // fake and exact, so that a minute takes milliseconds and the machine's load does not count.
 //
 // The servers are the lab's: its topologies, limits, errors and labels, before a small database in memory with sessions,
-// transactions, retryable writes, cursors and change streams. TestRejectedInsert is an example.
+// transactions, retryable writes, cursors and change streams. TestTimeoutOfResults is an example.
 //
 // What else can happen: SetLink (silence, refused connections, a proxy that accepts and closes), Reset, Stop, Restart, StepDown,
 // SetCapacity, LimitRequests, Tamper.

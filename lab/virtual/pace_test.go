@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -52,31 +51,26 @@ var pacedCalls = []paced{
 	{name: "Session.EndSession", command: "abortTransaction", ends: true},
 	{name: "Session.WithTransaction", command: "insert"},
 	{name: "Session.WithTransaction", command: "commitTransaction", ends: true},
-	{name: "Session.WithTransaction, which aborts", command: "abortTransaction", ends: true, open: once(aborting)},
+	{name: "Session.WithTransaction, which aborts", command: "abortTransaction", ends: true, open: once(false, aborting)},
 	{name: "Client.Disconnect", command: "endSessions"},
 }
 
 // TestPace is about commands that fail at once, whenever they are sent, until the call's time is up: no call may send them, or open
 // connections, without pause, unless the specification wants that.
 func TestPace(t *testing.T) {
-	fails := func(code int32) Hook {
-		return func(command Command, _ func() bson.Raw) bson.Raw { return Fail(command, code) }
-	}
-	failures := map[string]Hook{
-		"closed connection": func(Command, func() bson.Raw) bson.Raw { return nil },
-		"shutdown":          fails(91),
-		"no primary":        fails(10107),
-	}
 	for _, end := range []string{byItself, byTimeout, byDeadline} {
-		for failure, fail := range failures {
+		for failure, fail := range map[string]Hook{
+			"closed connection": func(Command, func() bson.Raw) bson.Raw { return nil },
+			"shutdown":          func(c Command, _ func() bson.Raw) bson.Raw { return Fail(c, 91) },
+			"no primary":        func(c Command, _ func() bson.Raw) bson.Raw { return Fail(c, 10107) },
+		} {
 			for _, topology := range []string{"replicaset:1", "loadbalanced:2"} {
 				for _, call := range pacedCalls {
 					if call.ends && end != byItself {
 						continue
 					}
-					t.Run(strings.Join([]string{call.name, call.command, failure, end, topology}, "/"), func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { call.expect(t, topology, end, fail) })
-					})
+					name := strings.Join([]string{call.name, call.command, failure, end, topology}, "/")
+					virtually(t, name, func(t *testing.T) { call.expect(t, topology, end, fail) })
 				}
 			}
 		}

@@ -54,7 +54,7 @@ func TestRetryIsANewMessage(t *testing.T) {
 		cluster := New(t, Options{Topology: "replicaset:1"})
 		coll := connect(t, cluster.Client()).Database("db").Collection("c")
 		require.NoError(t, coll.Database().Client().Ping(context.Background(), nil))
-		told := bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 1 << 31, I: 7}}}
+		told := bson.Timestamp{T: 1 << 31, I: 7}
 		var sent []Command
 		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 			if c.Name != "find" {
@@ -63,12 +63,8 @@ func TestRetryIsANewMessage(t *testing.T) {
 			if sent = append(sent, c); len(sent) > 1 {
 				return run()
 			}
-			reply, err := bson.Marshal(bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 134},
-				{Key: "errmsg", Value: "the read concern is not available yet"}, {Key: "$clusterTime", Value: told}})
-			if err != nil {
-				panic(err)
-			}
-			return reply
+			return bsondoc.Marshal(bsondoc.D("ok", 0, "code", 134, "errmsg", "the read concern is not available yet", "$clusterTime",
+				bsondoc.D("clusterTime", told)))
 		})
 		require.ErrorIs(t, coll.FindOne(context.Background(), bson.D{}).Err(), mongo.ErrNoDocuments)
 		require.Len(t, sent, 2)
@@ -76,7 +72,7 @@ func TestRetryIsANewMessage(t *testing.T) {
 		gossiped, err := sent[1].Body.LookupErr("$clusterTime", "clusterTime")
 		require.NoError(t, err)
 		seconds, ordinal := gossiped.Timestamp()
-		assert.Equal(t, bson.Timestamp{T: 1 << 31, I: 7}, bson.Timestamp{T: seconds, I: ordinal})
+		assert.Equal(t, told, bson.Timestamp{T: seconds, I: ordinal})
 		assert.Equal(t, sent[0].Body.Lookup("lsid").String(), sent[1].Body.Lookup("lsid").String(), "the same session")
 	})
 }
@@ -87,50 +83,35 @@ func TestConcurrentTransactionsHaveTheirOwnConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const transactions, commands = 5, 4
 		cluster := New(t, Options{Topology: "loadbalanced:1"})
-		client := connect(t, cluster.Client())
+		coll := connect(t, cluster.Client()).Database("db").Collection("c")
 		var mu sync.Mutex
-		used := map[string]map[string]bool{} // connections, by session
+		connections, sessions := map[string]string{}, map[string]string{} // by each other
 		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
 			if _, err := c.Body.LookupErr("autocommit"); err == nil {
 				mu.Lock()
-				session := c.Body.Lookup("lsid").String()
-				if used[session] == nil {
-					used[session] = map[string]bool{}
-				}
-				used[session][fmt.Sprint(c.Host, c.Connection)] = true
-				mu.Unlock()
+				defer mu.Unlock()
+				session, connection := c.Body.Lookup("lsid").String(), fmt.Sprint(c.Host, c.Connection)
+				assert.Contains(t, []string{"", connection}, connections[session], "connections of a transaction")
+				assert.Contains(t, []string{"", session}, sessions[connection], "a connection of two transactions")
+				connections[session], sessions[connection] = connection, session
 			}
 			return run()
 		})
 		var wg sync.WaitGroup
 		for range transactions {
 			wg.Go(func() {
-				err := client.UseSession(context.Background(), func(ctx context.Context) error {
-					session := mongo.SessionFromContext(ctx)
-					if err := session.StartTransaction(); err != nil {
-						return err
-					}
-					for range commands {
-						_, err := client.Database("db").Collection("c").InsertOne(ctx, bson.D{})
-						if err != nil {
-							return err
+				assert.NoError(t, coll.Database().Client().UseSession(context.Background(), func(ctx context.Context) error {
+					return errorOf(mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+						for range commands {
+							assert.NoError(t, errorOf(coll.InsertOne(ctx, bson.D{})))
 						}
-					}
-					return session.CommitTransaction(ctx)
-				})
-				assert.NoError(t, err)
+						return nil, nil
+					}))
+				}))
 			})
 		}
 		wg.Wait()
-		require.Len(t, used, transactions)
-		owner := map[string]string{}
-		for session, connections := range used {
-			assert.Len(t, connections, 1, "connections of a transaction")
-			for connection := range connections {
-				assert.Empty(t, owner[connection], "a connection of two transactions")
-				owner[connection] = session
-			}
-		}
+		assert.Len(t, connections, transactions)
 	})
 }
 

@@ -46,30 +46,6 @@ func limited(t *testing.T, opts *options.ClientOptions, end string, after time.D
 	return ctx
 }
 
-func TestRejectedInsert(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{})
-		client := connect(t, cluster.Client("adaptiveRetries=true"))
-		var sent []time.Time
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if c.Name == "insert" {
-				sent = append(sent, time.Now())
-				return RequestRate.Reply()
-			}
-			return run()
-		})
-		_, err := client.Database("db").Collection("c").InsertOne(context.Background(), id(1))
-		var failure mongo.ServerError
-		require.ErrorAs(t, err, &failure)
-		assert.True(t, failure.HasErrorLabel("SystemOverloadedError"))
-		require.Greater(t, len(sent), 1)
-		backoff := sent[1].Sub(sent[0])
-		assert.Greater(t, backoff, time.Duration(0))
-		assert.Less(t, backoff, 210*time.Millisecond)
-		assert.Nil(t, cluster.Document("db.c", 1))
-	})
-}
-
 // TestWrongType is about a field of another type than the servers read it by, which is not a field that is missing.
 func TestWrongType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

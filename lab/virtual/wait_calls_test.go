@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,15 +34,6 @@ type waiting struct {
 	disconnects bool
 	// follows is what an iterator reads, or nil.
 	follows *sequence
-}
-
-// sequence is what an iterator has read, and can read.
-type sequence struct {
-	id   func() int64
-	seen func() []int64
-	rest func(ctx context.Context) ([]int64, error) // with what was seen
-	all  int                                        // how many there are
-	nth  func(i int) int64
 }
 
 // opener prepares a call. The context is that of the call.
@@ -87,9 +79,9 @@ func method(name string, arguments []any) opener {
 }
 
 // once is a call that leaves nothing open.
-func once(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
+func once(commits bool, call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
 	return func(_ *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }}
+		return waiting{call: func(ctx context.Context) error { return call(ctx, client, coll) }, commits: commits}
 	}
 }
 
@@ -98,8 +90,8 @@ type closer interface{ Close(context.Context) error }
 // errorOf returns the error of a call with a result.
 func errorOf[T any](_ T, err error) error { return err }
 
-// documents is how many documents there are, which the iterators below read in batches of two.
-const documents = 7
+// documents are the numbers of the documents, which the iterators below read in batches of two.
+var documents = []int64{0, 1, 2, 3, 4, 5, 6}
 
 var inTwos = options.Find().SetBatchSize(2)
 
@@ -109,44 +101,7 @@ func batches(t *testing.T, coll *mongo.Collection) *mongo.Cursor {
 	return cursor
 }
 
-// iterating is a method of a cursor or a change stream that is at its second batch.
-func iterating(try bool, open func(*testing.T, *mongo.Collection) iterator) opener {
-	return func(t *testing.T, _ context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
-		it := open(t, coll)
-		var read []int64
-		next := it.Next
-		if try {
-			next = it.TryNext
-		}
-		step := func(ctx context.Context) bool {
-			if !next(ctx) {
-				return false
-			}
-			read = append(read, it.number())
-			return true
-		}
-		for it.RemainingBatchLength() > 0 {
-			require.True(t, step(context.Background()))
-		}
-		return waiting{
-			call: func(ctx context.Context) error {
-				for step(ctx) {
-				}
-				return it.Err()
-			},
-			close: it.Close,
-			follows: &sequence{
-				id: it.ID, seen: func() []int64 { return read }, all: documents, nth: func(i int) int64 { return int64(i) },
-				rest: func(ctx context.Context) ([]int64, error) {
-					for len(read) < documents && step(ctx) {
-					}
-					return read, it.Err()
-				},
-			},
-		}
-	}
-}
-
+// iterator is a cursor or a stream.
 type iterator interface {
 	Next(context.Context) bool
 	TryNext(context.Context) bool
@@ -157,6 +112,38 @@ type iterator interface {
 	number() int64
 }
 
+// sequence is what an iterator can read, and has read.
+type sequence struct {
+	iterator
+	next      func(context.Context) bool
+	all, read []int64
+}
+
+// readOn reads until there is nothing, or so much has been read.
+func (s *sequence) readOn(ctx context.Context, most int) error {
+	for len(s.read) < most && s.next(ctx) {
+		s.read = append(s.read, s.number())
+	}
+	return s.Err()
+}
+
+// iterating is a method of an iterator that is at its second batch.
+func iterating(try bool, open func(*testing.T, context.Context, *mongo.Collection) (it iterator, all []int64)) opener {
+	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		it, all := open(t, ctx, coll)
+		s := &sequence{iterator: it, next: it.Next, all: all}
+		if try {
+			s.next = it.TryNext
+		}
+		require.NoError(t, s.readOn(context.Background(), it.RemainingBatchLength()))
+		_, bound := it.(*downloadIterator)
+		return waiting{
+			call:  func(ctx context.Context) error { return s.readOn(ctx, math.MaxInt) },
+			close: it.Close, bound: bound, follows: s,
+		}
+	}
+}
+
 type cursorIterator struct{ *mongo.Cursor }
 
 func (c cursorIterator) number() int64 { return c.Current.Lookup("_id").AsInt64() }
@@ -165,20 +152,57 @@ type streamIterator struct{ *mongo.ChangeStream }
 
 func (s streamIterator) number() int64 { return s.Current.Lookup("documentKey", "_id").AsInt64() }
 
-func ofFind(t *testing.T, coll *mongo.Collection) iterator { return cursorIterator{batches(t, coll)} }
+// downloadIterator reads bytes of a file.
+type downloadIterator struct {
+	*mongo.GridFSDownloadStream
+	last [1]byte
+	err  error
+}
 
-func ofCommand(t *testing.T, coll *mongo.Collection) iterator {
+func (d *downloadIterator) Next(context.Context) bool {
+	var n int
+	n, d.err = d.Read(d.last[:])
+	return n > 0
+}
+
+func (d *downloadIterator) TryNext(ctx context.Context) bool { return d.Next(ctx) }
+func (d *downloadIterator) Close(context.Context) error      { return d.GridFSDownloadStream.Close() }
+func (*downloadIterator) ID() int64                          { return 1 } // Read tells
+func (*downloadIterator) RemainingBatchLength() int          { return 101 }
+func (d *downloadIterator) number() int64                    { return int64(d.last[0]) }
+
+func (d *downloadIterator) Err() error {
+	if errors.Is(d.err, io.EOF) {
+		return nil
+	}
+	return d.err
+}
+
+func ofFind(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
+	return cursorIterator{batches(t, coll)}, documents
+}
+
+func ofCommand(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
 	cursor, err := coll.Database().RunCommandCursor(context.Background(), bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 2}})
 	require.NoError(t, err)
 	cursor.SetBatchSize(2)
-	return cursorIterator{cursor}
+	return cursorIterator{cursor}, documents
 }
 
 // ofStream is a stream without an event. They come once the call is over.
-func ofStream(t *testing.T, coll *mongo.Collection) iterator {
+func ofStream(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
 	stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(10*time.Millisecond))
 	require.NoError(t, err)
-	return streamIterator{stream}
+	return streamIterator{stream}, documents
+}
+
+func ofDownload(t *testing.T, ctx context.Context, coll *mongo.Collection) (_ iterator, all []int64) {
+	stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+	require.NoError(t, err)
+	for _, b := range []byte(content) {
+		all = append(all, int64(b))
+	}
+	return &downloadIterator{GridFSDownloadStream: stream}, all
 }
 
 // using is a call with something that was opened before.
@@ -196,30 +220,18 @@ func watch(t *testing.T, coll *mongo.Collection) *mongo.ChangeStream {
 }
 
 // inTransaction is a call in a transaction that has begun.
-func inTransaction(call func(context.Context, *mongo.Session, *mongo.Collection) error, more func(*waiting)) opener {
+func inTransaction(mute bool, call func(context.Context, *mongo.Session, *mongo.Collection) error) opener {
 	return func(t *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
 		session, err := client.StartSession()
 		require.NoError(t, err)
 		require.NoError(t, session.StartTransaction())
 		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
 		require.NoError(t, err)
-		w := waiting{
+		return waiting{
 			call:  func(ctx context.Context) error { return call(ctx, session, coll) },
 			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
+			mute:  mute,
 		}
-		if more != nil {
-			more(&w)
-		}
-		return w
-	}
-}
-
-// withTransaction is a call that runs a transaction.
-func withTransaction(call func(ctx context.Context, client *mongo.Client, coll *mongo.Collection) error) opener {
-	return func(t *testing.T, ctx context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		w := once(call)(t, ctx, client, coll)
-		w.commits = true
-		return w
 	}
 }
 
@@ -264,43 +276,6 @@ func closedOnce(err error) error {
 		return nil
 	}
 	return err
-}
-
-func readDownload(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
-	stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
-	require.NoError(t, err)
-	var read []int64
-	one := make([]byte, 1)
-	all := func() error {
-		for {
-			n, err := stream.Read(one)
-			if n > 0 {
-				read = append(read, int64(one[0]))
-			}
-			if err == io.EOF {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	for range 101 {
-		n, err := stream.Read(one)
-		require.NoError(t, err)
-		require.Equal(t, 1, n)
-		read = append(read, int64(one[0]))
-	}
-	return waiting{
-		call: func(context.Context) error { return all() }, bound: true,
-		close: func(context.Context) error { return stream.Close() },
-		follows: &sequence{
-			id:   func() int64 { return 1 }, // Read tells
-			seen: func() []int64 { return read }, all: len(content),
-			nth:  func(i int) int64 { return int64(content[i]) },
-			rest: func(context.Context) ([]int64, error) { return read, all() },
-		},
-	}
 }
 
 // uploading is a method of an upload stream in whose buffer there is something.
@@ -417,18 +392,18 @@ var otherCalls = map[string]opener{
 	"Client.Disconnect": func(_ *testing.T, _ context.Context, c *mongo.Client, _ *mongo.Collection) waiting {
 		return waiting{call: c.Disconnect, mute: true, disconnects: true}
 	},
-	"Client.UseSession": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	"Client.UseSession": once(true, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		return client.UseSession(ctx, func(ctx context.Context) error {
 			return insertInTransaction(ctx, mongo.SessionFromContext(ctx), c)
 		})
 	}),
-	"Client.UseSessionWithOptions": once(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	"Client.UseSessionWithOptions": once(false, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		return client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
 			return c.FindOne(ctx, bson.D{}).Err()
 		})
 	}),
 	"GridFSDownloadStream.Close": downloading((*mongo.GridFSDownloadStream).Close),
-	"GridFSDownloadStream.Read":  readDownload,
+	"GridFSDownloadStream.Read":  iterating(false, ofDownload),
 	"GridFSDownloadStream.Skip": downloading(func(s *mongo.GridFSDownloadStream) error {
 		return errorOf(s.Skip(int64(len(content))))
 	}),
@@ -447,17 +422,17 @@ var otherCalls = map[string]opener{
 	"ChangeStream.Next":      iterating(false, ofStream),
 	"ChangeStream.TryNext":   iterating(true, ofStream),
 
-	"Session.AbortTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+	"Session.AbortTransaction": inTransaction(true, func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		return s.AbortTransaction(ctx)
-	}, func(w *waiting) { w.mute = true }),
-	"Session.CommitTransaction": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+	}),
+	"Session.CommitTransaction": inTransaction(false, func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		return s.CommitTransaction(ctx)
-	}, nil),
-	"Session.EndSession": inTransaction(func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
+	}),
+	"Session.EndSession": inTransaction(true, func(ctx context.Context, s *mongo.Session, _ *mongo.Collection) error {
 		s.EndSession(ctx)
 		return nil
-	}, func(w *waiting) { w.mute = true }),
-	"Session.WithTransaction": withTransaction(func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
+	}),
+	"Session.WithTransaction": once(true, func(ctx context.Context, client *mongo.Client, c *mongo.Collection) error {
 		session, err := client.StartSession()
 		if err != nil {
 			return err
@@ -465,9 +440,9 @@ var otherCalls = map[string]opener{
 		defer session.EndSession(context.Background())
 		return insertInTransaction(ctx, session, c)
 	}),
-	"Collection.FindOne, in a transaction": inTransaction(func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
+	"Collection.FindOne, in a transaction": inTransaction(false, func(ctx context.Context, s *mongo.Session, c *mongo.Collection) error {
 		return c.FindOne(mongo.NewSessionContext(ctx, s), bson.D{}).Err()
-	}, nil),
+	}),
 }
 
 // TestEveryMethodIsTried is about methods of the driver that a later version adds.

@@ -57,11 +57,6 @@ func handshake(command Command) bool {
 	return slices.Contains([]string{"hello", "isMaster", "ismaster"}, command.Name) || strings.HasPrefix(command.Name, "sasl")
 }
 
-// application is a command that is neither a monitor's nor one that establishes a connection or ends something.
-func application(name string) bool {
-	return !handshake(Command{Name: name}) && !slices.Contains([]string{"killCursors", "endSessions", "abortTransaction"}, name)
-}
-
 // establishing reports whether a command is part of the handshake of a new connection.
 func establishing(command Command) bool {
 	_, err := command.Body.LookupErr("topologyVersion")
@@ -72,7 +67,12 @@ func establishing(command Command) bool {
 func held(c *Cluster, waits func(Command) bool) func() {
 	gone := make(chan struct{})
 	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
-		if over(gone) || !waits(command) {
+		select {
+		case <-gone:
+			return run()
+		default:
+		}
+		if !waits(command) {
 			return run()
 		}
 		<-gone
@@ -82,15 +82,6 @@ func held(c *Cluster, waits func(Command) bool) func() {
 		return run()
 	})
 	return sync.OnceFunc(func() { close(gone) })
-}
-
-func over(gone <-chan struct{}) bool {
-	select {
-	case <-gone:
-		return true
-	default:
-		return false
-	}
 }
 
 // later returns a function that reports whether a command has one of these names, and so many came before it, on any connection.
@@ -112,14 +103,6 @@ func rejecting(c *Cluster, commands []string, after int) {
 	})
 }
 
-// heldAfter lets commands of these names wait for their replies, after so many.
-func heldAfter(c *Cluster, commands []string, after int) func() {
-	return held(c, later(commands, after))
-}
-
-// tooOld lets the connections of a pool become older than maxIdleTimeMS=1.
-func tooOld() { time.Sleep(100 * time.Millisecond) }
-
 const (
 	oneConnection = "maxPoolSize=1"
 	newConnection = "maxIdleTimeMS=1"
@@ -129,7 +112,6 @@ const (
 // linked lets calls wait for what a link does not do.
 func linked(link Link) func(*Cluster, *mongo.Client, []string) func() {
 	return func(c *Cluster, _ *mongo.Client, _ []string) func() {
-		tooOld()
 		c.SetLink(link)
 		return func() { c.SetLink(Up) }
 	}
@@ -156,21 +138,19 @@ var places = []place{
 	{name: "TLS", opts: []string{newConnection, "tls=true&tlsInsecure=true"}, establishes: true, make: linked(Mute),
 		cluster: Options{TLS: encryption()}},
 	{name: "hello", says: "connection", opts: []string{newConnection}, establishes: true, make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
-		tooOld()
 		return held(c, establishing)
 	}},
 	{name: "authentication", opts: []string{newConnection}, establishes: true,
 		cluster: Options{Auth: &Auth{}},
 		make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
-			tooOld()
 			return held(c, func(command Command) bool { return strings.HasPrefix(command.Name, "sasl") })
 		}},
 	{name: "send", sent: true, make: linked(Choked)},
 	{name: "reply", says: "read", sent: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
-		return heldAfter(c, commands, 0)
+		return held(c, later(commands, 0))
 	}},
 	{name: "reply between batches", sent: true, later: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
-		return heldAfter(c, commands, 1)
+		return held(c, later(commands, 1))
 	}},
 	{name: "backoff", rejected: true, opts: []string{manyRetries}, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
 		rejecting(c, commands, 0)

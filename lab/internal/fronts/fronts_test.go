@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -95,22 +96,16 @@ func TestClientsSeeTheTopology(t *testing.T) {
 	for text, want := range map[string]string{
 		"standalone": "Standalone", "sharded:2": "Mongos Mongos", "loadbalanced:2": "LoadBalancer",
 	} {
-		known := make(chan string, 100)
+		var known atomic.Value
 		monitor := &event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			var kinds []string
 			for _, server := range e.NewDescription.Servers {
 				kinds = append(kinds, server.Kind)
 			}
-			known <- strings.Join(kinds, " ")
+			known.Store(strings.Join(kinds, " "))
 		}}
 		require.NoError(t, insert(t.Context(), connect(t, startLab(t, text).URIs()[0], options.Client().SetServerMonitor(monitor))))
-		for got := ""; got != want; {
-			select {
-			case got = <-known:
-			case <-time.After(patience):
-				require.Fail(t, "clients see "+got, text)
-			}
-		}
+		assert.Eventually(t, func() bool { return known.Load() == want }, patience, time.Millisecond, text)
 	}
 }
 
@@ -142,14 +137,20 @@ func TestDisturb(t *testing.T) {
 	require.NoError(t, admin(t, other, "labFault", "off"))
 	assert.NoError(t, <-answered, "what waited is answered")
 
-	old, err := net.Dial("tcp", l.Hosts[0])
-	require.NoError(t, err)
-	defer old.Close()
-	require.NoError(t, insert(t.Context(), coll)) // so that the front has accepted the connection, too
+	var err error
+	var old [2]net.Conn
+	for i := range old {
+		old[i], err = net.Dial("tcp", l.Hosts[0])
+		require.NoError(t, err)
+		defer old[i].Close()
+	}
+	require.NoError(t, insert(t.Context(), coll)) // so that the front has accepted the connections, too
 	require.NoError(t, admin(t, other, "labFault", "reset", "member", 0))
-	require.NoError(t, old.SetReadDeadline(time.Now().Add(patience)))
-	_, err = old.Read(make([]byte, 1))
-	assert.ErrorIs(t, err, syscall.ECONNRESET)
+	for _, conn := range old {
+		require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
+		_, err = conn.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, syscall.ECONNRESET)
+	}
 	assert.Eventually(t, func() bool { return insert(t.Context(), coll) == nil }, patience, time.Millisecond)
 
 	assert.ErrorContains(t, admin(t, other, "labFault", "silent", "member", 2), "there is no member 2; they are numbered from 0 to 1")

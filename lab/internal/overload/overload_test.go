@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,54 +163,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// offer sends that many requests per second for that time, whether they are answered or not, and returns how many of
-// them were served by its end.
-func offer(t testing.TB, f *Front, perSec int, d time.Duration) int64 {
-	t.Helper()
-	req := handlertest.Request(t, "d", find)
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	var good atomic.Int64
-	var running sync.WaitGroup
-	for range int(d.Seconds() * float64(perSec)) {
-		running.Go(func() {
-			_, _ = f.Handle(ctx, req, func(context.Context, *proxy.Request) (bson.Raw, error) {
-				good.Add(1)
-				return nil, nil
-			})
-		})
-		time.Sleep(time.Second / time.Duration(perSec))
-	}
-	cancel()
-	running.Wait()
-	return good.Load()
-}
-
-// What is served is (1-kT)/(1-k) of the capacity, T being the load and k the share of a rejection.
-func TestCapacityUnderLoad(t *testing.T) {
-	const capacity, seconds = 1000, 5
-	for name, tt := range map[string]struct {
-		load  int
-		share float64
-		want  float64
-	}{
-		"below":            {800, 0.1, 0.8},
-		"free rejections":  {2000, 0, 1},
-		"twice the load":   {2000, 0.1, 0.889},
-		"five times":       {5000, 0.1, 0.556},
-		"dear rejections":  {2000, 0.3, 0.571},
-		"rejections alone": {4000, 0.5, 0},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			f := NewFront()
-			f.SetCapacity(&Capacity{PerSecond: capacity, Queue: 20, RejectionCost: tt.share})
-			offer(t, f, tt.load, seconds*time.Second/2) // until the queue is full, and the state steady
-			good := offer(t, f, tt.load, seconds*time.Second)
-			assert.InDelta(t, tt.want, float64(good)/(capacity*seconds), 0.02, name)
-		})
-	}
-}
-
+// Requests and rejections are work for one worker, so that of the capacity (1-kT)/(1-k) is served, T being the load and k the share of a
+// rejection.
 func TestCapacityQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFront()

@@ -177,78 +177,73 @@ func TestStreamOfHellos(t *testing.T) {
 	}
 }
 
-func TestMisbehaviourEndsTheConnection(t *testing.T) {
+// A connection ends if the client or the backend misbehaves, and by the acceptor or a handler. That to the backend ends, too.
+func TestEnds(t *testing.T) {
 	// A message with a right length and an unknown opcode.
 	const garbage = "\x10\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x0f\x27\x00\x00"
-	for log, test := range map[string]struct {
-		backend  Next
-		isAbsent bool
+	noRoom := errors.New("no room")
+	for name, test := range map[string]struct {
+		sends             string // in place of a command
+		backend           Next   // echo unless it is given
+		isAbsent          bool   // the backend
+		accepted, handled error
+		isReset           bool
+		log               string
 	}{
-		"malformed message of opcode 9999":          {echo, false},
-		"backend: malformed message of opcode 2013": {func(context.Context, *Request) (bson.Raw, error) { return bson.Raw{5, 0, 0, 0, 1}, nil }, false},
-		"backend: EOF":                 {func(context.Context, *Request) (bson.Raw, error) { return nil, ErrClose }, false},
-		"backend: dial tcp 127.0.0.1:": {nil, true},
+		"garbage": {sends: garbage, log: "malformed message of opcode 9999"},
+		"a malformed reply": {backend: func(context.Context, *Request) (bson.Raw, error) { return bson.Raw{5, 0, 0, 0, 1}, nil },
+			log: "backend: malformed message of opcode 2013"},
+		"a closed backend":      {backend: func(context.Context, *Request) (bson.Raw, error) { return nil, ErrClose }, log: "backend: EOF"},
+		"no backend":            {isAbsent: true, log: "backend: dial tcp 127.0.0.1:"},
+		"close by the acceptor": {accepted: ErrClose}, "close by a handler": {handled: ErrClose},
+		"reset by the acceptor": {accepted: ErrReset, isReset: true}, "reset by a handler": {handled: ErrReset, isReset: true},
+		"error of the acceptor": {accepted: noRoom, log: "no room"}, "error of a handler": {handled: noRoom, log: "no room"},
 	} {
+		if test.backend == nil {
+			test.backend = echo
+		}
 		backend := serve(t, Config{Answer: test.backend})
 		if test.isAbsent {
 			backend.stop()
 		}
-		front := serve(t, Config{Backend: backend.address})
+		connected := make(chan struct{})
+		front := serve(t, Config{Backend: backend.address, Accept: func(context.Context) error {
+			<-connected // a connection that is reset at once may fail to be made
+			return test.accepted
+		}, Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
+			if req.Command == "end" && test.handled != nil {
+				return nil, test.handled
+			}
+			return next(ctx, req)
+		}}})
 		c := front.dial(t)
-		if bytes.Contains([]byte(log), []byte("9999")) {
-			_, err := c.Write([]byte(garbage))
-			require.NoError(t, err)
-		} else {
-			c.send(t, 1, 0, "ping", 1)
+		close(connected)
+		if test.handled != nil {
+			c.ping(t) // so that there is a connection to the backend, too
 		}
-		c.isReset(t)
-		assert.Regexp(t, `^[^\n]*`+log+`[^\n]*\n$`, front.logged(), "one line")
+		if test.sends != "" {
+			_, err := c.Write([]byte(test.sends))
+			require.NoError(t, err)
+		} else if test.accepted == nil {
+			c.send(t, 2, 0, "end", 1)
+		}
+		isReset := c.isReset(t)
+		assert.True(t, isReset == test.isReset || test.accepted == nil && test.handled == nil, name)
+		assert.Eventually(t, func() bool {
+			backend.mu.Lock()
+			defer backend.mu.Unlock()
+			return len(backend.open) == 0
+		}, patience, time.Millisecond, "the connection to the backend is closed, %s", name)
+		want := `^$`
+		if test.log != "" {
+			want = `^[^\n]*` + test.log + `[^\n]*\n$` // one line
+		}
+		assert.Regexp(t, want, front.logged(), name)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	assert.ErrorContains(t, New(Config{}).Serve(t.Context(), listener), "accept on 127.0.0.1:")
-}
-
-func TestEnds(t *testing.T) {
-	for name, test := range map[string]struct {
-		err     error
-		isReset bool
-		log     string
-	}{
-		"close": {ErrClose, false, ""}, "reset": {ErrReset, true, ""}, "error": {errors.New("no room"), false, "no room"},
-	} {
-		connected := make(chan struct{})
-		front := serve(t, Config{Answer: echo, Accept: func(context.Context) error {
-			<-connected // a connection that is reset at once may fail to be made
-			return test.err
-		}})
-		c := front.dial(t)
-		close(connected)
-		assert.Equal(t, test.isReset, c.isReset(t), "%s by the acceptor", name)
-		logged := front.logged()
-
-		backend := serve(t, Config{Answer: echo})
-		front = serve(t, Config{Backend: backend.address, Handlers: []Handler{func(ctx context.Context, req *Request, next Next) (bson.Raw, error) {
-			if req.Command == "end" {
-				return nil, test.err
-			}
-			return next(ctx, req)
-		}}})
-		c = front.dial(t)
-		c.ping(t) // so that there is a connection to the backend, too
-		c.send(t, 2, 0, "end", 1)
-		assert.Equal(t, test.isReset, c.isReset(t), "%s by a handler", name)
-		assert.Eventually(t, func() bool {
-			backend.mu.Lock()
-			defer backend.mu.Unlock()
-			return len(backend.open) == 0
-		}, patience, time.Millisecond, "the connection to the backend is closed")
-		for _, logged := range []string{logged, front.logged()} {
-			assert.Contains(t, logged, test.log, name)
-			assert.Equal(t, test.log == "", logged == "", name)
-		}
-	}
 }
 
 // A client that waits to be accepted, for a handler or for a silent backend holds up nobody else, and may leave.
@@ -297,18 +292,4 @@ func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
 	go func() { <-handled }()
 	assert.Empty(t, front.logged(), "the front ends all the same")
 	slow.isReset(t)
-}
-
-func TestResetOfEveryConnection(t *testing.T) {
-	front := serve(t, Config{Answer: echo})
-	clients := []client{front.dial(t), front.dial(t)}
-	for _, c := range clients {
-		c.ping(t)
-	}
-	front.Reset()
-	for _, c := range clients {
-		assert.True(t, c.isReset(t))
-	}
-	front.dial(t).ping(t)
-	assert.Empty(t, front.logged())
 }
