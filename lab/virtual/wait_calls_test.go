@@ -128,9 +128,9 @@ func (s *sequence) readOn(ctx context.Context, most int) error {
 }
 
 // iterating is a method of an iterator that is at its second batch.
-func iterating(try bool, open func(*testing.T, context.Context, *mongo.Collection) (it iterator, all []int64)) opener {
+func iterating(try bool, open func(context.Context, *testing.T, *mongo.Collection) (it iterator, all []int64)) opener {
 	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
-		it, all := open(t, ctx, coll)
+		it, all := open(ctx, t, coll)
 		s := &sequence{iterator: it, next: it.Next, all: all}
 		if try {
 			s.next = it.TryNext
@@ -178,11 +178,11 @@ func (d *downloadIterator) Err() error {
 	return d.err
 }
 
-func ofFind(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
+func ofFind(_ context.Context, t *testing.T, coll *mongo.Collection) (iterator, []int64) {
 	return cursorIterator{batches(t, coll)}, documents
 }
 
-func ofCommand(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
+func ofCommand(_ context.Context, t *testing.T, coll *mongo.Collection) (iterator, []int64) {
 	cursor, err := coll.Database().RunCommandCursor(context.Background(), bson.D{{Key: "find", Value: coll.Name()}, {Key: "batchSize", Value: 2}})
 	require.NoError(t, err)
 	cursor.SetBatchSize(2)
@@ -190,13 +190,13 @@ func ofCommand(t *testing.T, _ context.Context, coll *mongo.Collection) (iterato
 }
 
 // ofStream is a stream without an event. They come once the call is over.
-func ofStream(t *testing.T, _ context.Context, coll *mongo.Collection) (iterator, []int64) {
+func ofStream(_ context.Context, t *testing.T, coll *mongo.Collection) (iterator, []int64) {
 	stream, err := coll.Watch(context.Background(), mongo.Pipeline{}, options.ChangeStream().SetMaxAwaitTime(10*time.Millisecond))
 	require.NoError(t, err)
 	return streamIterator{stream}, documents
 }
 
-func ofDownload(t *testing.T, ctx context.Context, coll *mongo.Collection) (_ iterator, all []int64) {
+func ofDownload(ctx context.Context, t *testing.T, coll *mongo.Collection) (_ iterator, all []int64) {
 	stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 	require.NoError(t, err)
 	for _, b := range []byte(content) {

@@ -13,5 +13,8 @@ func isolate(*exec.Cmd) {}
 // Reap does nothing here; see isolate.
 func Reap(*exec.Cmd) {}
 
-// Pause and Resume are not supported here: sending them is an error.
-const Pause, Resume = syscall.SIGHUP, syscall.SIGHUP
+// Neither is supported here: sending it is an error.
+const (
+	Pause  = syscall.SIGHUP
+	Resume = syscall.SIGHUP
+)

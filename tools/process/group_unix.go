@@ -33,5 +33,9 @@ func Reap(cmd *exec.Cmd) {
 	}
 }
 
-// Pause stops a process, like an overloaded machine, and Resume continues it.
-const Pause, Resume = syscall.SIGSTOP, syscall.SIGCONT
+const (
+	// Pause stops a process, like an overloaded machine.
+	Pause = syscall.SIGSTOP
+	// Resume continues it.
+	Resume = syscall.SIGCONT
+)

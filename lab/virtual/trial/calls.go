@@ -29,7 +29,8 @@ type calling struct {
 	ctx    context.Context
 	client *mongo.Client
 	coll   *mongo.Collection
-	// wrote is called with the ID of each document before it is sent, and returned when the call is over, except for the end of its session.
+	// wrote is called with the ID of each document before it is sent, and returned when the call is over, except for the end of its
+	// session.
 	wrote    func(id int)
 	returned func()
 }

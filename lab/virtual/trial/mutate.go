@@ -20,23 +20,25 @@ func (s source) percent(n int) bool { return s.IntN(100) < n }
 
 // fields are those that the driver reads of a reply.
 var fields = []string{
-	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors", "writeConcernError",
-	"cursor", "value", "values", "lastErrorObject", "nErrors", "nInserted", "nUpserted", "nMatched", "nDeleted", "operationTime",
-	"$clusterTime", "recoveryToken", "topologyVersion", "compression", "maxWireVersion", "minWireVersion", "maxBsonObjectSize",
-	"maxMessageSizeBytes", "maxWriteBatchSize", "logicalSessionTimeoutMinutes", "setName", "setVersion", "electionId", "hosts", "passives",
-	"arbiters", "me", "primary", "tags", "secondary", "isWritablePrimary", "ismaster", "msg", "helloOk", "hidden", "arbiterOnly",
-	"connectionId", "serviceId", "saslSupportedMechs", "speculativeAuthenticate", "lastWrite", "conversationId", "done", "payload", "id", "ns",
-	"firstBatch", "nextBatch", "postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
+	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors",
+	"writeConcernError", "cursor", "value", "values", "lastErrorObject", "nErrors", "nInserted", "nUpserted", "nMatched",
+	"nDeleted", "operationTime", "$clusterTime", "recoveryToken", "topologyVersion", "compression", "maxWireVersion",
+	"minWireVersion", "maxBsonObjectSize", "maxMessageSizeBytes", "maxWriteBatchSize", "logicalSessionTimeoutMinutes", "setName",
+	"setVersion", "electionId", "hosts", "passives", "arbiters", "me", "primary", "tags", "secondary", "isWritablePrimary",
+	"ismaster", "msg", "helloOk", "hidden", "arbiterOnly", "connectionId", "serviceId", "saslSupportedMechs",
+	"speculativeAuthenticate", "lastWrite", "conversationId", "done", "payload", "id", "ns", "firstBatch", "nextBatch",
+	"postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
 }
 
 // values are some that the driver may not expect. The table is read only.
 var values = []any{
-	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107), int32(math.MaxInt32),
-	int32(math.MinInt32), int64(0), int64(1), int64(math.MaxInt32 + 1), int64(math.MaxInt64), int64(math.MinInt64),
-	int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300, "", "x", "db.c", "$", "a.b.c",
-	"\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff", bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("},
-	bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{}, bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32}, time.UnixMilli(-1),
-	time.UnixMilli(math.MaxInt64 / 2), time.UnixMilli(math.MinInt64 / 2), bson.Binary{}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
+	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
+	int32(math.MaxInt32), int32(math.MinInt32), int64(0), int64(1), int64(math.MaxInt32 + 1), int64(math.MaxInt64),
+	int64(math.MinInt64), int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300,
+	1e-300, "", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff",
+	bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{},
+	bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32}, time.UnixMilli(-1), time.UnixMilli(math.MaxInt64 / 2),
+	time.UnixMilli(math.MinInt64 / 2), bson.Binary{}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
 	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{},
 }
 
@@ -44,8 +46,8 @@ var values = []any{
 func (s source) value(depth int) any {
 	switch s.IntN(7) {
 	case 0:
-		labels := []any{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError", "TransientTransactionError",
-			"UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
+		labels := []any{"SystemOverloadedError", "RetryableError", "NoWritesPerformed", "RetryableWriteError",
+			"TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError", ""}
 		s.Shuffle(len(labels), func(i, j int) { labels[i], labels[j] = labels[j], labels[i] })
 		return bson.A(labels[:s.IntN(5)])
 	case 1:
@@ -125,7 +127,8 @@ func (s source) failure() bson.Raw {
 	doc := bsondoc.D("ok", 0, "code", code, "codeName", "Hostile", "errmsg", "hostile", "errorLabels", s.value(3))
 	if s.percent(50) {
 		doc[4].Value = bson.A{"SystemOverloadedError", "RetryableError"}
-		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: pick[any](s, int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100))})
+		backoff := pick[any](s, int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100))
+		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: backoff})
 	}
 	return bsondoc.Marshal(doc)
 }
@@ -152,7 +155,9 @@ func (s source) document(reply bson.Raw) bson.Raw {
 // message encodes a reply, which may say of itself what is not so.
 func (s source) message(m *wire.Message) []byte {
 	data := encode(m)
-	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32}
+	lengths := []uint32{
+		0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32,
+	}
 	switch s.IntN(12) {
 	case 0:
 		binary.LittleEndian.PutUint32(data, pick(s, lengths...)) // of the message

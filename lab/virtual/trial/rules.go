@@ -121,11 +121,13 @@ var rules = []rule{
 	{text: "closing a cursor keeps its caller waiting", of: func(p Plan) bool {
 		return !p.faulty(func(f Fault) bool { return f.Code != 13 && (f.What != Reject || f.On != "killCursors") })
 	}, ofCall: func(p Plan, c *tally) bool {
-		return slices.Contains([]string{"find", "aggregate"}, c.Kind) && c.Way == "" && c.Overloads == 0 && c.End-c.Start > 10*roundTrip
+		return slices.Contains([]string{"find", "aggregate"}, c.Kind) && c.Way == "" && c.Overloads == 0 &&
+			c.End-c.Start > 10*roundTrip
 	}},
 	{text: "a backoff is too long", of: Plan.backsOff,
 		ofCall: func(_ Plan, c *tally) bool { return len(c.backoffs) > 0 && slices.Max(c.backoffs) > 1 }},
-	// The first, and those that have a bound, may be right with a wrong exponent. All n are as short by chance once in longest^-n plans.
+	// The first, and those that have a bound, may be right with a wrong exponent. All n are as short by chance once in longest^-n
+	// plans.
 	{text: "all backoffs are too short", of: Plan.backsOff, ofAll: func(a *application) bool {
 		n, longest := 0, 0.0
 		for _, c := range a.tallies() {

@@ -51,7 +51,8 @@ func (a *application) run(t *testing.T, salt uint64) {
 	}
 	a.cluster.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
 	for n, data := range []string{"ab", "c"} {
-		a.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", bson.Binary{Data: []byte(data)}))
+		chunk := bson.Binary{Data: []byte(data)}
+		a.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", chunk))
 	}
 	rand.Reader = &Chance{Seed: a.plan.Seed + salt<<32}
 	a.cluster.Intercept(a.intercept)
@@ -276,7 +277,8 @@ func (f *Fault) reply(c virtual.Command, run func() bson.Raw) bson.Raw {
 	case Lack:
 		reply := run()
 		if cursor, ok := reply.Lookup("cursor").DocumentOK(); ok {
-			reply = bsondoc.With(reply, bson.E{Key: "cursor", Value: bsondoc.Rebuild(cursor, []string{"postBatchResumeToken"}, nil)})
+			cursor = bsondoc.Rebuild(cursor, []string{"postBatchResumeToken"}, nil)
+			reply = bsondoc.With(reply, bson.E{Key: "cursor", Value: cursor})
 		}
 		return reply
 	}

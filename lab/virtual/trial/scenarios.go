@@ -56,7 +56,9 @@ var scenarios = []scenario{
 		faults: []disorder{{maybe: true, what: inBatches, on: "first first any", nth: "1 2 3", times: "1 2"}}},
 	// Retries spend tokens, which successes return.
 	{bare: true, options: "adaptiveRetries=true", kind: "findOne insertOne updateOne", calls: "8",
-		faults: []disorder{{what: "reject:462", on: "first", times: "9"}, {what: "reject:462", on: "first", nth: "14", times: "9"}}},
+		faults: []disorder{
+			{what: "reject:462", on: "first", times: "9"}, {what: "reject:462", on: "first", nth: "14", times: "9"},
+		}},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
 	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
 		kind: "findOne insertOne updateOne countDocuments distinct estimatedDocumentCount writes/transaction", calls: "2 4 6",

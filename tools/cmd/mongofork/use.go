@@ -23,7 +23,8 @@ type useCmd struct {
 func (useCmd) Help() string {
 	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; ignores " +
 		"BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, which also changes go.sum, builds the " +
-		"application, and runs go mod vendor if there is a vendor folder. The files change together, and only if the fork is then in effect."
+		"application, and runs go mod vendor if there is a vendor folder. The files change together, and only if the fork is " +
+		"then in effect."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
