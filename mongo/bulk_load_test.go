@@ -64,7 +64,8 @@ func inserted(t *testing.T, s *scripted.Script, replies []any, ordered bool) map
 		docs, err := sent.Command.Lookup("documents").Array().Values()
 		require.NoError(t, err)
 		for n, doc := range docs {
-			if !rejected && !(fails && (int64(n) == failed || int64(n) > failed && ordered)) {
+			unwritten := fails && (int64(n) == failed || int64(n) > failed && ordered)
+			if !rejected && !unwritten {
 				times[doc.Document().Lookup("_id").Int32()]++
 			}
 		}
