@@ -34,7 +34,7 @@ type Application struct {
 	// Dir is the folder of its go.mod, Project the repository of the fork.
 	Dir     string
 	Project *fork.Project
-	// Progress is told of each step when it begins.
+	// Progress is called with the name of each step when the step begins.
 	Progress func(step string)
 
 	work string // the go.work file in effect; empty if there is none

@@ -23,9 +23,8 @@ const patience = 60 * time.Second
 // order asks a driver for a trial.
 type order struct {
 	Seed    uint64
-	Hostile bool   // whether servers are hostile
-	Without bool   // whether it is to be without the faults that retries get over
-	Salt    uint64 // makes the driver draw other numbers
+	Hostile bool // whether servers are hostile
+	Without bool // whether it is to be without the faults that retries get over
 }
 
 func (o order) plan() trial.Plan {
@@ -49,7 +48,7 @@ func serve() {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {
-				if out.Encode(trial.Run(t, o.plan(), o.Salt)) != nil {
+				if out.Encode(trial.Run(t, o.plan())) != nil {
 					os.Exit(1)
 				}
 			})

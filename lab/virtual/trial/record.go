@@ -154,7 +154,7 @@ func (a *application) line(call int, passing bool, format string, args ...any) {
 	a.lines = append(a.lines, line{at.Truncate(time.Microsecond), call, text, passing})
 }
 
-// finish records how a call ended, with what is told of the statements of a write.
+// finish records how a call ended, and what its error says about the statements of a write.
 func (a *application) finish(id int, result any, err error) {
 	if raw, ok := result.(bson.Raw); ok {
 		result = raw.String()

@@ -35,8 +35,10 @@ func (a *application) judge() {
 			a.flaw(r.ofAll(a), r.text)
 		default:
 			for _, c := range a.tallies() {
-				what := fmt.Sprintf("%s: %+v, from %v to %v: %s", r.text, c.Call, c.Start, c.End, describe(c.err))
-				a.flaw(r.ofCall(a.plan, c), what)
+				if r.ofCall(a.plan, c) {
+					a.flaw(true, fmt.Sprintf("%s: %+v, from %v to %v: %s", r.text, c.Call, c.Start, c.End,
+						describe(c.err)))
+				}
 			}
 		}
 	}

@@ -32,15 +32,15 @@ const (
 // asideOf is that of a fault, by its number, so that no two are at one time.
 func asideOf(fault int) time.Duration { return aside + time.Duration(fault)*5*time.Microsecond }
 
-// Run runs a plan in the bubble of the test. With another salt, drivers draw other numbers. What the process draws from crypto/rand, from
-// then on, is the plan's: one trial runs at a time.
-func Run(t *testing.T, plan Plan, salt uint64) Trace {
+// Run runs a plan in the bubble of the test. What the process draws from crypto/rand, from then on, is the plan's: one trial runs at a
+// time.
+func Run(t *testing.T, plan Plan) Trace {
 	a := newApplication(plan)
-	a.run(t, salt)
+	a.run(t)
 	return a.trace()
 }
 
-func (a *application) run(t *testing.T, salt uint64) {
+func (a *application) run(t *testing.T) {
 	servers := virtual.Options{Topology: a.plan.Topology, Nearest: int(a.plan.Seed % 6), Batch: a.plan.Batch}
 	if a.plan.Auth != "" {
 		servers.Auth = &virtual.Auth{Speculative: a.plan.Seed%2 == 0, Exchange: a.plan.Seed%3 == 0}
@@ -54,7 +54,7 @@ func (a *application) run(t *testing.T, salt uint64) {
 		chunk := bson.Binary{Data: []byte(data)}
 		a.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", chunk))
 	}
-	rand.Reader = &Chance{Seed: a.plan.Seed + salt<<32}
+	rand.Reader = &Chance{Seed: a.plan.Seed}
 	a.cluster.Intercept(a.intercept)
 	if a.plan.isHostile() {
 		a.cluster.Tamper(a.tamper)

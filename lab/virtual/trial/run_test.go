@@ -27,7 +27,7 @@ func run(t *testing.T, plan Plan) (a *application, trace Trace) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		a = newApplication(plan)
-		a.run(t, 0)
+		a.run(t)
 		trace = a.trace()
 	})
 	return a, trace

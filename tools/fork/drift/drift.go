@@ -111,9 +111,6 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 			r.Rows[i].Now = twin(p.Module, target, row.Subject)
 		}
 	}
-	if target.Version == p.Module.Version {
-		return r, nil // it is the fork that was compiled above
-	}
 	return r, r.fit(ctx, target, overlay)
 }
 
