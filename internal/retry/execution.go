@@ -11,7 +11,7 @@ type Execution struct {
 	attempt       int   // failed attempts that were or will be retried, under any policy
 	unestablished int   // those among them for which no connection could be established
 	limit         Limit // the policy's MaxRetries from the first retryable overload error on
-	sent          bool  // an attempt that was sent has failed: what is sent from now on are retries
+	sent          bool  // the last attempt was sent, and has failed: the next one is a retry
 }
 
 // First reports whether no attempt has failed yet that was or will be retried.
@@ -24,10 +24,11 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{}
 	}
 	if e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked {
-		// A server that fails a retry for another reason is healthy enough to handle requests.
+		// A server that fails a retry for another reason is healthy enough to handle requests. If the client could not send the retry,
+		// this gives back its token, once.
 		e.policy.Bucket.deposit(retryReturn)
 	}
-	e.sent = true
+	e.sent = f.Cause != OwnLimit
 	return e.decide(f)
 }
 
@@ -71,7 +72,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 // Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
-	case cause == Unestablished:
+	case cause == Unestablished || cause == OwnLimit:
 		e.unestablished++
 		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:
@@ -85,7 +86,7 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 // uncovered returns why no policy covers the cause, or nothing if one does.
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
-	case cause == ReadWrite || cause == Unestablished || cause == OverloadReadWrite:
+	case cause == ReadWrite || cause == Unestablished || cause == OwnLimit || cause == OverloadReadWrite:
 		return ""
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable
