@@ -65,7 +65,7 @@ func TestExecutionTokens(t *testing.T) {
 			want: 500},
 		{name: "the client cannot connect, then succeeds", tokens: 500, outcomes: []*Failure{&ownLimit, nil}, last: "", want: 501},
 		{name: "the client cannot connect for a retry, which is free", tokens: 500, outcomes: []*Failure{&overloaded, &ownLimit, &ownLimit},
-			last: LimitReached, want: 500},
+			last: RetryableReadWrite, want: 500},
 		{name: "nor does it learn from that one's success", tokens: 500, outcomes: []*Failure{&overloaded, &ownLimit, nil}, last: "",
 			want: 501},
 		{name: "each overload retry costs one", tokens: 500, outcomes: []*Failure{&overloaded, &overloaded, &overloaded},

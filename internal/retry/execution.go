@@ -60,6 +60,8 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff > f.Left:
 		return Verdict{Reason: DeadlineTooClose}
+	case f.Cause == OwnLimit:
+		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case e.policy.Bucket.consume():
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 	default:
@@ -70,13 +72,16 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 // bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
 // Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
+// A client at a limit of its own has connections, one of which may become idle meanwhile.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
-	case cause == Unestablished || cause == OwnLimit:
+	case cause == Unestablished:
 		e.unestablished++
 		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:
 		return false, false
+	case cause == OwnLimit:
+		return false, true
 	default:
 		e.limit = e.policy.MaxRetries
 		return false, true

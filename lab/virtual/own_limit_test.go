@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -35,9 +36,10 @@ func (f *frugal) DialContext(ctx context.Context, network, address string) (net.
 }
 
 // TestClientOutOfFiles is about five seconds in which a client of three members can open no connection, with more calls than it has
-// connections: those that there are serve calls, nothing is learnt about the servers, and no call dials more than twice.
+// connections: those that there are serve calls, nothing is learnt about the servers, and no call dials more than twice. With a deadline,
+// a call dials between backoffs until one of the connections is idle.
 func TestClientOutOfFiles(t *testing.T) {
-	for _, option := range []string{"", "adaptiveThrottling=true", "adaptiveRetries=true"} {
+	for _, option := range []string{"", "adaptiveThrottling=true", "adaptiveRetries=true", "timeoutMS=2000"} {
 		virtually(t, option, func(t *testing.T) { outOfFiles(t, option) })
 	}
 }
@@ -115,7 +117,13 @@ func outOfFiles(t *testing.T, option string) {
 	calls := count(coll, wanting, without)
 	dialer.out.Store(false)
 	assert.Zero(t, lost.Load())
-	assert.Greater(t, calls.served, capacity*9/10)
+	assert.Greater(t, calls.served, capacity*3/4)
+	if strings.HasPrefix(option, "timeoutMS") {
+		assert.Less(t, calls.failed, calls.served/20)
+		assert.Less(t, int(dialer.dials.Load()), 10*wanting*int(without/time.Second))
+		assert.Zero(t, count(coll, warming, time.Second).failed)
+		return
+	}
 	assert.Positive(t, calls.failed)
 	assert.LessOrEqual(t, int(dialer.dials.Load()), 2*(calls.served+calls.failed))
 	assert.ErrorIs(t, calls.err, syscall.EMFILE)

@@ -145,7 +145,8 @@ func TestExecuteWithoutConnection(t *testing.T) {
 				}
 				err := s.Execute(context.Background(), op.op(s))
 				assert.Equal(t, !op.want, err != nil, "got %v", err)
-				assert.Empty(t, s.Slept)
+				waits := op.want && errors.Is(tt.err, backpressure.ErrOwnLimit) // for a connection to become idle
+				assert.Equal(t, waits, len(s.Slept) > 0)
 			})
 		}
 	}
@@ -166,16 +167,22 @@ func TestExecuteWithoutConnectionTwice(t *testing.T) {
 	}
 }
 
-// TestExecuteOutOfFiles is about a command whose client can open no connection: it tries twice, without a backoff, whatever its timeout.
+// TestExecuteOutOfFiles is about a command whose client can open no connection: it is tried again after a backoff, once, or until the
+// timeout.
 func TestExecuteOutOfFiles(t *testing.T) {
 	none := scripted.NoConnection{Err: outOfFiles()}
 	for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 		s := scripted.New(t, none, none)
-		err := s.Execute(ctx, op(s))
-		cancel()
+		err := s.Execute(context.Background(), op(s))
 		assert.True(t, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
-		assert.Empty(t, s.Slept)
+		assert.Len(t, s.Slept, 1)
+		assert.Empty(t, s.Replies)
+
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		s = scripted.New(t, none, none, none, none, none, none, none, scripted.OK())
+		assert.Nil(t, s.Execute(ctx, op(s)))
+		cancel()
+		assert.Len(t, s.Slept, 7)
 		assert.Empty(t, s.Replies)
 	}
 }
