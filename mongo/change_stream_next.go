@@ -230,7 +230,7 @@ func (cs *ChangeStream) leaveCursor(ctx context.Context) {
 	cs.closeLeft(ctx)
 }
 
-// leave remembers a cursor that is to be closed. Of more than a hundred, servers have ended the first by themselves, for want of a getMore.
+// leave remembers a cursor that is to be closed. Of more than a hundred, the servers have ended the first by themselves.
 func (cs *ChangeStream) leave(old changeStreamCursor) {
 	for _, known := range cs.left {
 		if known == old {
