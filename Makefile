@@ -96,7 +96,7 @@ timed-%:
 
 .PHONY: test
 test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compare)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compare timed-parallel)
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 	@cat build/incomplete # what did not run, once more
@@ -217,16 +217,24 @@ hostile: fork ## Run the driver against hostile servers, in virtual time: make h
 	@go -C lab build -buildvcs=false -o ../build/fuzz ./cmd/fuzz
 	build/fuzz hostile --seeds $(SEEDS) --seed $(SEED)
 
+# The driver is FORK=DIR, or FORK=pristine/v2.5.0 for the untouched module, instead of the fork.
+.PHONY: parallel
+parallel: SECONDS = 60
+parallel: SEED = 1
+parallel: trees rig ## Run the fork with 32 goroutines in real time, and with the race detector: make parallel SECONDS=1800 SEED=7
+	@$(RIG) with --programs $(or $(FORK),$(BASE)) lab -- build -buildvcs=false $(RACE) ./cmd/parallel
+	$(HELD) nice build/with/$(or $(FORK),$(BASE))/parallel --seed $(SEED) --duration $(SECONDS)s
+
 # The defects of etc/planted.yaml to plant; all by default.
 DEFECTS ?=
 
 # What looks for them.
-BY ?= compare,tests
+BY ?= compare,tests,parallel
 
 .PHONY: planted
 planted: SEEDS = 2000
 planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and report which tests find it
-	nice $(RIG) planted --by $(BY) --seeds $(SEEDS) $(DEFECTS)
+	nice $(RIG) planted --by $(BY) $(addprefix --,$(subst -,,$(RACE))) --seeds $(SEEDS) $(DEFECTS)
 
 .PHONY: demo
 demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load

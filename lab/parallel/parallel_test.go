@@ -1,0 +1,128 @@
+package parallel
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+func newRun(out *strings.Builder) *run {
+	return &run{out: out, start: time.Now(), findings: map[string]int{}, found: make(chan struct{})}
+}
+
+// TestDigest: what changes anywhere in a value changes its digest, also where no other package may look.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	hidden := errors.Join(errors.New("a"), errors.New("b"))
+	n, list := int64(1), []string{"a", "b", "c"}
+	value := map[string]any{"hidden": hidden, "n": &n, "list": list[:2], "at": time.Unix(5, 0), "raw": bson.Raw{1, 2}, "f": 1.5, "ok": true}
+	before := digest(value, false)
+	assert.Equal(t, before, digest(value, false))
+	list[2] = "x"
+	assert.Equal(t, before, digest(value, false), "behind the end")
+	for name, change := range map[string]func(){
+		"pointer": func() { n++ }, "element": func() { list[1] = "y" }, "bytes": func() { value["raw"].(bson.Raw)[1]++ },
+		"time": func() { value["at"] = time.Unix(6, 0) }, "entry": func() { delete(value, "f") }, "bool": func() { value["ok"] = false },
+		"error": func() { value["hidden"] = errors.Join(errors.New("a"), errors.New("c")) },
+	} {
+		change()
+		after := digest(value, false)
+		assert.NotEqual(t, before, after, name)
+		before = after
+	}
+	room := []byte{1, 2, 3, 4}
+	before = digest(room[:2], true)
+	room[3]++
+	assert.NotEqual(t, before, digest(room[:2], true), "room")
+}
+
+// TestKeep: what changes is found, and so is room that belongs to something else.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s := &shelf{run: newRun(&out)}
+	servers := []description.Server{{Addr: "a"}, {Addr: "b"}}
+	s.keep("the list", servers, false)
+	s.keep("its start", servers[:1], true)
+	s.close()
+	assert.Contains(t, out.String(), "the list changed after the driver had handed it out")
+	assert.Equal(t, 1, s.run.findings["handed out"])
+	assert.Equal(t, description.Server{}, servers[1])
+
+	s.keep("bytes", []byte{1, 2, 3}[:2], true)
+	for range mostItems {
+		s.keep("nothing", nil, true)
+	}
+	s.close()
+	assert.Equal(t, 1, s.run.findings["handed out"])
+}
+
+// TestLoan: a part that has changed is found, and afterwards all are overwritten.
+func TestLoan(t *testing.T) {
+	t.Parallel()
+	for range 40 {
+		var out strings.Builder
+		l := &loan{run: newRun(&out), chance: rand.New(rand.NewPCG(rand.Uint64(), 1)), nonce: 77}
+		doc := l.doc("a document", 10)
+		list := lendAll(l, "a list", []any{doc, 1}, false)
+		opts := lendOptions(l, options.Find().SetLimit(1))
+		before := digest(doc, false)
+		l.back()
+		assert.Empty(t, out.String())
+		assert.NotEqual(t, before, digest(doc, false))
+		assert.Equal(t, []any{nil, nil}, list)
+		require.NoError(t, opts.Opts[0](&options.FindOptions{}))
+		assert.Contains(t, out.String(), "the driver applied options after the call that got them had returned")
+
+		doc = l.doc("a document", 10)
+		switch doc := doc.(type) {
+		case bson.Raw:
+			doc[:cap(doc)][cap(doc)-1]++
+		case bson.M:
+			doc["_id"] = 1
+		case bson.D:
+			doc[0].Key = "_id"
+		case *shaped:
+			doc.Pad[3]++
+		}
+		l.parts = l.parts[len(l.parts)-1:]
+		l.back()
+		assert.Contains(t, out.String(), "the driver changed a document")
+	}
+}
+
+// TestSpans: a context that is free lasts until its end, others end before or soon.
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		s := newSpan(context.Background(), chance, 0.5)
+		switch {
+		case s.ended:
+			require.Error(t, s.Err())
+		case s.free:
+			require.NoError(t, s.Err())
+		default:
+			<-s.Done()
+			require.Error(t, s.Err())
+		}
+		s.end()
+	}
+}
+
+// TestRun runs all kinds of deployments with the driver that go.mod requires.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	assert.Zero(t, Run(t.Context(), 1, time.Second, false, &out), out.String())
+	assert.Regexp(t, `1 rounds, [1-9]\d+ operations, [1-9]`, out.String())
+}
