@@ -190,7 +190,8 @@ func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer)
 }
 
 type plantedCmd struct {
-	By    []string `sep:"," enum:"compare,tests" default:"compare,tests" help:"What looks for them: the comparison, or the overlay's tests."`
+	By    []string `sep:"," enum:"compare,tests,parallel" default:"compare,tests,parallel" help:"What looks for them: the comparison, the overlay's tests, or goroutines in parallel."`
+	Race  bool     `help:"Let goroutines run in parallel with the race detector, which needs a C compiler."`
 	Seeds uint64   `default:"2000" help:"The number of plans that may find a defect."`
 	Only  []string `arg:"" optional:"" name:"defect" help:"The defects to plant; all by default."`
 }
@@ -218,10 +219,14 @@ func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 		}
 		return strings.Join(failed, ", "), err
 	}}
+	parallel := programs.Parallel{Race: c.Race}
+	judges["parallel"] = func(ctx context.Context, _, defect string) (string, error) {
+		return parallel.Start(ctx, builder, planted.Switch+"="+defect)
+	}
 	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
 	build := func(ctx context.Context, folder string) error {
-		comparison.Fork = folder
-		return comparison.Build(ctx, builder)
+		comparison.Fork, parallel.Driver = folder, folder
+		return errors.Join(comparison.Build(ctx, builder), parallel.Build(ctx, builder))
 	}
 	enough, err := planted.Run(ctx, rig.Root, path.Join("build", rig.Base), defects, c.Only, build, judges, stdout)
 	if err == nil && !enough {

@@ -31,7 +31,12 @@ type Defect struct {
 	In, Text, Instead string
 	// Unseen says why no comparison with upstream can find the defect, and which test does.
 	Unseen string
+	// Parallel says that only goroutines on several processors meet the defect. The judge of that name looks for it, and no other.
+	Parallel bool
 }
+
+// judgedBy reports whether a judge looks for the defect.
+func (d Defect) judgedBy(judge string) bool { return judge == "parallel" == d.Parallel }
 
 // Judge looks for a defect that is switched on in a tree, a folder below the root of the repository, and says what it found, if anything.
 type Judge func(ctx context.Context, tree, defect string) (found string, err error)
@@ -63,16 +68,26 @@ func Run(ctx context.Context, root, tree string, defects []Defect, only []string
 	if err := build(ctx, folder); err != nil {
 		return false, err
 	}
+	judges = maps.Clone(judges)
+	maps.DeleteFunc(judges, func(name string, _ Judge) bool {
+		return !slices.ContainsFunc(chosen, func(d Defect) bool { return d.judgedBy(name) })
+	})
 	switch by, err := judge(ctx, judges, plot, ""); {
 	case err != nil:
 		return false, fmt.Errorf("without a defect: %w", err)
 	case len(by) > 0:
 		return false, fmt.Errorf("without a defect there is a finding: %v", by)
 	}
-	found := map[string]int{}
+	found, judged := map[string]int{}, 0
 	for _, d := range chosen {
 		start := time.Now()
-		by, err := judge(ctx, judges, plot, d.Name)
+		its := maps.Clone(judges)
+		maps.DeleteFunc(its, func(name string, _ Judge) bool { return !d.judgedBy(name) })
+		if len(its) == 0 {
+			continue
+		}
+		judged++
+		by, err := judge(ctx, its, plot, d.Name)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", d.Name, err)
 		}
@@ -83,16 +98,19 @@ func Run(ctx context.Context, root, tree string, defects []Defect, only []string
 		}
 		if said == nil {
 			said = []string{"nothing"}
-			found["neither"]++
+			found["none"]++
 		}
-		if by["compare"] == "" && d.Unseen != "" {
+		if by["compare"] == "" && !d.Parallel && d.Unseen != "" {
 			said = append(said, "not for compare: "+d.Unseen)
 		}
 		fmt.Fprintf(out, "%-60s %s (%v)\n", d.Name, strings.Join(said, "; "), time.Since(start).Round(time.Second))
 	}
-	fmt.Fprintf(out, "%d defects: %d found by compare, %d by tests, %d by neither; %d of 30 by either are enough\n",
-		len(chosen), found["compare"], found["tests"], found["neither"], wanted)
-	return (len(chosen)-found["neither"])*30 >= len(chosen)*wanted, nil
+	fmt.Fprintf(out, "%d defects:", judged)
+	for _, name := range slices.Sorted(maps.Keys(judges)) {
+		fmt.Fprintf(out, " %d found by %s,", found[name], name)
+	}
+	fmt.Fprintf(out, " %d by none; %d of 30 are enough\n", found["none"], wanted)
+	return (judged-found["none"])*30 >= judged*wanted, nil
 }
 
 // judge returns what the judges found, by their names.

@@ -26,7 +26,7 @@ func TestTableIsOfOurs(t *testing.T) {
 	for _, d := range defects {
 		assert.NotEqual(t, d.Text, d.Instead, d.Name)
 		ours := false
-		for _, layer := range []string{"", "fixes/*", "backports/*", "extras/*"} {
+		for _, layer := range []string{"", "fixes/*", "backports/*", "extras/*", "performance/*"} {
 			for _, pattern := range []string{filepath.Join(d.In, "*.go"), "edits.yaml"} {
 				files, err := filepath.Glob(filepath.Join(root, layer, pattern))
 				require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestPlant(t *testing.T) {
 	t.Parallel()
 	tree := filepath.Join(newTree(t), "fork")
 	require.NoError(t, Plant(tree, []Defect{
-		{"a", "p", "t.n * 2", "t.n * 3", ""}, {"b", "p", `"one"`, `"two"`, ""}, {"c", "p", `"<"`, `"("`, ""},
+		{"a", "p", "t.n * 2", "t.n * 3", "", false}, {"b", "p", `"one"`, `"two"`, "", false}, {"c", "p", `"<"`, `"("`, "", false},
 	}))
 	for defect, want := range map[string]string{"": "12 <one>", "a": "18 <one>", "b": "12 <two>", "c": "12 (one>"} {
 		run := exec.CommandContext(t.Context(), "go", "run", "./p")
@@ -87,7 +87,7 @@ func TestPlant(t *testing.T) {
 		assert.Equal(t, want+"\n", string(output), "with the defect %q", defect)
 	}
 	err := Plant(filepath.Join(newTree(t), "fork"), []Defect{
-		{"a", "p", "t.n * 2", "1", ""}, {"b", "p", "t", "2", ""}, {"c", "p", "twice", "4", ""},
+		{"a", "p", "t.n * 2", "1", "", false}, {"b", "p", "t", "2", "", false}, {"c", "p", "twice", "4", "", false},
 	})
 	assert.EqualError(t, err, `etc/planted.yaml: the entry "b" is out of date: the functions of p contain its text 14 times instead of once; mend it there
 etc/planted.yaml: the entry "c" is out of date: the functions of p contain its text 0 times instead of once; mend it there`)
@@ -96,8 +96,8 @@ etc/planted.yaml: the entry "c" is out of date: the functions of p contain its t
 func TestRun(t *testing.T) {
 	t.Parallel()
 	defects := []Defect{
-		{"compared", "p", "t.n * 2", "1", ""}, {"tested", "p", "t.n * 2", "2", ""}, {"compared tested", "p", `"<"`, "3", ""},
-		{"hidden", "p", `">"`, "4", "why"},
+		{"compared", "p", "t.n * 2", "1", "", false}, {"tested", "p", "t.n * 2", "2", "", false}, {"compared tested", "p", `"<"`, "3", "", false},
+		{"hidden", "p", `">"`, "4", "why", false},
 	}
 	var broken error
 	finds := func(what, found string) Judge {
@@ -125,7 +125,7 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, []string{
 		"compared compare: seed 7", "tested tests: TestA", "compared tested compare: seed 7; tests: TestA",
 		"hidden nothing; not for compare: why",
-		"4 defects: 2 found by compare, 2 by tests, 1 by neither; 28 of 30 by either are enough",
+		"4 defects: 2 found by compare, 2 found by tests, 1 by none; 28 of 30 are enough",
 	}, found)
 	assert.NoDirExists(t, filepath.Join(root, "build", "planted"))
 

@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
@@ -147,6 +149,40 @@ func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ..
 	defer process.Reap(cmd)
 	cmd.Stdout, cmd.Stderr = stdout, b.Stderr
 	return cmd.Run()
+}
+
+// Parallel is the program that runs a driver with many goroutines, in real time.
+type Parallel struct {
+	Driver string // as in With
+	Race   bool   // with the race detector
+}
+
+// Build builds the program.
+func (p *Parallel) Build(ctx context.Context, b Builder) error {
+	build := []string{"build", "-buildvcs=false", fmt.Sprintf("-race=%t", p.Race), "./cmd/parallel"}
+	return (&With{true, p.Driver, "lab", build}).Run(ctx, b)
+}
+
+// Start runs the program that was built, until it has a finding, for at most a minute, with more in its environment. It returns what was
+// found first.
+func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found string, err error) {
+	var out, stderr strings.Builder
+	env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
+	cmd := process.Command(ctx, b.Root, env, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
+	defer process.Reap(cmd)
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	err = cmd.Run()
+	first, _, _ := strings.Cut(out.String(), "\n")
+	var exit *exec.ExitError
+	switch {
+	case !errors.As(err, &exit) || ctx.Err() != nil:
+		return "", errors.Join(err, ctx.Err())
+	case strings.Contains(stderr.String(), "DATA RACE"):
+		return "race detector", nil
+	case exit.ExitCode() == command.ExitFailed:
+		return first, nil
+	}
+	return "the process ends: " + strings.TrimSpace(stderr.String())[:min(100, len(stderr.String()))], nil
 }
 
 // Soak is a command line: applications with several drivers work while members are disturbed.
