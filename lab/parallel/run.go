@@ -44,7 +44,7 @@ func (r *run) finding(by, format string, args ...any) {
 }
 
 // patience is how long a round may take, beyond its own time, until an operation in it is taken to wait for ever.
-const patience = 4 * time.Minute
+const patience = 10 * time.Minute
 
 // Run runs rounds for some time, and reports how many findings there are. With first, it ends with the first one.
 func Run(ctx context.Context, seed uint64, duration time.Duration, first bool, out io.Writer) (findings int) {
