@@ -46,7 +46,7 @@ func (o *round) ask(a *application) {
 		case len(lost) == 0:
 			return
 		case n < missed*len(hosts):
-		case o.servers.beats()[lost[0]] >= before[lost[0]]+heartbeats*len(o.slots) && spent >= heartbeats*heartbeat || spent > patience/4:
+		case o.servers.beats()[lost[0]] >= before[lost[0]]+heartbeats*len(o.slots) && spent >= heartbeats*o.kind.interval() || spent > patience/4:
 			o.finding("share", "client %d sent %d reads, in %v, to %d of %d servers that are up, and none to %s: it has lost them",
 				a.number, n, spent, len(hosts)-len(lost), len(hosts), lost)
 			return

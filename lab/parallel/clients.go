@@ -60,7 +60,7 @@ func connect(r *run, s *servers, number int) (*application, error) {
 		number: int32(number + 1), run: r, servers: s, monitors: v.monitors, kept: shelf{run: r},
 		busy: map[string]int64{}, out: map[string]int{}, cleared: map[string]int{}, readied: map[string]int{},
 	}
-	opts := s.cluster.Client(v.uri).SetHeartbeatInterval(heartbeat).SetLocalThreshold(time.Hour).
+	opts := s.cluster.Client(v.uri).SetHeartbeatInterval(s.kind.interval()).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
 	opts.SetMonitor(&event.CommandMonitor{Started: a.startedOnly})
 	if v.monitors {

@@ -24,7 +24,12 @@ type shape struct {
 	batch    int // how many statements servers accept in one write; 0 for as many as real ones
 	headless bool
 	clients  int
+	// heartbeat is the interval of monitors; 0 stands for the shortest one.
+	heartbeat time.Duration
 }
+
+// interval returns the interval of monitors. Those of many servers would have the machine for themselves at the shortest one.
+func (s shape) interval() time.Duration { return max(s.heartbeat, heartbeat) }
 
 var shapes = []shape{
 	{topology: "sharded:3", clients: 4},
@@ -32,7 +37,7 @@ var shapes = []shape{
 	{topology: "sharded:2", batch: 5, clients: 6},
 	{topology: "replicaset:3", headless: true, clients: 4},
 	{topology: "loadbalanced:2", clients: 4},
-	{topology: "sharded:50", clients: 2},
+	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
 }
 
 // goroutines is how many the application has.

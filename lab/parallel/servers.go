@@ -20,7 +20,7 @@ type servers struct {
 	run       *run
 	cluster   *virtual.Cluster
 	spec      topology.Spec
-	headless  bool // a replica set without a primary
+	kind      shape
 	storm     atomic.Bool
 	stormed   atomic.Bool // a storm has begun
 	smaller   atomic.Bool // a member has left its set
@@ -73,7 +73,7 @@ func (s *servers) hello(reply bson.Raw) bson.Raw {
 		values, _ := hosts.Values()
 		reply = bsondoc.With(reply, bson.E{Key: "hosts", Value: slices.Delete(values, 1, 2)})
 	}
-	if !s.headless || reply == nil {
+	if !s.kind.headless || reply == nil {
 		return reply
 	}
 	for _, name := range []string{"isWritablePrimary", "ismaster"} {
@@ -125,7 +125,7 @@ func (s *servers) wait(c virtual.Command) {
 
 func newServers(r *run, t *bench, kind shape, chance *rand.Rand) *servers {
 	spec, _ := topology.ParseSpec(kind.topology)
-	s := &servers{run: r, spec: spec, headless: kind.headless, cursors: map[int64]*cursor{}, probes: map[string]map[int32]int{},
+	s := &servers{run: r, spec: spec, kind: kind, cursors: map[int64]*cursor{}, probes: map[string]map[int32]int{},
 		stale: make(chan struct{}), hellos: map[string]int{}}
 	var mu sync.Mutex
 	s.chance = func() float64 {
