@@ -56,11 +56,13 @@ func readCosts(output string) map[string][]cost {
 // costTable compares the rounds of two drivers, which took turns.
 func costTable(base string, upstream, fork map[string][]cost) (string, error) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "| of upstream %s | allocations | bytes | CPU time: median, lowest and highest of the rounds |\n|---|---|---|---|\n", base)
+	fmt.Fprintf(&text, "| of upstream %s | allocations | bytes | CPU time: median, lowest and highest of the rounds |\n"+
+		"|---|---|---|---|\n", base)
 	for _, row := range costs {
 		was, is := upstream[row.benchmark], fork[row.benchmark]
 		if len(was) == 0 || len(was) != len(is) {
-			return "", fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base, row.benchmark, len(was), len(is))
+			return "", fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base, row.benchmark,
+				len(was), len(is))
 		}
 		var shares []float64
 		for round := range was {

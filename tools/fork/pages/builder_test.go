@@ -18,7 +18,8 @@ import (
 	"mongofork/tools/strict"
 )
 
-// stranger is a machine on which somebody follows the pages: a clone of the repository in "overload", and an application beside it in "app".
+// stranger is a machine on which somebody follows the pages: a clone of the repository in "overload", and beside it an application in
+// "app".
 type stranger struct {
 	dir string
 	env []string
@@ -150,7 +151,8 @@ func (s *stranger) job(t *testing.T, text string, folder bool) {
 			if step.With["repository"] != "" {
 				from = "overload"
 			}
-			s.sh(t, "", "cp -R "+from+"/. "+filepath.Join(workspace, step.With["path"])+"/ && rm -rf "+filepath.Join(workspace, "overload", "build"))
+			s.sh(t, "", "cp -R "+from+"/. "+filepath.Join(workspace, step.With["path"]))
+			s.sh(t, "", "rm -rf "+filepath.Join(workspace, "overload", "build"))
 		case action == "actions/setup-go":
 		default:
 			require.NotEmpty(t, step.Run)

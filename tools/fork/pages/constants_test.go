@@ -20,6 +20,8 @@ func TestPagesFollowTheConstants(t *testing.T) {
 	newest := constant(t, "x/mongo/driver/topology/overload_revision_2026_08.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
 	const loops, commands = 3, 5 // of the examples in migrating.md
 	all := waits(base, retries)
+	require.Contains(t, text(t, "docs/overload/exhausted.svg"),
+		fmt.Sprintf("error after %.2f s: … (no further retry after %d attempts and %.2fs of backoff: limit)", all/2, 1+retries, all/2))
 	for page, sentences := range map[string][]string{
 		"README.md": {fmt.Sprintf("March 2026: %d retries", retries), fmt.Sprintf("August 2026: %d retries", newest)},
 		"docs/overload.md": {

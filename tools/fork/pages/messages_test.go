@@ -17,8 +17,8 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// TestTroubleshootingHasEveryMessage finds each text in the overlay that can be in an error or in the log, which is each string of two words or
-// more, and looks for the longest part of it that is always the same.
+// TestTroubleshootingHasEveryMessage finds each text in the overlay that can be in an error or in the log, which is each string of two
+// words or more, and looks for the longest part of it that is always the same.
 func TestTroubleshootingHasEveryMessage(t *testing.T) {
 	t.Parallel()
 	pages := strings.Join(strings.Fields(text(t, "docs/troubleshooting.md")+text(t, "docs/troubleshooting/messages.md")), " ")

@@ -74,8 +74,8 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	assert.ErrorContains(t, err, "unrecognised option '--nonsense'")
 }
 
-// TestRunbook finds the fields of serverStatus that the runbook names in a real server, except those that only a newer one has, and runs its
-// lines for mongosh if there is one on the PATH.
+// TestRunbook finds the fields of serverStatus that the runbook names in a real server, except those that only a newer one has, and runs
+// its lines for mongosh if there is one on the PATH.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/runbook.md")
