@@ -46,7 +46,7 @@ func readCosts(output string) map[string][]cost {
 	for _, m := range costLine.FindAllStringSubmatch(output, -1) {
 		var figures [3]float64
 		for i := range figures {
-			figures[i], _ = strconv.ParseFloat(m[i+2], 64) //nolint:errcheck // the benchmarks print numbers
+			figures[i], _ = strconv.ParseFloat(m[i+2], 64) // the benchmarks print numbers
 		}
 		rounds[m[1]] = append(rounds[m[1]], cost{figures[0], figures[1], figures[2]})
 	}
