@@ -69,7 +69,8 @@ func costTable(base string, upstream, fork map[string][]cost) (string, error) {
 			shares = append(shares, is[round].processor/was[round].processor)
 		}
 		fmt.Fprintf(&text, "| %s | %s | %s | %.2f, %.2f–%.2f |\n", row.what,
-			fromTo(was, is, func(c cost) float64 { return c.allocations }), fromTo(was, is, func(c cost) float64 { return c.bytes }),
+			fromTo(was, is, func(c cost) float64 { return c.allocations }),
+			fromTo(was, is, func(c cost) float64 { return c.bytes }),
 			median(shares), slices.Min(shares), slices.Max(shares))
 	}
 	return text.String(), nil

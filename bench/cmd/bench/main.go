@@ -15,7 +15,7 @@ import (
 )
 
 const description = `Compares the fork with upstream's driver, on two bases, under overload, in virtual time, and writes the tables of
-docs/performance/. "make bench" compiles what it runs, and calls it in bench/.
+docs/performance/, and a picture. "make bench" compiles what it runs, and calls it in bench/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
@@ -50,14 +50,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// write writes all tables into their pages.
+// write writes all tables into their pages, and the picture.
 func (p plan) write(root string, all measured) error {
 	for _, t := range p.Tables {
 		if err := replaceTable(filepath.Join(root, t.Page), t.Marker, t.text(p, all)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.writePicture(root, all)
 }
 
 // replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".
