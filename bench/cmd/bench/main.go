@@ -57,7 +57,7 @@ func (p plan) write(root string, all measured) error {
 			return err
 		}
 	}
-	return p.writePicture(root, all)
+	return p.writeTimeline(root, all)
 }
 
 // replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".

@@ -79,8 +79,8 @@ func TestGoals(t *testing.T) {
 `, goals.text(p, all))
 }
 
-// TestPicture draws each driver that the picture names, from the middle of the first interval on.
-func TestPicture(t *testing.T) {
+// TestTimeline draws each driver that the picture names, from the middle of the first interval on.
+func TestTimeline(t *testing.T) {
 	p, all := everything(t)
 	for _, l := range pictureLines {
 		require.Contains(t, all, key{pictured, l.arm})
@@ -88,7 +88,7 @@ func TestPicture(t *testing.T) {
 			"success of interval 0": 100, "p50 of interval 0": 0, "success of interval 1": 50, "p50 of interval 1": 7,
 		}
 	}
-	drawn := p.draw(all)
+	drawn := p.timeline(all)
 	require.NoError(t, xml.Unmarshal([]byte(drawn), new(struct{})))
 	assert.Equal(t, len(pictureLines), strings.Count(drawn, `d="M66 34L77 99"`), "success")
 	assert.Equal(t, len(pictureLines), strings.Count(drawn, `d="M66 338L77 208"`), "a delay that is cut off")

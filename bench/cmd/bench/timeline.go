@@ -13,7 +13,7 @@ import (
 
 // The picture shows the scenario of this name, drawn into this file.
 const (
-	pictured    = "picture"
+	pictured    = "over time"
 	pictureFile = "docs/performance/overload.svg"
 )
 
@@ -25,13 +25,13 @@ var pictureLines = []struct{ arm, color, dashes string }{
 	{"throttled", "#0969da", ""},
 }
 
-// The geometry, in pixels.
+// The geometry, in pixels: both panels are equally tall.
 const (
-	left, right, panel, gap, top = 60.0, 740.0, 130.0, 44.0, 34.0
-	second                       = top + panel + gap
-	height                       = second + panel + 2*gap
-	legend                       = 165.0
-	longest                      = 5.0 // seconds at the top of the second panel; longer delays are cut off
+	begin, end, tall, between, upper = 60.0, 740.0, 130.0, 44.0, 34.0
+	lower                            = upper + tall + between
+	total                            = lower + tall + 2*between
+	legend                           = 165.0
+	longest                          = 5.0 // seconds at the top of the lower panel; longer delays are cut off
 )
 
 // canvas is a picture that is being drawn.
@@ -45,11 +45,11 @@ func (c *canvas) put(format string, args ...any) { fmt.Fprintf(c, format+"\n", a
 
 // x returns where a time is.
 func (c *canvas) x(at time.Duration) float64 {
-	return left + (right-left)*at.Seconds()/c.duration.Seconds()
+	return begin + (end-begin)*at.Seconds()/c.duration.Seconds()
 }
 
-// draw draws success and delay over time, one panel above the other.
-func (p plan) draw(all measured) string {
+// timeline draws success and delay over time, one panel above the other.
+func (p plan) timeline(all measured) string {
 	c := new(canvas)
 	for _, e := range p.Scenarios {
 		if e.Name == pictured {
@@ -60,13 +60,13 @@ func (p plan) draw(all measured) string {
 	for i, l := range pictureLines {
 		points := all[key{pictured, l.arm}].Timeline()
 		stroke := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, l.color, cmp.Or(l.dashes, "none"))
-		success := c.path(points, top, func(p overload.Point) float64 { return p.Success / 100 })
-		delay := c.path(points, second, func(p overload.Point) float64 { return min(p.Delay/longest, 1) })
+		success := c.path(points, upper, func(p overload.Point) float64 { return p.Success / 100 })
+		delay := c.path(points, lower, func(p overload.Point) float64 { return min(p.Delay/longest, 1) })
 		c.put(`  <path d="%s" fill="none" %s/>`, success, stroke)
 		c.put(`  <path d="%s" fill="none" %s/>`, delay, stroke)
-		at := left + float64(i)*legend
-		c.put(`  <path d="M%.0f %.0fh30" %s/>`, at, height-16, stroke)
-		c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-size="12">%s</text>`, at+36, height-12, p.Arms[l.arm].Name)
+		at := begin + float64(i)*legend
+		c.put(`  <path d="M%.0f %.0fh30" %s/>`, at, total-16, stroke)
+		c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-size="12">%s</text>`, at+36, total-12, p.Arms[l.arm].Name)
 	}
 	c.put(`</svg>`)
 	return c.String()
@@ -75,26 +75,26 @@ func (p plan) draw(all measured) string {
 // frame draws all but the lines. In a dark theme the colours are others.
 func (c *canvas) frame() {
 	c.put(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 %.0f" font-family="Arial, Helvetica, sans-serif" `+
-		`font-size="13" role="img" aria-labelledby="title">`, height)
+		`font-size="13" role="img" aria-labelledby="title">`, total)
 	c.put(`  <title id="title">Success and delay before, during and after an overload, with four drivers</title>`)
 	c.put(`  <style>@media (prefers-color-scheme: dark){[fill="#ffffff"]{fill:#0d1117}[fill="#f6f8fa"]{fill:#161b22}` +
 		`[fill="#1f2328"]{fill:#e6edf3}[stroke="#d0d7de"]{stroke:#3d444d}[stroke="#57606a"]{stroke:#9198a1}` +
 		`[stroke="#953800"]{stroke:#db6d28}[stroke="#cf222e"]{stroke:#ff7b72}[stroke="#0969da"]{stroke:#58a6ff}}</style>`)
-	c.put(`  <rect width="760" height="%.0f" fill="#ffffff"/>`, height)
-	c.panel(top, "operations that succeed, %", 100)
-	c.panel(second, "median time of those, s", longest)
+	c.put(`  <rect width="760" height="%.0f" fill="#ffffff"/>`, total)
+	c.axes(upper, "operations that succeed, %", 100)
+	c.axes(lower, "median time of those, s", longest)
 	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328">%.0f s at %.0f times the capacity; before and after, %.0f %% of it</text>`,
-		c.x(c.load.Start), second+panel+18, c.load.Burst.Seconds(), c.load.Peak, 100*c.load.Base)
+		c.x(c.load.Start), lower+tall+18, c.load.Burst.Seconds(), c.load.Peak, 100*c.load.Base)
 }
 
-// panel draws the axes of a panel, from 0 to a highest value, and shades the overload.
-func (c *canvas) panel(y float64, title string, highest float64) {
+// axes draws the axes of a panel, from 0 to a highest value, and shades the overload.
+func (c *canvas) axes(y float64, title string, highest float64) {
 	from, until := c.x(c.load.Start), c.x(c.load.Start+c.load.Burst)
-	c.put(`  <rect x="%.0f" y="%.0f" width="%.0f" height="%.0f" fill="#f6f8fa"/>`, from, y, until-from, panel)
-	c.put(`  <path d="M%.0f %.0fV%.0fH%.0f" fill="none" stroke="#d0d7de"/>`, left, y, y+panel, right)
-	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-weight="600">%s</text>`, left, y-8, title)
-	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" text-anchor="end">0</text>`, left-6, y+panel)
-	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" text-anchor="end">%.0f</text>`, left-6, y+10, highest)
+	c.put(`  <rect x="%.0f" y="%.0f" width="%.0f" height="%.0f" fill="#f6f8fa"/>`, from, y, until-from, tall)
+	c.put(`  <path d="M%.0f %.0fV%.0fH%.0f" fill="none" stroke="#d0d7de"/>`, begin, y, y+tall, end)
+	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-weight="600">%s</text>`, begin, y-8, title)
+	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" text-anchor="end">0</text>`, begin-6, y+tall)
+	c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" text-anchor="end">%.0f</text>`, begin-6, y+10, highest)
 }
 
 // path is a line through points, of which a function gives the height in a panel, from 0 to 1.
@@ -102,12 +102,12 @@ func (c *canvas) path(points []overload.Point, y float64, of func(overload.Point
 	var steps []string
 	for i, point := range points {
 		command := map[bool]string{true: "M", false: "L"}[i == 0]
-		steps = append(steps, fmt.Sprintf("%s%.0f %.0f", command, c.x(point.At), y+panel*(1-of(point))))
+		steps = append(steps, fmt.Sprintf("%s%.0f %.0f", command, c.x(point.At), y+tall*(1-of(point))))
 	}
 	return strings.Join(steps, "")
 }
 
-// writePicture draws the picture of what was measured.
-func (p plan) writePicture(root string, all measured) error {
-	return os.WriteFile(filepath.Join(root, pictureFile), []byte(p.draw(all)), 0o644) //nolint:gosec // everybody may read it
+// writeTimeline draws the picture of what was measured.
+func (p plan) writeTimeline(root string, all measured) error {
+	return os.WriteFile(filepath.Join(root, pictureFile), []byte(p.timeline(all)), 0o644) //nolint:gosec // everybody may read it
 }
