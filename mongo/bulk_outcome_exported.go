@@ -12,7 +12,8 @@ import (
 //
 // In a transaction it says what became of the writes there: none of them is done unless the transaction is committed.
 type BulkWriteOutcome struct {
-	// Done are the writes that the server executed, and acknowledged.
+	// Done are the writes that the server executed, and acknowledged. All of them can be done beside an error: if the results of a
+	// Client.BulkWrite cannot be read, but the server counts no failed write. Verbose results, with their IDs, then lack what was not read.
 	Done []int
 
 	// Failed are the writes that failed, each with its error: a WriteError or, if the whole command failed, the command's error. An

@@ -259,7 +259,9 @@ func tryPlan(
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
 	o := oracle{m, s, call.name, way.name, writes, ordered, err}
-	checks := []func(acknowledged) string{o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind}
+	checks := []func(acknowledged) string{
+		o.states, o.counts, o.acknowledgement, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind,
+	}
 	for _, check := range checks {
 		if wrong := check(result); wrong != "" {
 			return fmt.Sprintf("%s\nerror: %T %v\n%+v\n%+v", wrong, err, err, BulkOutcome(err, writes), m)
@@ -375,6 +377,18 @@ func (o oracle) counts(result acknowledged) string {
 	}
 	if fmt.Sprint(names) != fmt.Sprint(result.names) {
 		return fmt.Sprintf("the result names %v, want %v", result.names, names)
+	}
+	return ""
+}
+
+// acknowledgement checks that the result is acknowledged if the server has acknowledged any command of the call.
+func (o oracle) acknowledgement(result acknowledged) string {
+	told := false
+	for _, c := range o.commands {
+		told = told || c.told != nil
+	}
+	if result.byServer != told {
+		return fmt.Sprintf("Acknowledged is %v, and the server acknowledged a command: %v", result.byServer, told)
 	}
 	return ""
 }

@@ -20,35 +20,55 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 
 	ordered := bw.ordered == nil || *bw.ordered
 	bw.result = BulkWriteResult{UpsertedIDs: make(map[int64]any), Acknowledged: bw.writeConcern.Acknowledged()}
-	outcome := &bulkOutcome{writes: len(bw.models), ordered: ordered}
-	for _, batch := range createBatches(bw.models, ordered) {
+	var outcome *bulkOutcome // nil until a command fails
+	batches := createBatches(bw.models, ordered)
+	for _, batch := range batches {
 		if len(batch.models) == 0 {
 			continue
 		}
 		var err error
-		stopped := ordered && len(outcome.commands) > 0
+		stopped := ordered && outcome != nil
 		if !stopped {
 			err = bw.runBatch(ctx, batch)
 		}
 		if stopped || err != nil && !isUnacknowledged(err) {
+			if outcome == nil {
+				outcome = &bulkOutcome{writes: len(bw.models), ordered: ordered}
+			}
 			outcome.add(err, len(batch.models), batch.indexes)
 		}
 	}
 	if !bw.result.Acknowledged { // the server replies nevertheless, to all commands of a batch but the last
 		bw.result = BulkWriteResult{UpsertedIDs: bw.result.UpsertedIDs}
 	}
-	if len(outcome.commands) == 0 {
+	if outcome == nil {
 		return nil
 	}
 	bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
-	outcome.setMany(func(write int) bool {
-		switch bw.models[write].(type) {
+	return outcome.exceptionOf(modelsOf(batches, len(bw.models)))
+}
+
+// exceptionOf returns the error of a Collection.BulkWrite of the models.
+func (o *bulkOutcome) exceptionOf(models []WriteModel) error {
+	o.setMany(func(write int) bool {
+		switch models[write].(type) {
 		case *UpdateManyModel, *DeleteManyModel:
 			return true
 		}
 		return false
 	})
-	return outcome.bulkWriteException(bw.models)
+	return o.bulkWriteException(models)
+}
+
+// modelsOf returns the models of the batches, each at its index in the application's slice, which may have others by now.
+func modelsOf(batches []bulkWriteBatch, writes int) []WriteModel {
+	models := make([]WriteModel, writes)
+	for _, batch := range batches {
+		for i, index := range batch.indexes {
+			models[index] = batch.models[i]
+		}
+	}
+	return models
 }
 
 // isUnacknowledged reports whether an operation has sent its last command without waiting for a reply. What replies to earlier commands

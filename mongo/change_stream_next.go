@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/mongoutil"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -16,8 +17,8 @@ import (
 //
 //fork:extend an error after which events can follow ended the stream; one that is interrupted again and again was resumed at once
 type ChangeStream struct {
-	interrupted int  // getMores in a row that failed with an overload error, each of which was followed by a resume
-	opened      bool // the cursor has just been opened: its first batch is that of the aggregate
+	resumes streamResumes
+	opened  bool // the cursor has just been opened: its first batch is that of the aggregate
 
 	goesOn bool  // the error has not ended the stream
 	lost   bool  // events of the cursor may have been lost, so that the next call has to resume
@@ -94,10 +95,13 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	unreadable := 0
 	for cs.cursor != nil {
 		if cs.lost && !cs.resume(ctx) {
+			if cs.resumesLater(ctx) {
+				continue
+			}
 			return
 		}
 		if cs.cursor.Next(ctx) {
-			cs.interrupted = 0
+			cs.resumes = streamResumes{}
 			cs.batch, cs.err = cs.cursor.Batch().Documents()
 			return
 		}
@@ -136,7 +140,7 @@ func isContextError(err error) bool { return errors.Is(err, context.Canceled) ||
 func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	moved := !unmoved(cs.cursor)
 	// The deadline of a read can come before the context knows of its own. That of a dial, after which nothing has moved, is another.
-	late := ctx.Err() != nil || errors.Is(cs.err, driver.ErrDeadlineWouldBeExceeded) ||
+	late := timeIsUp(ctx, cs.err) ||
 		moved && errors.Is(cs.err, context.DeadlineExceeded) && !errorHasLabel(cs.err, resumableErrorLabel)
 	switch {
 	case errors.Is(cs.err, ErrClientDisconnected):
@@ -147,31 +151,64 @@ func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	case !cs.isResumableError():
 		return false
 	case late:
-		if IsTimeout(cs.err) && moved {
-			cs.err = withoutEvent(cs.err)
-		}
 		cs.goesOn, cs.lost = true, moved || IsTimeout(cs.err)
+		cs.err = cs.ended(moved)
 		return false
 	default:
 		cs.goesOn, cs.lost = true, true
+		cs.resumes.failed(backpressure.PolicyOf(cs.client.deployment), cs.err)
 		return true
 	}
+}
+
+// ended returns the error of a call that has ended during a getMore. A server that let it wait that long has ended the series of errors.
+func (cs *ChangeStream) ended(waited bool) error {
+	err := cs.err
+	switch {
+	case cs.resumes.last != nil:
+		err = cs.resumes.interrupted(err)
+	case waited && IsTimeout(err):
+		err = withoutEvent(err)
+	}
+	if waited {
+		cs.resumes = streamResumes{}
+	}
+	return err
 }
 
 // resume opens a new cursor behind the last event.
 func (cs *ChangeStream) resume(ctx context.Context) bool {
 	cs.lost = true
 	if err := ctx.Err(); err != nil {
-		cs.err, cs.goesOn = err, true
+		cs.err, cs.goesOn = cs.resumes.interrupted(err), true
 		return false
 	}
 	cs.leaveCursor(ctx)
-	if cs.err = cs.executeOperation(ctx, true); cs.err != nil {
+	policy := backpressure.PolicyOf(cs.client.deployment)
+	if cs.err = cs.resumes.begin(ctx, policy); cs.err != nil {
 		cs.goesOn = cs.mayResumeAfter(cs.err)
+		return false
+	}
+	purpose := backpressure.PurposeOf(ctx)
+	purpose.Again = true
+	if cs.err = cs.executeOperation(backpressure.WithPurpose(ctx, purpose), true); cs.err != nil {
+		if cs.goesOn = cs.mayResumeAfter(cs.err); timeIsUp(ctx, cs.err) {
+			cs.err = cs.resumes.interrupted(cs.err)
+		} else {
+			cs.resumes.failed(policy, cs.err)
+		}
 		return false
 	}
 	cs.lost, cs.goesOn = false, false
 	return true
+}
+
+// resumesLater reports whether a call whose resume has failed waits and tries another: if a read would be retried until the deadline
+// (retryable-reads.md, "Why are read operations only retried once by default?").
+func (cs *ChangeStream) resumesLater(ctx context.Context) bool {
+	var failed driver.Error
+	return cs.goesOn && cs.client.retryReads && csot.IsTimeoutContext(ctx) && ctx.Err() == nil && errors.As(cs.err, &failed) &&
+		failed.RetryableRead() && !errorHasLabel(cs.err, driver.ErrSystemOverloadedError)
 }
 
 // rejected reports whether an overloaded server rejected a command, or the command was withheld from it. A connection that such a server
@@ -193,22 +230,29 @@ func (cs *ChangeStream) leaveCursor(ctx context.Context) {
 	cs.closeLeft(ctx)
 }
 
-// leave remembers a cursor that is to be closed.
+// leave remembers a cursor that is to be closed. Of more than a hundred, the servers have ended the first by themselves.
 func (cs *ChangeStream) leave(old changeStreamCursor) {
 	for _, known := range cs.left {
 		if known == old {
 			return
 		}
 	}
-	cs.left = append(cs.left, old)
+	if cs.left = append(cs.left, old); len(cs.left) > 100 {
+		cs.left = cs.left[1:]
+	}
 }
 
-// closeLeft closes the cursors that the stream has left, the latest first. It forgets those that are closed.
+// closeLeft closes the cursors that the stream has left, the latest first. It forgets those that are closed. Before a resume it stops at one
+// that cannot be closed: each resume would otherwise send more commands than the one before.
 func (cs *ChangeStream) closeLeft(ctx context.Context) {
 	var open []changeStreamCursor
 	for i := len(cs.left) - 1; i >= 0; i-- {
-		if cursor, ok := cs.left[i].(unseen); ok {
-			_ = cursor.Discard(ctx)
+		cursor, ok := cs.left[i].(unseen)
+		if !ok {
+			continue
+		}
+		if _ = cursor.Discard(ctx); cursor.ID() != 0 && !cs.closed {
+			break
 		}
 	}
 	for _, cursor := range cs.left {

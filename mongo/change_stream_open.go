@@ -14,9 +14,6 @@ import (
 //fork:replace a separate loop on one connection cannot follow the overload retry policy
 func (cs *ChangeStream) executeOperation(ctx context.Context, resuming bool) error {
 	if resuming {
-		if cs.err = cs.pauseBeforeResume(ctx); cs.err != nil {
-			return cs.err
-		}
 		if cs.err = cs.resumePipeline(); cs.err != nil {
 			return cs.Err()
 		}

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -19,7 +20,6 @@ var (
 	interruptedByOverload = scripted.Failure(473, driver.ErrSystemOverloadedError, resumableErrorLabel)
 	oneEvent              = scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
 	withoutAnEvent        = scripted.OK(nextBatch(7))
-	reopened              = []any{interruptedByOverload, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
 )
 
 // nextBatch is what the reply to a getMore says of its cursor.
@@ -31,41 +31,56 @@ func nextBatch(id int64, docs ...any) bson.E {
 
 func inARow(replies ...any) []any { return replies }
 
-// TestChangeStreamPausesBeforeResume is about a stream that an overloaded server interrupts: each further time it waits longer, until a
-// getMore succeeds.
+// reopening are the replies to a getMore that fails, and to the killCursors and the aggregate after it.
+func reopening(failure any) []any { return inARow(failure, scripted.OK(), emptyOpen) }
+
+// TestChangeStreamPausesBeforeResume is about a stream that is interrupted: each further time it waits longer, until a getMore succeeds. Only
+// an overloaded server gets a pause before the first resume.
 func TestChangeStreamPausesBeforeResume(t *testing.T) {
-	again := func(n int) (replies []any) {
+	join := func(replies ...[]any) (joined []any) {
+		for _, part := range replies {
+			joined = append(joined, part...)
+		}
+		return joined
+	}
+	times := func(n int, failure any) (replies []any) {
 		for i := 0; i < n; i++ {
-			replies = append(replies, reopened...)
+			replies = append(replies, reopening(failure)...)
 		}
 		return replies
 	}
-	after := func(first []any, more ...[]any) []any {
-		for _, replies := range more {
-			first = append(first, replies...)
+	slept := func(milliseconds ...time.Duration) (pauses []time.Duration) {
+		for _, n := range milliseconds {
+			pauses = append(pauses, n*time.Millisecond)
 		}
-		return first
+		return pauses
 	}
 	for _, tt := range []struct {
 		name    string
 		replies []any
 		slept   []time.Duration
 	}{
-		{name: "once", replies: after(again(1), inARow(oneEvent)), slept: []time.Duration{50 * time.Millisecond}},
-		{name: "three times", replies: after(again(3), inARow(oneEvent)),
-			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond}},
-		{name: "a getMore without events between", replies: after(again(2), inARow(withoutAnEvent), again(1), inARow(oneEvent)),
-			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond}},
-		{name: "an event between", replies: after(again(2), inARow(oneEvent), again(1), inARow(oneEvent)),
-			slept: []time.Duration{50 * time.Millisecond, 100 * time.Millisecond, 50 * time.Millisecond}},
-		{name: "no overload", replies: inARow(scripted.Failure(1, resumableErrorLabel), scripted.OK(), emptyOpen, oneEvent)},
+		{name: "overload", replies: times(1, interruptedByOverload), slept: slept(50)},
+		{name: "overload three times", replies: times(3, interruptedByOverload), slept: slept(50, 100, 200)},
+		{name: "a getMore without events between", slept: slept(50, 100, 50),
+			replies: join(times(2, interruptedByOverload), inARow(withoutAnEvent), times(1, interruptedByOverload))},
+		{name: "an event between", slept: slept(50, 100, 50),
+			replies: join(times(2, interruptedByOverload), inARow(oneEvent), times(1, interruptedByOverload))},
+		{name: "no overload", replies: times(1, resumable)},
+		{name: "no overload, four times", replies: times(4, resumable), slept: slept(100, 200, 400)},
+		{name: "no overload, a getMore between", slept: slept(100, 100),
+			replies: join(times(2, resumable), inARow(withoutAnEvent), times(2, resumable))},
+		{name: "no overload, an event between", slept: slept(100, 100),
+			replies: join(times(2, resumable), inARow(oneEvent), times(2, resumable))},
+		{name: "closed connections", replies: times(3, io.EOF), slept: slept(100, 200)},
+		{name: "one after the other", replies: join(times(1, resumable), times(1, interruptedByOverload), times(1, io.EOF)),
+			slept: slept(100, 200)},
 	} {
 		for which, next := range map[string]func(*ChangeStream, context.Context) bool{
 			"Next": (*ChangeStream).Next, "TryNext": (*ChangeStream).TryNext, // which returns after each command
 		} {
-			s := scripted.New(t, append([]any{emptyOpen}, tt.replies...)...)
-			stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
-			require.NoError(t, err)
+			s := scripted.New(t, join(inARow(emptyOpen), tt.replies, inARow(oneEvent))...)
+			stream := watchScript(t, s)
 			for len(s.Replies) > 0 {
 				found := next(stream, context.Background())
 				require.True(t, found || which == "TryNext", "%s: %v", tt.name, stream.Err())
@@ -76,46 +91,72 @@ func TestChangeStreamPausesBeforeResume(t *testing.T) {
 	}
 }
 
-// TestChangeStreamResumesAfterAPauseWithoutTime is about a Next whose time does not suffice for the pause: it returns the overload error,
-// and the next one resumes.
-func TestChangeStreamResumesAfterAPauseWithoutTime(t *testing.T) {
-	s := scripted.New(t, append([]any{emptyOpen}, append(reopened, oneEvent)...)...)
-	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
-	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
-	defer cancel()
-	require.False(t, stream.Next(ctx))
-	require.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "%v", stream.Err())
-	assert.NotEqual(t, int64(0), stream.ID())
-	assert.Len(t, s.Sent, 3, "the stream is not resumed")
-
-	require.True(t, stream.Next(context.Background()), "%v", stream.Err())
+// TestChangeStreamPausesBetweenCalls is about resumes that fail, each of which ends a call: the next call waits, too.
+func TestChangeStreamPausesBetweenCalls(t *testing.T) {
+	down := inARow(scripted.Failure(91), scripted.Failure(91)) // the aggregate, and its retry
+	replies := append(inARow(emptyOpen, resumable, scripted.OK()), append(append(append(down, down...), down...), emptyOpen, oneEvent)...)
+	s := scripted.New(t, replies...)
+	stream := watchScript(t, s)
+	for i := 0; i < 3; i++ {
+		require.False(t, stream.Next(context.Background()))
+		var failed CommandError
+		require.True(t, errors.As(stream.Err(), &failed) && failed.Code == 91, "got %v", stream.Err())
+		require.NotEqual(t, int64(0), stream.ID())
+	}
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	assert.Equal(t, []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond}, s.Slept)
 	s.Finish()
 }
 
-// TestChangeStreamPauseEnds is about a Next whose time does not suffice for the pause, and one that is cancelled meanwhile: it returns the
-// overload error.
+// TestChangeStreamPauseEnds is about a call that ends during a pause: its error wraps that of the server, and says how often the stream was
+// resumed. The next call resumes it.
 func TestChangeStreamPauseEnds(t *testing.T) {
-	s := scripted.New(t, emptyOpen)
-	s.Rest = interruptedByOverload
-	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
-	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
-	defer cancel()
-	assert.False(t, stream.Next(ctx))
-	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "%v", stream.Err())
-	assert.Empty(t, s.Slept)
+	for _, tt := range []struct {
+		failure any
+		resumes int
+		says    string
+	}{
+		{interruptedByOverload, 0, "interrupted before the change stream was resumed: "},
+		{interruptedByOverload, 1, "no event came, although the change stream was resumed once: "},
+		{resumable, 1, "no event came, although the change stream was resumed once: "},
+		{resumable, 3, "no event came, although the change stream was resumed 3 times: "},
+	} {
+		for _, why := range []error{context.Canceled, context.DeadlineExceeded} {
+			replies := inARow(emptyOpen)
+			for i := 0; i < tt.resumes; i++ {
+				replies = append(replies, reopening(tt.failure)...)
+			}
+			s := scripted.New(t, append(replies, tt.failure, scripted.OK(), emptyOpen, oneEvent)...)
+			stream := watchScript(t, s)
+			ctx := scripted.NewContext()
+			s.OnSleep = func() {
+				if len(s.Replies) == 2 {
+					ctx.End(why)
+				}
+			}
+			require.False(t, stream.Next(ctx))
+			err := stream.Err()
+			assert.ErrorContains(t, err, tt.says+why.Error())
+			assert.True(t, errors.Is(err, why), "got %v", err)
+			assert.Equal(t, why == context.DeadlineExceeded, IsTimeout(err), "got %v", err)
+			assert.True(t, errorHasLabel(err, resumableErrorLabel), "the server's error: %v", err)
+			assert.NotEqual(t, int64(0), stream.ID())
 
-	s = scripted.New(t, emptyOpen)
-	s.Rest = interruptedByOverload
-	stream, err = connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	ctx, cancel = context.WithCancel(context.Background())
-	s.OnSleep = cancel
-	assert.False(t, stream.Next(ctx))
-	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "%v", stream.Err())
-	assert.True(t, errors.Is(stream.Err(), context.Canceled), "%v", stream.Err())
-	assert.Len(t, s.Slept, 1)
+			s.OnSleep = nil
+			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			s.Finish()
+		}
+	}
+}
+
+// TestChangeStreamPauseEndsWithItsClient is about a client that is disconnected during a pause.
+func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
+	s := scripted.New(t, append(inARow(emptyOpen), inARow(interruptedByOverload, scripted.OK())...)...)
+	stream := watchScript(t, s)
+	s.OnSleep = s.Policy.Closing().Begin
+	require.False(t, stream.Next(context.Background()))
+	assert.True(t, errors.Is(stream.Err(), ErrClientDisconnected), "got %v", stream.Err())
+	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "got %v", stream.Err())
+	assert.Equal(t, int64(0), stream.ID())
+	s.Finish()
 }

@@ -8,22 +8,36 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// execute sends the models, in as many commands as they need. The result has what the server acknowledged, also beside an error.
+// execute sends the models, in as many commands as they need. The result has what the server acknowledged, also beside an error; it is not
+// acknowledged if the server executed nothing.
 //
 //fork:replace an error hid what other commands of the call did
 func (bw *clientBulkWrite) execute(ctx context.Context) error {
+	outcome, err := bw.send(ctx)
+	switch {
+	case outcome != nil:
+		err = outcome.clientBulkWriteException(&bw.result)
+		bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
+	case err != nil:
+		bw.result.Acknowledged = false
+	}
+	return err
+}
+
+// send returns the outcome of the commands if any of them failed, or else an error if none was sent.
+func (bw *clientBulkWrite) send(ctx context.Context) (*bulkOutcome, error) {
 	if len(bw.writePairs) == 0 {
-		return fmt.Errorf("invalid writes: %w", ErrEmptySlice)
+		return nil, fmt.Errorf("invalid writes: %w", ErrEmptySlice)
 	}
 	for i := range bw.writePairs {
 		if bw.writePairs[i].model == nil {
-			return fmt.Errorf("error from model at index %d: %w", i, ErrNilDocument)
+			return nil, fmt.Errorf("error from model at index %d: %w", i, ErrNilDocument)
 		}
 	}
 	err := bw.operation().Execute(ctx)
 	failed, ok := err.(driver.BatchesError)
 	if !ok {
-		return err
+		return nil, err
 	}
 	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered}
 	outcome.add(failed, len(bw.writePairs), nil)
@@ -34,7 +48,7 @@ func (bw *clientBulkWrite) execute(ctx context.Context) error {
 		}
 		return false
 	})
-	return outcome.clientBulkWriteException(&bw.result)
+	return outcome, nil
 }
 
 // operation returns the operation that sends the models. Whether a command can be retried is decided when its batch is built: not if it has

@@ -179,6 +179,33 @@ func TestClientBulkWriteCountsErrors(t *testing.T) {
 	}
 }
 
+// TestClientBulkWriteOfUnreadResults is about results that cannot be read, of writes that were executed: if the reply counts no error, all
+// are done, beside the error, and the verbose results, with their IDs, are those that could be read. If it counts one, nobody knows whose.
+func TestClientBulkWriteOfUnreadResults(t *testing.T) {
+	for _, verbose := range []bool{true, false} {
+		for _, ordered := range []bool{true, false} {
+			for failed := int32(0); failed <= 1; failed++ {
+				s := scripted.New(t, scripted.OK(firstBatch(7, resultOf(int32(0), 1)),
+					bson.E{Key: "nInserted", Value: 2 - failed}, bson.E{Key: "nErrors", Value: failed}), scripted.Failure(13))
+				s.Rest = scripted.OK() // to killCursors
+				opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
+				res, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), opts)
+				name := fmt.Sprintf("verbose %v, ordered %v, errors %d", verbose, ordered, failed)
+				assert.Equal(t, []int{13}, ErrorCodes(err), name)
+				assert.Equal(t, int64(2-failed), res.InsertedCount, name)
+				want := BulkWriteOutcome{Done: []int{0, 1}}
+				if failed > 0 {
+					want = BulkWriteOutcome{Unknown: []int{0, 1}}
+				}
+				assert.Equal(t, want, BulkOutcome(err, 2), name)
+				if verbose {
+					assert.Equal(t, map[int]ClientBulkWriteInsertResult{0: {InsertedID: "new"}}, res.InsertResults, name)
+				}
+			}
+		}
+	}
+}
+
 // TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
 func TestClientBulkWriteConcernError(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0), concernError(64)))

@@ -25,19 +25,6 @@ func TestGetMoreIsNotRetried(t *testing.T) {
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 }
 
-// TestRunCommandSendsWhatItIsGiven is about a command with a maxTimeMS of its own, under a timeout: the driver does not look for it
-// (client-side-operations-timeout.md, "runCommand").
-func TestRunCommandSendsWhatItIsGiven(t *testing.T) {
-	s := scripted.New(t, scripted.OK())
-	db := connectScript(t, s, options.Client().SetTimeout(time.Hour)).Database("db")
-	command := bson.D{{Key: "ping", Value: 1}, {Key: "maxTimeMS", Value: int32(7)}}
-	require.NoError(t, db.RunCommand(context.Background(), command).Err())
-	elements, err := s.Sent[0].Command.Elements()
-	require.NoError(t, err)
-	assert.Equal(t, "maxTimeMS", elements[1].Key())
-	assert.Equal(t, int32(7), elements[1].Value().Int32())
-}
-
 // TestNoNegativeTimeout is about an option that would end every operation (client-side-operations-timeout.md, "timeoutMS").
 func TestNoNegativeTimeout(t *testing.T) {
 	_, err := Connect(options.Client().SetTimeout(-time.Second))

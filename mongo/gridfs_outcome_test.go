@@ -281,12 +281,18 @@ func TestGridFSUploads(t *testing.T) {
 				t.Fatalf("%v: a file %q is there after %v", plan, data, err)
 			}
 		}
-		for rest, tries := fileData, 0; len(rest) > 0; tries++ {
+		for rest, tries := fileData, 0; ; tries++ {
 			changes := server.changes
 			n, err := stream.Write(rest)
 			check(err)
 			server.changed(changes, err)
-			require.True(t, err != nil || n == len(rest))
+			if err == nil {
+				require.Equal(t, len(rest), n)
+				break
+			}
+			changes = server.changes
+			require.Equal(t, err, stream.Close(), "%v: a Close that is deferred", plan)
+			require.Equal(t, changes, server.changes, "%v: it stores something", plan)
 			rest = rest[n:]
 			require.Less(t, tries, 10, "%v: %v", plan, err)
 		}
@@ -468,6 +474,11 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 		n, err := stream.Write([]byte("more"))
 		require.Error(t, err)
 		require.Equal(t, 0, n)
+		require.Equal(t, err, stream.Close(), "the file would lack what was written")
+		_, _, file := server.content()
+		require.False(t, file)
+		_, err = stream.Write(nil)
+		require.NoError(t, err)
 		require.NoError(t, stream.Close())
 		data, _, file := server.content()
 		require.True(t, file)

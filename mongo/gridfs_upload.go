@@ -14,8 +14,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// After an error, the stream keeps the bytes that the server has not acknowledged. Call Write again with the bytes that it has not taken,
-// or Close, to go on with the upload, or Abort to give it up. A file is there only once all of its chunks are.
+// After an error, the stream keeps the bytes that the server has not acknowledged. To go on with the upload, call what failed again: Write
+// with the bytes that it has not taken, or Close. Abort gives it up. A file is there only once all of its chunks are, and Close publishes
+// none after a Write that failed, so that a deferred Close leaves no file that was cut short. It does not know of other errors, such as
+// those of the source: call Abort after them.
 //
 //fork:extend an upload that met an error counted chunks that were not stored, and published a broken file
 type GridFSUploadStream struct {
@@ -24,19 +26,28 @@ type GridFSUploadStream struct {
 	// uploadDate is that of the file's document, once it was sent, and published whether it may have been stored.
 	uploadDate bson.DateTime
 	published  bool
+	// cut is the error of the last Write. The file would lack what that has not taken.
+	cut error
 }
 
 // Write adds p to the file. If it returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again
-// with the rest. Once a Close that failed has stored the last chunk, or has sent the file's document, the file can no longer grow: Write
-// returns an error.
+// with the rest, even if that is empty; until then, Close returns the error. Once a Close that failed has stored the last chunk, or has sent
+// the file's document, the file can no longer grow: Write returns an error.
 //
 //fork:replace a failed Write had kept the bytes that it said it had not written
 func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	if us.closed {
 		return 0, ErrStreamClosed
 	}
-	if us.complete() {
-		return 0, errors.New("a failed Close has stored the last chunk of the file: call Close again, or Abort")
+	var n int
+	n, us.cut = us.add(p)
+	return n, us.cut
+}
+
+// add adds bytes to the file, and returns how many it has taken.
+func (us *GridFSUploadStream) add(p []byte) (int, error) {
+	if len(p) > 0 && us.complete() {
+		return 0, errors.New("a failed Close has stored the last chunk of the file, which can no longer grow: call Abort, and upload it again")
 	}
 	taken, before := 0, us.chunkIndex
 	for taken < len(p) {
@@ -57,12 +68,16 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	return taken, nil
 }
 
-// Close writes the rest of the file's chunks, and then the file's document. If it returns an error, it can be called again, or Abort.
+// Close writes the rest of the file's chunks, and then the file's document. If it returns an error, it can be called again, or Abort. After
+// a Write that failed, it stores nothing and returns the error of that, until a Write succeeds or Abort is called.
 //
-//fork:replace after an error it published a broken file when it was called again
+//fork:replace after an error it published a broken file
 func (us *GridFSUploadStream) Close() error {
-	if us.closed {
+	switch {
+	case us.closed:
 		return ErrStreamClosed
+	case us.cut != nil:
+		return us.cut
 	}
 	before := us.chunkIndex // if this call has stored more, its error must not say that nothing was executed
 	if us.bufferIndex > 0 {

@@ -118,6 +118,47 @@ func TestLeftCursors(t *testing.T) {
 	s.Finish()
 }
 
+// TestCursorsThatStayOpen is about a stream none of whose cursors can be closed: each resume sends one killCursors, and Close all of them.
+func TestCursorsThatStayOpen(t *testing.T) {
+	const resumes, left = 150, 100
+	opened := int64(0)
+	s := scripted.New(t)
+	s.Rest = func(command bson.Raw) any {
+		switch command.Index(0).Key() {
+		case "aggregate":
+			opened++
+			return scripted.OK(firstBatch(opened))
+		case "killCursors":
+			return scripted.Overloaded()
+		}
+		return scripted.Failure(1, resumableErrorLabel)
+	}
+	stream := watchScript(t, s)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.OnSleep = func() {
+		if opened == resumes {
+			cancel()
+		}
+	}
+	require.False(t, stream.Next(ctx))
+	killed := func() (n int) {
+		for _, name := range commandNames(t, s) {
+			if name == "killCursors" {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, resumes, killed())
+	assert.Len(t, stream.left, left)
+
+	s.Sent, s.OnSleep = nil, nil
+	s.Rest = scripted.OK()
+	require.NoError(t, stream.Close(context.Background()))
+	assert.Equal(t, left, killed())
+	assert.Empty(t, stream.left)
+}
+
 // TestTimeoutOfRead is about the deadline of a connection, which can come before the context knows that its own has come.
 func TestTimeoutOfRead(t *testing.T) {
 	cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}}

@@ -43,6 +43,8 @@ func newServer(t testing.TB) server {
 		all:                 found(thousand),
 		"insert":            `{"n": 1, ` + times + `}`,
 		"update":            `{"n": 1, "nModified": 1, ` + times + `}`,
+		"listIndexes":       found(0),
+		"createIndexes":     `{` + times + `}`,
 		"commitTransaction": `{` + times + `}`,
 		"endSessions":       `{` + times + `}`,
 	} {

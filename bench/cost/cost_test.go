@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -70,6 +71,48 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// large are operations that write much. With the fork, each allocates at most so many bytes, on the oldest base and on the newest: those of
+// upstream.
+var large = []struct {
+	name           string
+	do             operation
+	oldest, newest float64
+}{
+	{"InsertOne of 16 MB", insertString, 67_200_000, 67_200_000},
+	{"InsertOne of 16,000 fields", insertFields, 119_100_000, 119_100_000},
+	{"ReplaceOne of 16 MB", replaceString, 68_900_000, 68_900_000},
+	{"InsertMany of 16 documents of 1 MB", insertMebibytes, 75_900_000, 75_900_000},
+	{"GridFS upload of 16 MB", upload, 77_200_000, 77_200_000},
+}
+
+// TestLargeWrites fails if a large write of the fork allocates more bytes than upstream's.
+func TestLargeWrites(t *testing.T) {
+	const runs = 10
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))  // each processor has pools of its own
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take what pools hold
+	for _, o := range large {
+		limit := o.newest
+		if strings.HasPrefix(version.Driver, "2.5.0") {
+			limit = o.oldest
+		}
+		c := connect(t)
+		require.NoError(t, o.do(context.Background(), c)) // fills the pools
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range runs {
+			require.NoError(t, o.do(context.Background(), c))
+			runtime.GC() // sparing pools: what was used since the last one stays
+		}
+		runtime.ReadMemStats(&after)
+		got := float64(after.TotalAlloc-before.TotalAlloc) / runs
+		t.Logf("%s: %.0f bytes", o.name, got)
+		if got > limit {
+			t.Errorf("%s allocates %.0f bytes, want at most %.0f", o.name, got, limit)
+		}
+	}
+}
+
 // connect returns a collection of a client that has done an operation: what is done once does not count.
 func connect(t testing.TB) *mongo.Collection {
 	t.Helper()
@@ -98,6 +141,42 @@ type record struct {
 	ID    int    `bson:"_id"`
 	Name  string `bson:"name"`
 	Count int64  `bson:"count"`
+}
+
+// text is what is written in large writes, of less than 16 MiB.
+var text = strings.Repeat("x", 16<<20-200)
+
+func insertString(ctx context.Context, c *mongo.Collection) error {
+	_, err := c.InsertOne(ctx, bson.D{{Key: "text", Value: text}})
+	return err
+}
+
+func insertFields(ctx context.Context, c *mongo.Collection) error {
+	var document bson.D
+	for i := range 16_000 {
+		document = append(document, bson.E{Key: fmt.Sprint(i), Value: text[:1000]})
+	}
+	_, err := c.InsertOne(ctx, document)
+	return err
+}
+
+func replaceString(ctx context.Context, c *mongo.Collection) error {
+	_, err := c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "text", Value: text}})
+	return err
+}
+
+func insertMebibytes(ctx context.Context, c *mongo.Collection) error {
+	documents := make([]any, 16)
+	for i := range documents {
+		documents[i] = bson.D{{Key: "text", Value: text[:1<<20]}}
+	}
+	_, err := c.InsertMany(ctx, documents)
+	return err
+}
+
+func upload(ctx context.Context, c *mongo.Collection) error {
+	_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", strings.NewReader(text))
+	return err
 }
 
 func findOne(ctx context.Context, c *mongo.Collection) error {

@@ -58,3 +58,7 @@ func (e Interruption) Around(err error) Interruption {
 
 // ErrNeverSent is found by errors.Is in the error of a command that no server may have executed, as its last attempt was not sent.
 var ErrNeverSent = errors.New("no attempt was sent that may have been executed")
+
+// ErrOwnLimit is found by errors.Is in the error of a connection that could not be opened because of a limit of the client itself, such as
+// that of open files. It says nothing of the server.
+var ErrOwnLimit = errors.New("a limit of the client itself")

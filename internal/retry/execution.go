@@ -11,7 +11,7 @@ type Execution struct {
 	attempt       int   // failed attempts that were or will be retried, under any policy
 	unestablished int   // those among them for which no connection could be established
 	limit         Limit // the policy's MaxRetries from the first retryable overload error on
-	sent          bool  // an attempt that was sent has failed: what is sent from now on are retries
+	sent          bool  // the last attempt was sent, and has failed: the next one is a retry
 }
 
 // First reports whether no attempt has failed yet that was or will be retried.
@@ -24,10 +24,11 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{}
 	}
 	if e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked {
-		// A server that fails a retry for another reason is healthy enough to handle requests.
+		// A server that fails a retry for another reason is healthy enough to handle requests. If the client could not send the retry,
+		// this gives back its token, once.
 		e.policy.Bucket.deposit(retryReturn)
 	}
-	e.sent = true
+	e.sent = f.Cause != OwnLimit
 	return e.decide(f)
 }
 
@@ -59,6 +60,8 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
 	case f.Left != NoDeadline && backoff > f.Left:
 		return Verdict{Reason: DeadlineTooClose}
+	case f.Cause == OwnLimit:
+		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case e.policy.Bucket.consume():
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 	default:
@@ -69,6 +72,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 // bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
 // Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
+// A client at a limit of its own has connections, one of which may become idle meanwhile.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
 	case cause == Unestablished:
@@ -76,6 +80,8 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:
 		return false, false
+	case cause == OwnLimit:
+		return false, true
 	default:
 		e.limit = e.policy.MaxRetries
 		return false, true
@@ -85,7 +91,7 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 // uncovered returns why no policy covers the cause, or nothing if one does.
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
-	case cause == ReadWrite || cause == Unestablished || cause == OverloadReadWrite:
+	case cause == ReadWrite || cause == Unestablished || cause == OwnLimit || cause == OverloadReadWrite:
 		return ""
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable

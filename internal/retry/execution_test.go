@@ -25,6 +25,7 @@ var (
 	overloadedBoth = Failure{Cause: OverloadReadWrite, Left: NoDeadline}
 	readWrite      = Failure{Cause: ReadWrite, Left: NoDeadline}
 	unestablished  = Failure{Cause: Unestablished, Left: NoDeadline}
+	ownLimit       = Failure{Cause: OwnLimit, Left: NoDeadline}
 	readWriteOff   = Failure{Cause: ReadWriteOff, Left: NoDeadline}
 	other          = Failure{Left: NoDeadline}
 )

@@ -31,6 +31,8 @@ const (
 	ReadWrite
 	// Unestablished is one of those after which there is no connection, although no overload is known.
 	Unestablished
+	// OwnLimit is one of those, too: the client itself can open no connection. It says nothing of a server. A retry waits, for an idle one.
+	OwnLimit
 	// Unmarked is an error with the label SystemOverloadedError but not RetryableError.
 	Unmarked
 	// Overload is a retryable overload error.

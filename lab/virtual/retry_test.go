@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -112,27 +111,5 @@ func TestConcurrentTransactionsHaveTheirOwnConnections(t *testing.T) {
 		}
 		wg.Wait()
 		assert.Len(t, connections, transactions)
-	})
-}
-
-// TestResumesArePaced is about a change stream whose getMores an overloaded server ends, which does not permit a retry: the stream is resumed
-// again and again, but not at once.
-func TestResumesArePaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cluster := New(t, Options{Topology: "replicaset:1"})
-		stream, err := connect(t, cluster.Client()).Database("db").Collection("c").Watch(t.Context(), mongo.Pipeline{})
-		require.NoError(t, err)
-		cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
-			if c.Name != "getMore" {
-				return run()
-			}
-			time.Sleep(time.Millisecond)
-			return bsondoc.Marshal(bsondoc.D("ok", 0, "code", 473, "errorLabels",
-				bson.A{"SystemOverloadedError", "ResumableChangeStreamError"}))
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.False(t, stream.Next(ctx))
-		assert.LessOrEqual(t, cluster.Count("getMore"), 10)
 	})
 }

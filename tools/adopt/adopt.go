@@ -54,9 +54,9 @@ type Change struct {
 	Application
 	// Module is the application's module path.
 	Module string
-	// Required is the driver version in effect without the fork. Base is the one that the fork is built on; it is empty if the fork was
-	// removed.
-	Required, Base string
+	// Required is the driver version in effect without the fork, and Requiring the module that requires it: in a workspace, perhaps
+	// another one. Base is the version that the fork is built on; it is empty if the fork was removed.
+	Required, Requiring, Base string
 	// Before and After are go.mod, go.sum and the vendor folder.
 	Before, After filetree.Tree
 	// Notes are the effects that a reader of the diffs could miss. Effect is what Check says of the changed application.
@@ -129,6 +129,10 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 
 // use prepares the application for the fork.
 func (c *Change) use(ctx context.Context, o Options) error {
+	err := errors.Join(c.foreign(), c.listed(c.Module), c.readsGoMod(ctx))
+	if err != nil {
+		return err
+	}
 	if err := removeFork(c.file, c.Dir); err != nil {
 		return err
 	}
@@ -139,22 +143,16 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	if c.Required, err = c.required(ctx); err != nil {
 		return err
 	}
+	c.Requiring = c.requiring(c.file, c.Required)
 	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
-		return fmt.Errorf("%s: %w", c.Module, err)
-	}
-	target, err := c.fork(ctx, o.Release)
-	if err != nil {
-		return err
-	}
-	if c.file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		err = c.file.AddGoStmt("1.16")
-	}
-	if err := errors.Join(err, putFork(c.file, c.Base, target)); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", c.Requiring, err)
 	}
 	list, err := c.Project.Advisories()
-	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
+	if err := errors.Join(err, c.raise(ctx, list)); err != nil {
+		return err
+	}
+	target, err := c.fork(ctx, o.Release)
+	if err := errors.Join(err, putFork(c.file, c.Base, target)); err != nil {
 		return err
 	}
 	if err := c.tidy(ctx); err != nil {
@@ -164,7 +162,7 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if now.Go.Version != c.file.Go.Version {
+	if strings.TrimSuffix(now.Go.Version, ".0") != strings.TrimSuffix(c.file.Go.Version, ".0") { // 1.25 means 1.25.0 to who builds it
 		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +
 			": whoever builds the application, or imports it, needs that version of Go"}
 	}
@@ -173,17 +171,50 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	return err
 }
 
+// raise makes the application require what it needs with the fork, and looks whether a workspace has the Go for it.
+func (c *Change) raise(ctx context.Context, list []fork.Advisory) error {
+	if c.file.Go == nil {
+		// Go mod tidy would add its own version, and change what the language means.
+		if err := c.file.AddGoStmt("1.16"); err != nil {
+			return err
+		}
+	}
+	if err := mend(c.file, list, c.Base); err != nil || c.work == "" {
+		return err
+	}
+	data, err := c.file.Format()
+	if err != nil {
+		return err
+	}
+	with, err := modfile.Parse("go.mod", data, nil)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(with.AddRequire(Driver, c.Base), write(with, c.modFile())); err != nil {
+		return err
+	}
+	// This also raises the go line of the copy to what the modules need.
+	if _, err := c.onCopies(ctx, "list -m", "-mod=mod", "all"); err != nil {
+		return err
+	}
+	raised, err := parse(c.at)
+	if err != nil {
+		return err
+	}
+	return c.reads(c.Module, raised.Go.Version)
+}
+
 // fork returns what takes the driver's place: a folder, or a module version. The go command then compares that with the known hashes.
 func (c *Change) fork(ctx context.Context, release bool) (target module.Version, err error) {
 	c.Progress("making the fork of " + c.Base)
 	project := c.Project.On(c.Base)
 	if !release {
-		_, out, _, err := project.Build(ctx)
-		target.Path = relative(c.given, c.Dir, out.Dir)
-		if err == nil && c.vendored && strings.ContainsAny(target.Path, " \t\n") {
-			err = fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
+		target.Path = relative(c.given, c.Dir, project.Folder(project.Base).Dir)
+		if c.vendored && strings.ContainsAny(target.Path, " \t\n") {
+			return target, fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
 				"move this repository to another folder, or use a release", target.Path)
 		}
+		_, _, _, err := project.Build(ctx)
 		return target, err
 	}
 	built, err := project.Fork(ctx, false)
@@ -279,16 +310,15 @@ func (c *Change) onCopies(ctx context.Context, verb string, args ...string) (str
 
 func (c *Change) modFile() string { return filepath.Join(c.at, "go.mod") }
 
-// write writes the copy of go.mod.
-func (c *Change) write() error {
-	data, err := c.file.Format()
-	return errors.Join(err, os.WriteFile(c.modFile(), data, 0o600))
+func write(file *modfile.File, name string) error {
+	data, err := file.Format()
+	return errors.Join(err, os.WriteFile(name, data, 0o600))
 }
 
 // required returns the driver version that is in effect without the fork: the one that the application's modules require or, in a
 // workspace, all of its modules do.
 func (c *Change) required(ctx context.Context) (string, error) {
-	if err := c.write(); err != nil {
+	if err := write(c.file, c.modFile()); err != nil {
 		return "", err
 	}
 	if c.work == "" {
@@ -311,7 +341,7 @@ func (c *Change) required(ctx context.Context) (string, error) {
 
 // tidy completes the copies for what the application now requires. After has them with the application's line ends.
 func (c *Change) tidy(ctx context.Context) (err error) {
-	if err := c.write(); err != nil {
+	if err := write(c.file, c.modFile()); err != nil {
 		return err
 	}
 	if _, err := c.onCopies(ctx, "mod tidy"); err != nil {
@@ -329,24 +359,6 @@ func (c *Change) tidy(ctx context.Context) (err error) {
 		}
 	}
 	return err
-}
-
-// left names the other members of the workspace that stay on upstream's driver where they are built without it.
-func (c *Change) left() (notes []string) {
-	data, _ := os.ReadFile(c.work)
-	work, err := modfile.ParseWork(c.work, data, nil)
-	if err != nil {
-		return nil // the go command says what is wrong with it
-	}
-	for _, use := range work.Use {
-		dir := below(filepath.Dir(c.work), use.Path)
-		member, err := parse(dir)
-		if err == nil && member.Module.Mod.Path != c.Module && requirement(member, Driver) != nil && !hasOurs(member, dir) {
-			notes = append(notes, member.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with "+
-				"GOWORK=off: "+c.CommandLine(dir)+" puts the fork there, too")
-		}
-	}
-	return notes
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,

@@ -325,3 +325,13 @@ func TestNotChangeable(t *testing.T) {
 	c.Project.Root = "a\nb"
 	require.ErrorContains(t, c.changeable(), "because of the line break: rename the folder")
 }
+
+// What the go command cannot vendor is told before anything is built: this project could not be.
+func TestNotVendorable(t *testing.T) {
+	t.Parallel()
+	c, _, _ := changing(t, without, forked)
+	c.given, c.Base, c.Progress = c.Dir, "v2.5.0", func(string) {}
+	c.Project.Root = filepath.Join(c.Project.Root, "a folder")
+	_, err := c.fork(t.Context(), false)
+	require.ErrorContains(t, err, "cannot vendor a module from a folder with a space in its path")
+}

@@ -44,23 +44,18 @@ func (a Application) selected(ctx context.Context, env []string, flags ...string
 	}()
 	out, err := a.goCommand(ctx, env, slices.Concat([]string{"list", "-m", "-json"}, flags, []string{Driver})...)
 	if err != nil {
-		return s, a.explain(ctx, err)
+		return s, a.explain(err)
 	}
 	return s, json.Unmarshal([]byte(out), &s)
 }
 
 // explain returns the error for an application in which the go command finds no driver: it says what the application uses instead.
-func (a Application) explain(ctx context.Context, err error) error {
+func (a Application) explain(err error) error {
 	file, parseErr := parse(a.Dir)
 	if parseErr != nil || !strings.Contains(err.Error(), "not a known dependency") {
 		return err
 	}
 	name := file.Module.Mod.Path
-	modules, listErr := a.goCommand(ctx, nil, "list", "-m")
-	if listErr == nil && !slices.Contains(strings.Fields(modules), name) {
-		return fmt.Errorf("%s is below a go.work file that does not list it: add it there with go work use, or set GOWORK=off",
-			name)
-	}
 	if v1 := requirement(file, v1); v1 != nil {
 		return fmt.Errorf("%s uses v1 of the driver, %s, and the fork is of v2: move to v2 first, "+
 			"with https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", name, v1.Mod)
@@ -153,18 +148,25 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 
 // check says which driver is in effect. If it is none of ours, that is an error, perhaps with what mends it.
 func (a Application) check(ctx context.Context, least string) (effect, mend string, err error) {
+	if err := a.foreign(); err != nil {
+		return "", "", err
+	}
 	file, err := parse(a.Dir)
 	if err != nil {
 		return "", "", err
 	}
+	name := file.Module.Mod.Path
 	if a.work, err = a.workspace(ctx); err != nil {
+		return "", "", err
+	}
+	if err := a.listed(name); err != nil {
 		return "", "", err
 	}
 	s, err := a.selected(ctx, nil)
 	if err != nil {
 		return "", "", err
 	}
-	name, base := file.Module.Mod.Path, s.base(a.Dir)
+	base := s.base(a.Dir)
 	mend = a.CommandLine(a.Dir) + " puts the fork in its place"
 	if bases, err := a.Project.Bases(); err != nil {
 		return "", "", err
@@ -178,8 +180,8 @@ func (a Application) check(ctx context.Context, least string) (effect, mend stri
 		return "", "remove that replace line first",
 			fmt.Errorf("%s is built with %s in the driver's place, which is not the fork", name, s.replacement())
 	case semver.Compare(base, s.Version) < 0:
-		return "", mend, fmt.Errorf("%s is built with the fork of %s, a step back from %s, which it requires", name, base,
-			s.Version)
+		return "", mend, fmt.Errorf("%s is built with the fork of %s, a step back from %s, which %s requires", name, base,
+			s.Version, a.requiring(file, s.Version))
 	}
 	effect = fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
 	if least != "" && !reaches(s.level(a.Dir), least) {
@@ -196,12 +198,6 @@ func (a Application) check(ctx context.Context, least string) (effect, mend stri
 		effect += fmt.Sprintf("\nnote: its go.mod also requires v1 of the driver, %s, and the fork does not replace that", v1.Mod)
 	}
 	return effect, "", nil
-}
-
-// workspace returns the go.work file in effect; empty if there is none.
-func (a Application) workspace(ctx context.Context) (string, error) {
-	file, err := a.goCommand(ctx, nil, "env", "GOWORK")
-	return strings.TrimPrefix(file, "off"), err
 }
 
 // verify compares the release that the application is built with, as the go command has downloaded it and as go.sum has its hashes, with

@@ -28,7 +28,7 @@ func parse(dir string) (*modfile.File, error) {
 	name := filepath.Join(dir, "go.mod")
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: name the folder of the application's go.mod", err)
+		return nil, fmt.Errorf("%w: name the folder of the application's go.mod, relative to the folder that go -C names", err)
 	}
 	file, err := modfile.Parse(name, data, nil)
 	if err == nil && file.Module == nil {

@@ -26,6 +26,7 @@ func TestDecodeOtherValuesIntoDocuments(t *testing.T) {
 		{value: true, fails: true},
 		{value: Binary{Data: []byte{5, 0, 0, 0, 0}}, fails: true},
 		{value: NewObjectID(), fails: true},
+		{value: DBPointer{DB: "db", Pointer: NewObjectID()}, fails: true},
 	} {
 		doc, err := Marshal(D{{Key: "x", Value: tc.value}})
 		require.NoError(t, err)

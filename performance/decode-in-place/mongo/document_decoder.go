@@ -10,6 +10,7 @@ import (
 type documentDecoder struct {
 	bson.Decoder
 	document inmemory.Document
+	borrowed bool // by decoders of the application, which may keep the reader
 }
 
 // newDocumentDecoder returns a decoder with the options and the registry, or without those that are nil.
@@ -20,6 +21,7 @@ func newDocumentDecoder(opts *options.BSONOptions, reg *bson.Registry) *document
 	}
 	if reg != nil {
 		d.SetRegistry(reg)
+		d.borrowed = reg != defaultRegistry
 	}
 	return d
 }
@@ -44,6 +46,9 @@ func (d *documentDecoder) configure(opts *options.BSONOptions) {
 
 // read makes data the document that is decoded next.
 func (d *documentDecoder) read(data []byte) *bson.Decoder {
+	if d.borrowed {
+		d.document.Reader = nil
+	}
 	d.document.Bytes = data
 	d.Reset(bson.NewDocumentReader(&d.document))
 	return &d.Decoder

@@ -18,7 +18,8 @@ type documentEncoder struct {
 // documentEncoders are those that are not in use.
 var documentEncoders = sync.Pool{New: func() any { return &documentEncoder{} }}
 
-// marshal encodes a value as a document, with the default registry unless there is another. The bytes of a []byte are a document.
+// marshal encodes a value as a document, with the default registry unless there is another. The bytes of a []byte are a document. The
+// encoders of another registry are the application's, and may keep the writer that they get: it is not used again.
 //
 //fork:replace a writer, and a buffer that grew from nothing, were made for each document
 func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (bsoncore.Document, error) {
@@ -31,7 +32,12 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 	if registry == nil {
 		registry = defaultRegistry
 	}
-	enc := documentEncoders.Get().(*documentEncoder)
+	var enc *documentEncoder
+	if registry == defaultRegistry {
+		enc = documentEncoders.Get().(*documentEncoder)
+	} else {
+		enc = &documentEncoder{output: inmemory.Output{Borrowed: true}}
+	}
 	if bsonOpts == nil {
 		enc.Encoder = *bson.NewEncoder(bson.NewDocumentWriter(&enc.output))
 		enc.SetRegistry(registry)
@@ -42,7 +48,9 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 		return nil, MarshalError{Value: val, Err: err} // whatever was written of it goes with the encoder
 	}
 	doc := enc.output.Bytes
-	enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil
-	documentEncoders.Put(enc)
+	if !enc.output.Borrowed {
+		enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil
+		documentEncoders.Put(enc)
+	}
 	return doc, nil
 }

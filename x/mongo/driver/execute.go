@@ -57,7 +57,7 @@ func (ex *operationRun) start(ctx context.Context) {
 		none := RetryNone // which is otherwise known once the first batch is built
 		ex.op.RetryMode = &none
 	}
-	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime)
+	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime && !ex.purpose.Again)
 	ex.startCommand()
 }
 

@@ -213,8 +213,8 @@ func checkDeadline(ctx context.Context, server Server, rtt time.Duration) error 
 	return nil
 }
 
-// compress replaces the wire message by a compressed one if both sides agreed on that. It runs after the started event, which reads
-// the plain message.
+// compress returns the wire message as it is sent: compressed if both sides agreed on that, and otherwise a copy. It runs after the started
+// event, which reads the plain message. The plain message goes back to the pool whatever its size, so that the next large one needs none.
 func (op Operation) compress(conn *mnet.Connection, command string, message *[]byte) (*[]byte, error) {
 	if conn.Compressor == nil || !op.canCompress(command) {
 		return message, nil
@@ -222,7 +222,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 	compressed := memoryPool.Get().(*[]byte)
 	wm, err := conn.CompressWireMessage(*message, (*compressed)[:0])
 	*compressed = wm
-	recycle(message)
+	memoryPool.Put(message)
 	return compressed, err
 }
 

@@ -102,15 +102,18 @@ func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 }
 
 // classifyCheckout classifies the failure to select a server or to get a connection to it: whether no command was sent because the
-// pool was cleared, or because the handshake of a new connection, including the authentication step, met a retryable error
-// (retryable-reads.md and retryable-writes.md, "Retryable Error").
+// pool was cleared, because the client itself could open no connection, or because the handshake of a new connection, including the
+// authentication step, met a retryable error (retryable-reads.md and retryable-writes.md, "Retryable Error").
 func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	establishment := establishmentError(a.err)
 	var poolErr RetryablePoolError
-	var retryable bool
-	if establishment != nil {
+	ownLimit := errors.Is(a.err, backpressure.ErrOwnLimit)
+	retryable := ownLimit
+	switch {
+	case ownLimit:
+	case establishment != nil:
 		retryable = ex.retryableHandshake(establishment)
-	} else {
+	default:
 		retryable = errors.As(a.err, &poolErr) && poolErr.Retryable()
 	}
 	if retryable || (establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError)) {
@@ -119,6 +122,8 @@ func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	switch {
 	case !retryable, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
 		return retry.Other
+	case ex.limit != retry.Never && ownLimit:
+		return retry.OwnLimit
 	case ex.limit != retry.Never && establishment != nil:
 		return retry.Unestablished
 	case ex.limit != retry.Never:

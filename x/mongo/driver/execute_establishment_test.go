@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -27,6 +28,18 @@ func (e establishmentError) Unwrap() error                  { return e.cause }
 func (e establishmentError) ServerAddress() address.Address { return e.server }
 func (establishmentError) HasErrorLabel(label string) bool {
 	return label == driver.ErrSystemOverloadedError || label == driver.ErrRetryableError
+}
+
+// ownLimitError is a connection that the client itself could not open, such as ConnectionError.
+type ownLimitError struct{ establishmentError }
+
+func (ownLimitError) Is(target error) bool            { return target == backpressure.ErrOwnLimit }
+func (ownLimitError) HasErrorLabel(label string) bool { return label == driver.NetworkError }
+
+func (e ownLimitError) ForWrite() error { return e }
+
+func outOfFiles() error {
+	return ownLimitError{establishmentError{server: "a:27017", cause: errors.New("no files")}}
 }
 
 func TestExecuteOverloadDuringEstablishment(t *testing.T) {
@@ -98,6 +111,7 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		{name: "handshake: ShutdownInProgress", err: handshake(91), want: retried{read: true}},
 		{name: "handshake: SocketException", err: handshake(9001), want: retried{read: true}},
 		{name: "handshake: AuthenticationFailed", err: handshake(18), want: never},
+		{name: "a limit of the client", err: outOfFiles(), want: both},
 		{name: "no connection for another reason", err: errors.New("closed"), want: never},
 		{name: "a retryable error that is none of a connection",
 			err: driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}}, want: never},
@@ -131,7 +145,8 @@ func TestExecuteWithoutConnection(t *testing.T) {
 				}
 				err := s.Execute(context.Background(), op.op(s))
 				assert.Equal(t, !op.want, err != nil, "got %v", err)
-				assert.Empty(t, s.Slept)
+				waits := op.want && errors.Is(tt.err, backpressure.ErrOwnLimit) // for a connection to become idle
+				assert.Equal(t, waits, len(s.Slept) > 0)
 			})
 		}
 	}
@@ -139,7 +154,7 @@ func TestExecuteWithoutConnection(t *testing.T) {
 
 // TestExecuteWithoutConnectionTwice is about what a command returns that gets no connection for its retry either.
 func TestExecuteWithoutConnectionTwice(t *testing.T) {
-	for _, err := range []error{scripted.PoolCleared{}, scripted.PoolPaused(), scripted.ClosedHandshake()} {
+	for _, err := range []error{scripted.PoolCleared{}, scripted.PoolPaused(), scripted.ClosedHandshake(), outOfFiles()} {
 		none := scripted.NoConnection{Err: err}
 
 		s := scripted.New(t, none, none)
@@ -149,5 +164,25 @@ func TestExecuteWithoutConnectionTwice(t *testing.T) {
 		var serverErr driver.Error
 		require.True(t, errors.As(s.Execute(context.Background(), s.Read()), &serverErr))
 		assert.Equal(t, int32(91), serverErr.Code, "the caller has to know of the attempt")
+	}
+}
+
+// TestExecuteOutOfFiles is about a command whose client can open no connection: it is tried again after a backoff, once, or until the
+// timeout.
+func TestExecuteOutOfFiles(t *testing.T) {
+	none := scripted.NoConnection{Err: outOfFiles()}
+	for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
+		s := scripted.New(t, none, none)
+		err := s.Execute(context.Background(), op(s))
+		assert.True(t, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
+		assert.Len(t, s.Slept, 1)
+		assert.Empty(t, s.Replies)
+
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		s = scripted.New(t, none, none, none, none, none, none, none, scripted.OK())
+		assert.Nil(t, s.Execute(ctx, op(s)))
+		cancel()
+		assert.Len(t, s.Slept, 7)
+		assert.Empty(t, s.Replies)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -35,8 +34,11 @@ func (op Operation) selectedRTT() time.Duration {
 // calculateMaxTimeMS returns the value of the maxTimeMS field, or zero for none. An aggregate with $out or $merge always has one: the
 // cursor that it returns is empty, so the limit cannot end a cursor's life.
 //
-//fork:wrap aggregates with $out or $merge have a maxTimeMS field
+//fork:wrap aggregates with $out or $merge have a maxTimeMS field, and no command has two
 func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration, rttStats string) (int64, error) {
+	if op.OwnMaxTime {
+		return 0, nil
+	}
 	if op.IsOutputAggregate {
 		op.OmitMaxTimeMS = false
 	}
@@ -44,36 +46,24 @@ func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration
 }
 
 // createMsgWireMessage appends a command. To encrypt one may take a while, for which the key vault and key management services are asked:
-// the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution"). A maxTimeMS of the
-// application's own in an aggregate that writes, among its custom options, stays alone: servers reject a command with two.
+// the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution").
 //
 //fork:wrap the time that encryption takes is no time for the server
 func (op Operation) createMsgWireMessage(
 	ctx context.Context, maxTimeMS int64, dst []byte, desc description.SelectedServer, conn *mnet.Connection,
 	cmdFn func([]byte, description.SelectedServer) ([]byte, error),
 ) ([]byte, []byte, error) {
-	if maxTimeMS == 0 || !op.shouldEncrypt() && !op.IsOutputAggregate {
+	if maxTimeMS == 0 || !op.shouldEncrypt() {
 		return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, cmdFn)
 	}
 	command, err := cmdFn(nil, desc)
 	if err != nil {
 		return dst, nil, err
 	}
-	switch {
-	case op.IsOutputAggregate && hasField(command, "maxTimeMS"):
-		maxTimeMS = 0
-	case op.shouldEncrypt():
-		// buildCommand adds what is known of the round trips to the error.
-		if maxTimeMS, err = op.calculateMaxTimeMS(ctx, op.selectedRTT(), ""); err != nil {
-			return dst, nil, err
-		}
+	// buildCommand adds what is known of the round trips to the error.
+	if maxTimeMS, err = op.calculateMaxTimeMS(ctx, op.selectedRTT(), ""); err != nil {
+		return dst, nil, err
 	}
 	built := func(dst []byte, _ description.SelectedServer) ([]byte, error) { return append(dst, command...), nil }
 	return op.upstreamCreateMsgWireMessage(ctx, maxTimeMS, dst, desc, conn, built)
-}
-
-// hasField reports whether there is a field with the name among those of a command that is not complete.
-func hasField(fields []byte, name string) bool {
-	_, err := bsoncore.Document(bsoncore.BuildDocument(nil, fields)).LookupErr(name)
-	return err == nil
 }

@@ -25,6 +25,8 @@ type Operation struct {
 	// NotExecuted, if it is set, tells of an operation that failed whether no server has executed its last command: that was not sent,
 	// or rejected. Of one that succeeded it is false.
 	NotExecuted *bool
+	// OwnMaxTime is whether the application has set maxTimeMS in the command. Servers reject a command with two, so none is added.
+	OwnMaxTime bool
 
 	minRTT *time.Duration // of the server that was selected, see selected
 }

@@ -22,14 +22,20 @@ type lateTimeout struct {
 //
 //fork:replace a timer was started for each operation, though a server and a connection are nearly always at hand
 func WithServerSelectionTimeout(parent context.Context, serverSelectionTimeout time.Duration) (context.Context, context.CancelFunc) {
-	if serverSelectionTimeout <= 0 {
-		return parent, func() {}
+	ctx, late := newLateTimeout(parent, serverSelectionTimeout)
+	return ctx, late.cancel // inlined, it is no closure on the heap
+}
+
+// newLateTimeout returns a context with the timeout and, if that is positive, the lateTimeout that the context is.
+func newLateTimeout(parent context.Context, timeout time.Duration) (context.Context, *lateTimeout) {
+	if timeout <= 0 {
+		return parent, nil
 	}
-	c := &lateTimeout{Context: parent, deadline: time.Now().Add(serverSelectionTimeout)}
+	c := &lateTimeout{Context: parent, deadline: time.Now().Add(timeout)}
 	if d, ok := parent.Deadline(); ok && d.Before(c.deadline) {
 		c.deadline = d
 	}
-	return c, c.cancel
+	return c, c
 }
 
 // Deadline implements the context.Context interface, as do the following methods.
@@ -64,6 +70,9 @@ func (c *lateTimeout) start() context.Context {
 }
 
 func (c *lateTimeout) cancel() {
+	if c == nil {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stop != nil {

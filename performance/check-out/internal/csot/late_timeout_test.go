@@ -2,6 +2,7 @@ package csot
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,4 +93,32 @@ func TestLateTimeoutThatWasCanceled(t *testing.T) {
 	c.cancel()
 	c.deadline = time.Now()
 	assert.Equal(t, context.Canceled, c.Err())
+}
+
+// TestLateTimeoutInParallel: goroutines that wait for the end, ask for it and cancel all at once get the same answer.
+func TestLateTimeoutInParallel(t *testing.T) {
+	t.Parallel()
+	for n := 0; n < 200; n++ {
+		ctx, cancel := WithServerSelectionTimeout(context.Background(), time.Hour)
+		var asking sync.WaitGroup
+		for g := 0; g < 8; g++ {
+			g := g
+			asking.Add(1)
+			go func() {
+				defer asking.Done()
+				if err := ctx.Err(); err != nil && err != context.Canceled {
+					t.Error(err)
+				}
+				if g%2 == 0 {
+					<-ctx.Done()
+				} else {
+					cancel()
+				}
+				if err := ctx.Err(); err != context.Canceled {
+					t.Errorf("got %v, want %v", err, context.Canceled)
+				}
+			}()
+		}
+		asking.Wait()
+	}
 }

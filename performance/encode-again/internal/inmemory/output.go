@@ -5,9 +5,13 @@ package inmemory
 type Output struct {
 	Bytes  []byte // of the last document; they belong to whoever takes them
 	Writer any    // belongs to package bson
+
+	// Borrowed says that encoders of the application get the writer, which may keep it, or write more than a document with it.
+	Borrowed bool
 }
 
-// maxKept is the size up to which a writer's buffer is used again. Who encodes a large document once must not keep its memory.
+// maxKept is the size up to which a writer's buffer is used again. Who encodes a large document once must not keep its memory: the document
+// gets it, so that a large one is not copied.
 const maxKept = 64 << 10
 
 // RoomForID is the size of an element "_id" with an ObjectID.
@@ -20,13 +24,17 @@ func (o *Output) Write(document []byte) (int, error) {
 		o.Bytes = append(o.Bytes, document...)
 		return len(document), nil
 	}
+	if cap(document) > maxKept {
+		o.Writer = nil
+		if !o.Borrowed {
+			o.Bytes = document
+			return len(document), nil
+		}
+	}
 	room := RoomForID
 	if len(document) > 9 && (document[5] == '$' || string(document[5:9]) == "_id\x00") {
 		room = 0
 	}
 	o.Bytes = append(make([]byte, 0, len(document)+room), document...)
-	if cap(document) > maxKept {
-		o.Writer = nil
-	}
 	return len(document), nil
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
 // ofPool describes an error of establishing a connection for the pool of a server, and adds the labels of a retryable overload error to
@@ -24,13 +22,7 @@ func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 // mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout that
 // an overloaded server may have caused.
 func mayBeOverload(err error) bool {
-	var (
-		netErr  net.Error
-		dnsErr  *net.DNSError
-		ocspErr *ocsp.Error
-	)
-	if cannotBeOverload(err) || errors.As(err, &dnsErr) || errors.As(err, &ocspErr) {
-		return false
-	}
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr)
+	var netErr net.Error
+	return causeOf(err) == perhapsOverload &&
+		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr))
 }

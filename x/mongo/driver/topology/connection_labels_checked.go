@@ -5,9 +5,9 @@ package topology
 // wrapConnectionError gives the error the labels of a retryable overload error unless an overloaded server cannot have caused
 // it (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 //
-//fork:wrap labelled errors are retried, which must not happen for a refused hello or a proxy that does not connect
+//fork:wrap labelled errors are retried, which must not happen for a refused hello, a proxy that does not connect, or a client out of files
 func wrapConnectionError(connErr ConnectionError) error {
-	if cannotBeOverload(connErr.Wrapped) {
+	if causeOf(connErr.Wrapped) != perhapsOverload {
 		return connErr
 	}
 	return upstreamWrapConnectionError(connErr)

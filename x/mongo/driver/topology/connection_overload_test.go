@@ -26,51 +26,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
-
-// TestEstablishmentErrorMayBeOverload is about the errors of dialling, of the TLS handshake and of hello.
-func TestEstablishmentErrorMayBeOverload(t *testing.T) {
-	opError := func(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
-
-	tests := []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{name: "closed by the server", err: io.EOF, want: true},
-		{name: "closed in the middle of a reply", err: io.ErrUnexpectedEOF, want: true},
-		{name: "reset", err: opError("read", syscall.ECONNRESET), want: true},
-		{name: "broken pipe", err: opError("write", syscall.EPIPE), want: true},
-		{name: "refused", err: opError("dial", syscall.ECONNREFUSED), want: true},
-		{name: "dial timeout", err: opError("dial", os.ErrDeadlineExceeded), want: true},
-		{name: "read timeout", err: os.ErrDeadlineExceeded, want: true},
-		{name: "connectTimeoutMS", err: context.DeadlineExceeded, want: true},
-		{name: "wrapped by hello",
-			err: driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}, want: true},
-
-		{name: "cancelled", err: context.Canceled, want: false},
-		{name: "name not found", err: opError("dial", &net.DNSError{IsNotFound: true}), want: false},
-		{name: "name server timed out", err: opError("dial", &net.DNSError{IsTimeout: true}), want: false},
-		{name: "certificate of an unknown authority", err: x509.UnknownAuthorityError{}, want: false},
-		{name: "certificate for another host", err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a"}, want: false},
-		{name: "certificate expired", err: x509.CertificateInvalidError{Reason: x509.Expired}, want: false},
-		{name: "reply is no TLS", err: tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, want: false},
-		{name: "alert by the server", err: opError("remote error", errors.New("tls: bad certificate")), want: false},
-		{name: "alert by the client", err: opError("local error", errors.New("tls: unexpected message")), want: false},
-		{name: "OCSP", err: &ocsp.Error{}, want: false},
-		{name: "SOCKS5 proxy refuses", err: opError("socks connect", errors.New("connection refused")), want: false},
-		{name: "SOCKS5 proxy closes", err: opError("socks connect", io.EOF), want: false},
-		{name: "server refuses hello", err: driver.Error{Code: 18, Message: "no"}, want: false},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, labelled(tt.err))
-			assert.Equal(t, tt.want, labelled(fmt.Errorf("wrapped: %w", tt.err)), "wrapped")
-		})
-	}
-}
 
 // establish connects a connection of a pool to a server on loopback that does with each connection what serve does. The
 // handshaker's hello sends a byte and waits for one.

@@ -4,7 +4,7 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 
 // selectServerFromDescription returns the servers that are suitable, without waiting for others. A load balancer always is.
 //
-//fork:replace the descriptions of all servers, each of hundreds of bytes, were copied for each operation
+//fork:replace the indexes of the candidates were listed for each operation, to copy each candidate once
 func (t *Topology) selectServerFromDescription(
 	desc description.Topology, selector description.ServerSelector,
 ) ([]description.Server, error) {
@@ -21,16 +21,14 @@ func (t *Topology) selectServerFromDescription(
 	return suitable, nil
 }
 
-// candidates returns the servers that are known. It copies them only if there are others: a description does not change.
+// candidates returns a copy of the servers that are known. It belongs to the selection: pick2 swaps its elements, and a selector of the
+// application's may sort them, while all other selections read the description.
 func candidates(servers []description.Server) []description.Server {
 	known := 0
 	for i := range servers {
 		if servers[i].Kind != description.Unknown {
 			known++
 		}
-	}
-	if known == len(servers) {
-		return servers[:known:known]
 	}
 	list := make([]description.Server, 0, known)
 	for i := range servers {

@@ -1,0 +1,169 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// valuesOf returns all values of a field of a command.
+func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawValue) {
+	t.Helper()
+	elements, err := command.Elements()
+	require.NoError(t, err)
+	for _, element := range elements {
+		if element.Key() == name {
+			values = append(values, element.Value())
+		}
+	}
+	return values
+}
+
+// TestOneMaxTime is about each method that takes fields of a command from the application, under each limit of a call: a maxTimeMS among
+// them is sent, and no other. Servers reject a command with two.
+func TestOneMaxTime(t *testing.T) {
+	const own = int32(7)
+	runs := func(command string) bson.D { return bson.D{{Key: command, Value: 1}, {Key: "maxTimeMS", Value: own}} }
+	custom, writes := bson.M{"maxTimeMS": own}, Pipeline{{{Key: "$out", Value: "other"}}}
+	methods := map[string]func(context.Context, *Collection) error{
+		"RunCommand": func(ctx context.Context, c *Collection) error {
+			return c.Database().RunCommand(ctx, runs("ping")).Err()
+		},
+		"RunCommandCursor": func(ctx context.Context, c *Collection) error {
+			return second(c.Database().RunCommandCursor(ctx, runs("find")))
+		},
+		"Aggregate": func(ctx context.Context, c *Collection) error {
+			return second(c.Aggregate(ctx, Pipeline{}, options.Aggregate().SetCustom(custom)))
+		},
+		"Aggregate that writes": func(ctx context.Context, c *Collection) error {
+			return second(c.Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
+		},
+		"Database.Aggregate that writes": func(ctx context.Context, c *Collection) error {
+			return second(c.Database().Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
+		},
+		"Watch": func(ctx context.Context, c *Collection) error {
+			return second(c.Watch(ctx, Pipeline{}, options.ChangeStream().SetCustom(custom)))
+		},
+	}
+	limits := map[string]struct {
+		options *options.ClientOptions
+		within  func(*Client, func(context.Context) error) error
+	}{
+		"none":     {options.Client(), inBackground},
+		"Timeout":  {options.Client().SetTimeout(time.Hour), inBackground},
+		"deadline": {options.Client(), underDeadline},
+		"deadline, in a session": {options.Client(), func(client *Client, run func(context.Context) error) error {
+			return client.UseSession(context.Background(), func(ctx context.Context) error {
+				return underDeadline(client, func(limited context.Context) error {
+					return run(NewSessionContext(limited, SessionFromContext(ctx)))
+				})
+			})
+		}},
+		"deadline, in a transaction": {options.Client(), func(client *Client, run func(context.Context) error) error {
+			return client.UseSession(context.Background(), func(ctx context.Context) error {
+				session := SessionFromContext(ctx)
+				require.NoError(t, session.StartTransaction())
+				return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
+			})
+		}},
+	}
+	for method, run := range methods {
+		for limit, tt := range limits {
+			t.Run(method+", "+limit, func(t *testing.T) {
+				s := scripted.New(t)
+				s.Rest = emptyOpen
+				client := connectScript(t, s, tt.options)
+				coll := client.Database("db").Collection("coll")
+				require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
+				values := valuesOf(t, s.Sent[0].Command, "maxTimeMS")
+				require.Len(t, values, 1)
+				assert.Equal(t, own, values[0].Int32())
+			})
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func inBackground(_ *Client, run func(context.Context) error) error { return run(context.Background()) }
+
+func underDeadline(_ *Client, run func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	return run(ctx)
+}
+
+// TestFieldsOfRunCommand is about all other fields that the driver appends to a command: what the application has put into the command
+// itself, in a session's or the client's place, is sent twice. The comment of RunCommand leaves that undefined.
+func TestFieldsOfRunCommand(t *testing.T) {
+	api := options.Client().SetServerAPIOptions(
+		options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
+	in := func(do func(*Session) error) func(*Client, func(context.Context) error) error {
+		return func(client *Client, run func(context.Context) error) error {
+			return client.UseSessionWithOptions(context.Background(), options.Session().SetCausalConsistency(true), func(ctx context.Context) error {
+				if err := do(SessionFromContext(ctx)); err != nil {
+					return err
+				}
+				return run(ctx)
+			})
+		}
+	}
+	session := in(func(*Session) error { return nil })
+	transaction := in(func(s *Session) error {
+		return s.StartTransaction(options.Transaction().SetReadConcern(readconcern.Majority()))
+	})
+	clock := in(func(s *Session) error {
+		at, err := bson.Marshal(bson.D{{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 1}}}}})
+		if err != nil {
+			return err
+		}
+		return s.AdvanceClusterTime(at)
+	})
+	for _, tt := range []struct {
+		field  string
+		client *options.ClientOptions
+		within func(*Client, func(context.Context) error) error
+		want   int
+	}{
+		{"$db", options.Client(), inBackground, 2},
+		{"lsid", options.Client(), inBackground, 2},
+		{"lsid", options.Client(), session, 2},
+		{"$clusterTime", options.Client(), inBackground, 1},
+		{"$clusterTime", options.Client(), clock, 2},
+		{"$readPreference", options.Client(), inBackground, 2},
+		{"readConcern", options.Client().SetReadConcern(readconcern.Majority()), inBackground, 1},
+		{"readConcern", options.Client(), session, 1},
+		{"readConcern", options.Client(), transaction, 2},
+		{"writeConcern", options.Client(), transaction, 1},
+		{"txnNumber", options.Client(), session, 1},
+		{"txnNumber", options.Client(), transaction, 2},
+		{"startTransaction", options.Client(), transaction, 2},
+		{"autocommit", options.Client(), transaction, 2},
+		{"apiVersion", options.Client(), inBackground, 1},
+		{"apiVersion", api, inBackground, 2},
+		{"apiStrict", api, inBackground, 2},
+		{"apiDeprecationErrors", api, inBackground, 2},
+		{"comment", options.Client(), inBackground, 1},
+	} {
+		s := scripted.New(t)
+		s.Rest = scripted.OK()
+		client := connectScript(t, s, tt.client)
+		var preference options.Lister[options.RunCmdOptions] = options.RunCmd()
+		if tt.field == "$readPreference" {
+			preference = options.RunCmd().SetReadPreference(readpref.Nearest())
+		}
+		require.NoError(t, tt.within(client, func(ctx context.Context) error {
+			return client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}, {Key: tt.field, Value: 1}}, preference).Err()
+		}))
+		assert.Len(t, valuesOf(t, s.Sent[0].Command, tt.field), tt.want, fmt.Sprint(tt))
+	}
+}
