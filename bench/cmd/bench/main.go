@@ -15,7 +15,7 @@ import (
 )
 
 const description = `Compares the fork with upstream's driver, on two bases, under overload, in virtual time, and writes the tables of
-docs/performance/, and a picture. "make bench" compiles what it runs, and calls it in bench/.
+docs/performance/. "make bench" compiles what it runs, and calls it in bench/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
@@ -27,9 +27,9 @@ func main() { command.Main(run) }
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var bases struct {
+		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
-		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 	}
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,

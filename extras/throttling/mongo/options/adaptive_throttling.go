@@ -9,11 +9,7 @@ type ClientOptions struct {
 
 // SetAdaptiveThrottling specifies whether the client withholds commands from a server that would most likely reject them because
 // it is overloaded, so that the server spends its time on what it accepts. The default is false. This can also be set through the
-// "adaptiveThrottling" URI option (e.g. "adaptiveThrottling=true"), which other drivers refuse.
-//
-// Choose it if overload may last, and all or most clients of the server are yours: set it in all of them. Beside many clients that do not
-// throttle, its clients give way to those, so choose SetAdaptiveRetries there, or if you prefer an error to a wait. If overloads are rare
-// and short, choose neither.
+// "adaptiveThrottling" URI option (e.g. "adaptiveThrottling=true").
 //
 // For each server, the client counts what it recently sent, and what of that the server accepted, reads and writes apart. The less was
 // accepted, the more commands it withholds. These go to another suitable server at once, if there is one that accepts more. If there
