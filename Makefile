@@ -128,7 +128,7 @@ OTHERS = grep -v '^mongofork/\(internal\|tools/fork\|tools/cmd/mongofork\)'
 
 .PHONY: builder
 builder:
-	go test -vet=off $(BUILDER)
+	go test -vet=off -timeout 30m $(BUILDER)
 
 # Tests that run without the race detector: they take minutes of processor time with it, or count allocations.
 UNRACED := ^(TestWaits|TestSlowServers|TestPace|TestLoops|TestAllocations|TestLargeWrites)$$

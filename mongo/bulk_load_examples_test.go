@@ -9,12 +9,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// A bulk load that finishes: what an overloaded server has not executed is sent
-// again after a wait.
+// BulkOutcome says which documents an overloaded server has not executed. Send
+// these again, after a wait; bulkLoad does so until all are inserted.
 func ExampleBulkOutcome() {
-	var coll *mongo.Collection // that of the application
-	load := func(ctx context.Context, docs []any) error {
-		return bulkLoad(ctx, coll, docs, 30*time.Second, false)
+	var (
+		ctx  = context.Background()
+		coll *mongo.Collection // that of the application
+		docs []any
+	)
+	load := func() (later []any, err error) {
+		_, err = coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
+		for _, i := range mongo.BulkOutcome(err, len(docs)).NotExecuted {
+			later = append(later, docs[i])
+		}
+		return later, err
 	}
 	_ = load
 }

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Measures what operations cost with upstream's driver and with the fork, on the bases given, and prints benchstat's tables, in
-# which "~" stands where a difference may be chance; docs/performance/cost.md has them. Allocations and bytes are exact. Where there is a
-# valgrind, it counts instructions too, which depend less on the machine than time does. "make bench WHAT=cost" builds the programs and
-# calls it; BENCH names some of the benchmarks: BENCH=/FindOne.
+# which "~" stands where a difference may be chance. If all benchmarks ran, it writes the tables of docs/performance/cost.md. Where there
+# is a valgrind, it counts instructions too, which depend less on the machine than time does. "make bench WHAT=cost" builds the programs
+# and calls it; BENCH names some of the benchmarks: BENCH=/FindOne.
 set -euo pipefail
 cd "$(dirname "$0")/../../build"
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260409210113-8e83ce0f7b1c
 
-measure() { # DRIVER RESULTS [OPTIONS OF THE CONNECTION STRING]
-	BENCH_OPTIONS=${3:-} "with/$1/cost.test" -test.run='^$' -test.bench="${BENCH:-.}" -test.benchtime="${EACH:-100ms}" >>"$out/$2.txt"
+measure() { # DRIVER RESULTS [OPTIONS OF THE CONNECTION STRING, BENCHMARKS]
+	BENCH_OPTIONS=${3:-} "with/$1/cost.test" -test.run='^$' -test.bench="${BENCH:-${4:-.}}" -test.benchtime="${EACH:-100ms}" >>"$out/$2.txt"
 }
+
+# Those that take the options: the server answers from memory.
+canned='^Benchmark$/^(FindOne|InsertOne)$'
 
 # Prints how many instructions a run of a benchmark takes, and those of one operation, as the difference of two runs.
 instructions() { # DRIVER BENCHMARK TIMES
@@ -29,10 +32,10 @@ for base in "$@"; do
 		echo "$base: round $round" >&2
 		measure "pristine/$base" upstream
 		measure "$base" fork
-		measure "$base" adaptiveRetries adaptiveRetries=true
-		measure "$base" adaptiveThrottling adaptiveThrottling=true
+		measure "$base" adaptiveRetries adaptiveRetries=true "$canned"
+		measure "$base" adaptiveThrottling adaptiveThrottling=true "$canned"
 	done
-	for unit in sec/op B/op allocs/op; do
+	for unit in sec/op cpu-sec/op B/op allocs/op; do
 		echo "$base"
 		go run "$benchstat" -filter ".unit:$unit" upstream="$out/upstream.txt" fork="$out/fork.txt" \
 			adaptiveRetries="$out/adaptiveRetries.txt" adaptiveThrottling="$out/adaptiveThrottling.txt"
@@ -45,3 +48,4 @@ for base in "$@"; do
 		done
 	fi
 done
+[ -n "${BENCH:-}" ] || go -C ../bench run ./cmd/bench --cost "$@"

@@ -113,54 +113,6 @@ func TestLargeWrites(t *testing.T) {
 	}
 }
 
-// Benchmark measures each operation with a context that can be cancelled, and with one that cannot.
-func Benchmark(b *testing.B) {
-	for _, o := range operations {
-		b.Run(o.name+"/cancellable", func(b *testing.B) { measure(b.Context(), b, connect(b), o.do) })
-		b.Run(o.name+"/background", func(b *testing.B) { measure(context.Background(), b, connect(b), o.do) })
-	}
-}
-
-// BenchmarkServerAllStructs reads the documents from the server in MONGODB_URI, to show what is left of the gain with a real one.
-func BenchmarkServerAllStructs(b *testing.B) {
-	uri := os.Getenv("MONGODB_URI")
-	if uri == "" {
-		b.Skip("MONGODB_URI names no server")
-	}
-	c := open(b, options.Client().ApplyURI(uri))
-	require.NoError(b, c.Drop(b.Context()))
-	require.NoError(b, insertMany(b.Context(), c))
-	measure(b.Context(), b, c, decodeAll[record])
-}
-
-func measure(ctx context.Context, b *testing.B, c *mongo.Collection, do operation) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := do(ctx, c); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkFindOneGoroutines(b *testing.B) {
-	for _, goroutines := range []int{64, 256} {
-		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
-			c := connect(b)
-			b.ReportAllocs()
-			b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := findOne(context.Background(), c); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
-}
-
 // connect returns a collection of a client that has done an operation: what is done once does not count.
 func connect(t testing.TB) *mongo.Collection {
 	t.Helper()

@@ -211,7 +211,12 @@ func TestAlerts(t *testing.T) {
 		selected(t, rule.Expr)
 		assert.NotEmpty(t, rule.Labels["severity"], rule.Alert)
 		assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
-		assert.Equal(t, "docs/runbook.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+		assert.Equal(t, "{{ $externalLabels.runbooks }}docs/runbook.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+	}
+	queries := matches(read(t, "docs/runbook.md"), "(?s)```promql\n(.*?)\n```")
+	assert.NotEmpty(t, queries)
+	for _, query := range queries {
+		selected(t, query[1])
 	}
 }
 

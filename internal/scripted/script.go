@@ -80,7 +80,7 @@ func New(t testing.TB, replies ...any) *Script {
 	s.Policy = &backpressure.Policy{
 		Policy: retry.Policy{
 			RetryReads: true, RetryWrites: true,
-			MaxRetries: 5, FirstBackoff: 100 * time.Millisecond, Jitter: func() float64 { return 0.5 },
+			MaxRetries: 5, FirstBackoff: retry.BaseBackoff, Jitter: func() float64 { return 0.5 },
 		},
 		Retarget: true,
 		Clock:    s,

@@ -28,7 +28,7 @@ type waiting struct {
 	bound bool
 	// mute is whether the call does not tell of errors.
 	mute bool
-	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload.md.
+	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload/deadlines.md.
 	commits bool
 	// disconnects is whether the call is a Disconnect.
 	disconnects bool

@@ -297,7 +297,8 @@ func (c *Change) build(ctx context.Context) error {
 
 // goCommand runs the go command in the application's folder.
 func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
-	a.Progress(strings.Join(append([]string{"go"}, args[:min(2, len(args))]...), " "))
+	verb, _, _ := strings.Cut(strings.Join(args, " "), " -")
+	a.Progress("go " + verb)
 	out, err := command.Output(ctx, a.Dir, env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }

@@ -40,6 +40,7 @@ var (
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w*)\(`)
 	officialFile = regexp.MustCompile(`[\w./*-]+\.json`)
 	skippedTest  = regexp.MustCompile(`TestUnifiedSpec/(\S+?\.json)/`)
+	quoted       = regexp.MustCompile("\"([^\"]+)\" (in|only in|nowhere in) (?:\\[[^]]+\\]\\(([^)#]+)[^)]*\\)|`([^`]+)`)")
 	countsOfPage = regexp.MustCompile(`(?s)<!-- counts -->\n(.*?)<!-- end -->`)
 )
 
@@ -47,6 +48,9 @@ var (
 //
 // What is held names a test, and each test that the table names is in the fork of every base, or in the lab. The rig fails if one of ours
 // does not run, or if one of upstream's is lost.
+//
+// What is fulfilled by text quotes it, and the quoted words are in the page or file that the table names; "only in" and "nowhere in" are
+// about the files of a folder.
 //
 // Of each official file that the table names, at least one test runs in every base: the file is in the revision of the specification
 // that the base's own tests want, and neither upstream nor the fork skips all of it. A file that the copy of the revision lacks is not
@@ -75,9 +79,9 @@ func TestMusts(t *testing.T) {
 		}
 		want += "\n"
 	}
-	found := countsOfPage.FindStringSubmatch(string(page))
-	require.NotNil(t, found, "the page has no counts")
-	require.Equal(t, want, found[1], "the page's counts")
+	counts := countsOfPage.FindStringSubmatch(string(page))
+	require.NotNil(t, counts, "the page has no counts")
+	require.Equal(t, want, counts[1], "the page's counts")
 	lab, err := filetree.Read(filepath.Join(repositoryRoot, "lab", "virtual"))
 	require.NoError(t, err)
 	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
@@ -96,6 +100,13 @@ func TestMusts(t *testing.T) {
 		for _, m := range musts {
 			named := testName.FindAllStringSubmatch(m.by, -1)
 			require.True(t, m.verdict != "held" || len(named) > 0, "%s.%s: no test", m.document, m.number)
+			quotes := quoted.FindAllStringSubmatch(m.by, -1)
+			require.Equal(t, m.verdict == "text", len(quotes) > 0, "%s.%s: quote words in …, only in …, or nowhere in …", m.document, m.number)
+			for _, q := range quotes {
+				if err := found(files, q[1], q[2], q[3], q[4]); err != nil {
+					t.Errorf("%s.%s: %v", m.document, m.number, err)
+				}
+			}
 			for _, test := range named {
 				elsewhere := test[2] != "" && test[2] != base
 				require.True(t, known[test[1]] || elsewhere, "%s.%s: %s has no test %s", m.document, m.number, base, test[1])
@@ -143,3 +154,30 @@ func TestMusts(t *testing.T) {
 		}
 	})
 }
+
+// found says that words are not where the table says: in a page, named relative to the table, or in a file of the fork. Line breaks and
+// the marks of comments do not count.
+func found(files filetree.Tree, words, how, page, file string) error {
+	if page != "" {
+		text, err := os.ReadFile(filepath.Join(repositoryRoot, "docs", "differences", filepath.FromSlash(page)))
+		if err == nil && !strings.Contains(oneLine(text), words) {
+			err = fmt.Errorf("%s does not say %q", page, words)
+		}
+		return err
+	}
+	folder := map[string]string{"in": file, "only in": path.Dir(file) + "/", "nowhere in": file + "/"}[how]
+	var in []string
+	for name, text := range files {
+		if strings.HasPrefix(name, folder) && !strings.HasSuffix(name, "_test.go") && strings.Contains(oneLine(text), words) {
+			in = append(in, name)
+		}
+	}
+	if how == "nowhere in" && len(in) > 0 || how != "nowhere in" && !slices.Equal(in, []string{file}) {
+		return fmt.Errorf("%q is not %s %s, but in %v", words, how, file, in)
+	}
+	return nil
+}
+
+var breaks = regexp.MustCompile(`\s*\n\s*(// ?)?`)
+
+func oneLine(text []byte) string { return breaks.ReplaceAllString(string(text), " ") }

@@ -27,12 +27,16 @@ func main() { command.Main(run) }
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var bases struct {
+		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
 	}
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,
 		Do: func(*kong.Context) error {
+			if bases.Cost {
+				return writeCosts(root, bases.Older, bases.Newer)
+			}
 			p, err := newPlan(bases.Older, bases.Newer)
 			if err != nil {
 				return err
@@ -46,24 +50,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// write writes all tables into their pages: what stands there between "<!-- measured: marker -->" and "<!-- end -->" is replaced.
+// write writes all tables into their pages, and the picture.
 func (p plan) write(root string, all measured) error {
 	for _, t := range p.Tables {
-		page := filepath.Join(root, t.Page)
-		content, err := os.ReadFile(page)
-		if err != nil {
-			return err
-		}
-		start, end := "<!-- measured: "+t.Marker+" -->\n", "<!-- end -->\n"
-		before, rest, found := strings.Cut(string(content), start)
-		_, after, closed := strings.Cut(rest, end)
-		if !found || !closed {
-			return fmt.Errorf("%s: there is no %q with %q after it", page, strings.TrimSpace(start), strings.TrimSpace(end))
-		}
-		text := before + start + t.text(p, all) + end + after
-		if err := os.WriteFile(page, []byte(text), 0o644); err != nil { //nolint:gosec // a page that everybody may read
+		if err := replaceTable(filepath.Join(root, t.Page), t.Marker, t.text(p, all)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.writeTimeline(root, all)
+}
+
+// replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".
+func replaceTable(page, marker, text string) error {
+	content, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	start, end := "<!-- measured: "+marker+" -->\n", "<!-- end -->\n"
+	before, rest, found := strings.Cut(string(content), start)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s: there is no %q with %q after it", page, strings.TrimSpace(start), strings.TrimSpace(end))
+	}
+	//nolint:gosec // a page that everybody may read
+	return os.WriteFile(page, []byte(before+start+text+end+after), 0o644)
 }

@@ -44,5 +44,7 @@ func outsideOfSessions(monitor event.RetryMonitor) *event.RetryMonitor {
 // prevented the retry. So has an error of establishing a connection. A BulkWriteException or ClientBulkWriteException has one if it holds
 // the error of a command that was not executed. A WriteException never has one; event.RetryMonitor reports the same about its operation.
 //
-// It is a type of package event because errors get it below this package.
+// Its fields are Attempts and Retries, how many there were; Backoff, the time spent waiting; Reason, why there was no further retry; with
+// adaptiveThrottling also Throttled, how many attempts were withheld, and Criticality. It is a type of package event because errors get it
+// below this package.
 type RetryError = event.RetryError

@@ -28,7 +28,7 @@ const defaultBase = "v2.5.0"
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
-	Base string `help:"Version of upstream to build on. Default: BASE in the environment, or else ${base}."`
+	Base string `help:"Version of upstream to build on. Default: for use, what the application requires; else BASE in the environment, or ${base}."`
 
 	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
 	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`

@@ -10,8 +10,11 @@ import (
 	"mongofork/tools/adopt"
 )
 
-// patience is how long a step of use may take without a word.
-const patience = 2 * time.Second
+// A step of use is told if it takes longer than patience, and from then on again and again.
+const (
+	patience = 2 * time.Second
+	again    = 10 * time.Second
+)
 
 type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
@@ -21,10 +24,11 @@ type useCmd struct {
 }
 
 func (useCmd) Help() string {
-	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; ignores " +
-		"BASE in the environment. Builds that fork, edits go.mod, runs go mod tidy, which also changes go.sum, builds the " +
-		"application, and runs go mod vendor if there is a vendor folder. The files change together, and only if the fork is " +
-		"then in effect."
+	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; BASE in " +
+		"the environment is for the other commands. Builds that fork, edits go.mod, runs go mod tidy, which also changes " +
+		"go.sum, builds the application, and runs go mod vendor if there is a vendor folder. The files change together, and " +
+		"only if the fork is then in effect. This takes a minute or two the first time, when the driver is compiled, and then " +
+		"seconds; steps are told while they last."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
@@ -41,11 +45,11 @@ func (c *useCmd) Validate() error {
 }
 
 func (c *useCmd) Run(a *app) error {
-	steps := time.AfterFunc(patience, func() {})
-	defer func() { steps.Stop() }()
+	stop := func() {}
+	defer func() { stop() }()
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
-		steps.Stop()
-		steps = time.AfterFunc(patience, func() { fmt.Fprintf(a.progress, "%s ...\n", step) })
+		stop()
+		stop = a.tell(step)
 	}}
 	repaired, err := application.Repair()
 	if err != nil {
@@ -68,6 +72,28 @@ func (c *useCmd) Run(a *app) error {
 	}
 	c.describe(a, change)
 	return nil
+}
+
+// tell prints the step and how long it has lasted, until it is stopped.
+func (a *app) tell(step string) (stop func()) {
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		start, wait := time.Now(), patience
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(wait):
+				fmt.Fprintf(a.progress, "%s ... %.0f s\n", step, time.Since(start).Seconds())
+				wait = again
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-told
+	}
 }
 
 // describe prints what was done, or would be.

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"os/exec"
+	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -69,4 +72,30 @@ func TestAMemberThatEndsByItselfIsNoticed(t *testing.T) {
 	o.Members, o.Arguments = 3, []string{"--nonsense"}
 	_, err = Start(t.Context(), o)
 	assert.ErrorContains(t, err, "unrecognised option '--nonsense'")
+}
+
+// TestRunbook finds the fields of serverStatus that the runbook names in a real server, except those that only a newer one has, and runs
+// its lines for mongosh if there is one on the PATH.
+func TestRunbook(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/runbook.md")
+	require.NoError(t, err)
+	d, err := Start(t.Context(), pinned(t))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, errors.Join(d.Err(), d.Stop())) }()
+	status, err := d.runAdmin(t.Context(), optionsFor(d.URI), bson.D{{Key: "serverStatus", Value: 1}})
+	require.NoError(t, err)
+	shell, notFound := exec.LookPath("mongosh")
+	lines := regexp.MustCompile(`(?m)^db\.(serverStatus\(\)\.)?([\w.]*)[^/\n]*(// since 8)?.*$`).FindAllStringSubmatch(string(page), -1)
+	require.Len(t, lines, 6)
+	for _, line := range lines {
+		if line[1] != "" && line[3] == "" {
+			_, err := status.LookupErr(strings.Split(line[2], ".")...)
+			assert.NoError(t, err, line[0])
+		}
+		if notFound == nil {
+			out, err := exec.CommandContext(t.Context(), shell, d.URI, "--quiet", "--eval", line[0]).CombinedOutput()
+			assert.NoError(t, err, "%s\n%s", line[0], out)
+		}
+	}
 }

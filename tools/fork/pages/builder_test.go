@@ -1,0 +1,251 @@
+//go:build unix
+
+package pages
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"mongofork/tools/command"
+	"mongofork/tools/fork/filetree"
+	"mongofork/tools/strict"
+)
+
+// stranger is a machine on which somebody follows the pages: a clone of the repository in "overload", and beside it an application in
+// "app".
+type stranger struct {
+	dir string
+	env []string
+}
+
+// application is one that prints the version of the driver that it is built with.
+var application = filetree.Tree{
+	"go.mod": []byte("module example.com/app\n\ngo 1.25.0\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n"),
+	"main.go": []byte(`package main
+
+import (
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
+)
+
+func main() {
+	_, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost"))
+	fmt.Println(version.Driver, err)
+}
+`),
+}
+
+// TestBuilderPage follows the README and builder.md word by word, with the whole repository as it is here: it puts the fork into an
+// application, as a folder and as a release, and runs the jobs and the Dockerfiles of the page. Images, actions and proxy.golang.org are
+// not used: a checkout is a copy, an image is an empty folder, and modules come from the module cache.
+func TestBuilderPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the fork and an application several times, which takes a minute")
+	}
+	s := newStranger(t)
+	readme, page := text(t, "README.md"), text(t, "docs/builder.md")
+	s.sh(t, "app", "go mod tidy")
+
+	// The first line of the README clones.
+	lines := strings.Split(strings.TrimSpace(after(t, readme, "## Use it", "\n    git clone <this repository> overload\n")), "\n")
+	s.sh(t, "", lines[0])
+	require.Regexp(t, `-fork\.\d`, s.sh(t, "app", "go run ."))
+
+	t.Run("a job of CI, with a folder", func(t *testing.T) { s.job(t, block(t, page), true) })
+	t.Run("a Dockerfile, with a folder", func(t *testing.T) {
+		s.dockerfile(t, block(t, page), map[string]string{"fork": filepath.Join(s.dir, "overload", "build", "v2.5.0")}, s.env)
+	})
+	t.Run("going back", func(t *testing.T) {
+		commit := strings.TrimSpace(s.sh(t, "overload", "git rev-parse --short=12 HEAD"))
+		s.sh(t, "", strings.ReplaceAll(block(t, text(t, "docs/runbook.md")), "0123456789ab", commit))
+	})
+	s.sh(t, "", "go -C overload run ./tools/cmd/mongofork use --undo --skip-build ../app")
+	require.NotContains(t, s.sh(t, "app", "cat go.mod"), "fork")
+
+	// The page has a folder of root's, and the module cache stands for other proxies.
+	t.Run("a release", func(t *testing.T) {
+		release := strings.ReplaceAll(block(t, page), "/srv/", s.dir+"/")
+		s.sh(t, "overload", "shopt -s expand_aliases\n"+release)
+	})
+	s.env = append(s.env, "GOPROXY=file://"+s.dir+"/goproxy/fork.1,"+proxies(t))
+	t.Run("a job of CI, with a release", func(t *testing.T) { s.job(t, block(t, page), false) })
+	t.Run("a Dockerfile, with a release", func(t *testing.T) { s.dockerfile(t, block(t, page), nil, s.env) })
+}
+
+// newStranger copies what git tracks, or would.
+func newStranger(t *testing.T) *stranger {
+	t.Helper()
+	s := &stranger{dir: t.TempDir()}
+	tracked, err := command.Output(t.Context(), root, nil, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	require.NoError(t, err)
+	files := filetree.Tree{}
+	for _, name := range strings.Split(strings.Trim(string(tracked), "\x00"), "\x00") {
+		if data, err := os.ReadFile(filepath.Join(root, name)); err == nil { // a deleted file is tracked until the next commit
+			files[name] = data
+		}
+	}
+	require.NoError(t, files.Write(filepath.Join(s.dir, "overload")))
+	require.NoError(t, application.Write(filepath.Join(s.dir, "app")))
+	// All is compiled once, as if it lay in the same folder.
+	s.env = append(os.Environ(), "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
+		"GOMODCACHE="+filepath.Join(s.dir, "modules"))
+	s.sh(t, "overload", "git init -q . && git add -A && git -c user.name=A -c user.email=a@localhost commit -q -m first")
+	return s
+}
+
+// proxies are the module cache of this machine, and what serves it otherwise.
+func proxies(t *testing.T) string {
+	t.Helper()
+	out, err := command.Output(t.Context(), root, nil, "go", "env", "GOMODCACHE", "GOPROXY")
+	require.NoError(t, err)
+	cache, proxy, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return "file://" + cache + "/cache/download," + proxy
+}
+
+// sh runs a script in a folder of the machine, and returns what it prints.
+func (s *stranger) sh(t *testing.T, dir, script string) string {
+	t.Helper()
+	return sh(t, filepath.Join(s.dir, dir), s.env, script)
+}
+
+func sh(t *testing.T, dir string, env []string, script string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-e", "-c", script)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", script, out)
+	return string(out)
+}
+
+// job runs a job of GitHub Actions: of its actions only the checkout does something here. With a folder, the clone has no build.
+func (s *stranger) job(t *testing.T, text string, folder bool) {
+	t.Helper()
+	var workflow struct {
+		On   []string
+		Jobs map[string]struct {
+			RunsOn string `yaml:"runs-on"`
+			Env    map[string]string
+			Steps  []struct {
+				Uses, Run string
+				With      map[string]string
+			}
+		}
+	}
+	require.NoError(t, strict.Decode([]byte(text), &workflow))
+	workspace := t.TempDir()
+	for _, step := range workflow.Jobs["test"].Steps {
+		action, _, _ := strings.Cut(step.Uses, "@")
+		switch {
+		case action == "actions/checkout":
+			from := "app"
+			if step.With["repository"] != "" {
+				from = "overload"
+			}
+			s.sh(t, "", "cp -R "+from+"/. "+filepath.Join(workspace, step.With["path"]))
+			s.sh(t, "", "rm -rf "+filepath.Join(workspace, "overload", "build"))
+		case action == "actions/setup-go":
+		default:
+			require.NotEmpty(t, step.Run)
+			sh(t, workspace, s.env, step.Run)
+		}
+	}
+	app := workspace
+	if folder {
+		app = filepath.Join(workspace, "app")
+	}
+	require.Contains(t, sh(t, app, s.env, "go run ."), "fork")
+}
+
+var instruction = regexp.MustCompile(`(?m)^([A-Z]+) (.*)$`)
+
+// dockerfile follows a Dockerfile's instructions: each stage has a folder of its own for a root, and its commands run on this machine.
+func (s *stranger) dockerfile(t *testing.T, text string, contexts map[string]string, env []string) {
+	t.Helper()
+	var rootfs, workdir, entry string
+	stages := map[string]string{}
+	maps.Copy(stages, contexts)
+	at := func(path string) string {
+		if filepath.IsAbs(path) {
+			return filepath.Join(rootfs, path)
+		}
+		return filepath.Join(rootfs, workdir, path)
+	}
+	for _, m := range instruction.FindAllStringSubmatch(text, -1) {
+		words := strings.Fields(m[2])
+		switch m[1] {
+		case "FROM":
+			rootfs, workdir = t.TempDir(), "/"
+			if len(words) == 3 {
+				stages[words[2]] = rootfs
+			}
+		case "WORKDIR":
+			workdir = words[0]
+			require.NoError(t, os.MkdirAll(at("."), 0o755))
+		case "ARG":
+			require.Contains(t, text, "--build-arg "+words[0]+"=")
+		case "COPY":
+			from := filepath.Join(s.dir, "app")
+			if name, found := strings.CutPrefix(words[0], "--from="); found {
+				from, words = stages[name], words[1:]
+				require.NotEmpty(t, from, "there is no %s", name)
+			}
+			to := at(words[len(words)-1])
+			for _, source := range words[:len(words)-1] {
+				if source == "." {
+					sh(t, from, env, "mkdir -p "+to+" && cp -R ./. "+to)
+				} else {
+					sh(t, from, env, "cp "+filepath.Join(from, source)+" "+to)
+				}
+			}
+		case "RUN":
+			sh(t, at("."), env, m[2])
+		case "ENTRYPOINT":
+			entry = at(strings.Trim(m[2], `[]"`))
+		default:
+			t.Fatalf("%s is not an instruction that this test knows", m[1])
+		}
+	}
+	require.Contains(t, sh(t, rootfs, nil, entry), "fork")
+}
+
+func text(t *testing.T, page string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, page))
+	require.NoError(t, err)
+	return string(content)
+}
+
+// after returns what follows a text below a heading of a page.
+func after(t *testing.T, page, heading, text string) string {
+	t.Helper()
+	_, below, found := strings.Cut(page, heading)
+	require.True(t, found, heading)
+	_, below, found = strings.Cut(below, text)
+	require.True(t, found, text)
+	return below
+}
+
+// block returns the code of a page that follows the mark "<!-- run: … -->" with the test's name, without fences and indentation.
+func block(t *testing.T, page string) string {
+	t.Helper()
+	_, name, _ := strings.Cut(t.Name(), "/")
+	_, below, found := strings.Cut(page, "<!-- run: "+strings.ReplaceAll(name, "_", " ")+" -->\n")
+	require.True(t, found, "the page has no mark for %s", name)
+	if fenced, found := strings.CutPrefix(below, "```"); found {
+		_, fenced, _ = strings.Cut(fenced, "\n")
+		code, _, _ := strings.Cut(fenced, "```")
+		return code
+	}
+	code, _, _ := strings.Cut(below, "\n\n")
+	return strings.ReplaceAll("\n"+code, "\n    ", "\n")
+}

@@ -1,0 +1,65 @@
+package pages
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPagesFollowTheConstants finds what the pages say of the retries, computed from the constants of the code.
+func TestPagesFollowTheConstants(t *testing.T) {
+	t.Parallel()
+	base := constant(t, "internal/retry/policy.go", `BaseBackoff = (\d+) \* time.Millisecond`)
+	longest := constant(t, "internal/retry/policy.go", `MaxBackoff = (\d+) \* time.Second`)
+	tokens := constant(t, "internal/retry/bucket.go", `tokenCapacity\s+= (\d+) \* token`)
+	retries := constant(t, "x/mongo/driver/topology/overload_revision_2026_03.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
+	newest := constant(t, "x/mongo/driver/topology/overload_revision_2026_08.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
+	const loops, commands = 3, 5 // of the examples in migrating.md
+	all := waits(base, retries)
+	require.Contains(t, text(t, "docs/overload/exhausted.svg"),
+		fmt.Sprintf("error after %.2f s: … (no further retry after %d attempts and %.2fs of backoff: limit)", all/2, 1+retries, all/2))
+	for page, sentences := range map[string][]string{
+		"README.md": {fmt.Sprintf("March 2026: %d retries", retries), fmt.Sprintf("August 2026: %d retries", newest)},
+		"docs/overload.md": {
+			fmt.Sprintf("`maxAdaptiveRetries` | %d; newest base %d |", retries, newest),
+			fmt.Sprintf("%d ms × 2^(n-1), at most %d s", base, longest),
+			fmt.Sprintf("may replace the %d ms", base),
+			fmt.Sprintf("it starts full, with %d tokens", tokens),
+		},
+		"docs/migrating.md": {
+			fmt.Sprintf("The driver retries up to %d times and waits up to %.1f s in all", retries, all),
+			fmt.Sprintf("retries %s, and waits up to %.1f s", map[int]string{2: "twice"}[newest], waits(2*base, newest)),
+			fmt.Sprintf("sends up to %d commands and waits up to %.1f s", loops*(1+retries), loops*all),
+			fmt.Sprintf("four commands and the commit, up to %.1f s", commands*all),
+		},
+		"docs/differences.md": {fmt.Sprintf("| longest first backoff | %d ms | %d ms,", base, 2*base)},
+		"docs/runbook.md":     {fmt.Sprintf("spent half of its tokens: %d retries more", tokens/2)},
+	} {
+		words := strings.Join(strings.Fields(text(t, page)), " ")
+		for _, sentence := range sentences {
+			if !strings.Contains(words, sentence) {
+				t.Errorf("%s does not say %q, as the constants of the code have it", page, sentence)
+			}
+		}
+	}
+}
+
+// waits are the longest backoffs of some retries, in seconds: each is twice as long as that before.
+func waits(base, retries int) float64 {
+	const inSecond = 1000
+	return float64(base*(1<<retries-1)) / inSecond
+}
+
+// constant returns a number of a file of the overlay.
+func constant(t *testing.T, name, pattern string) int {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text(t, name))
+	require.NotNil(t, found, "%s has no %s", name, pattern)
+	n, err := strconv.Atoi(found[1])
+	require.NoError(t, err)
+	return n
+}
