@@ -213,8 +213,8 @@ func checkDeadline(ctx context.Context, server Server, rtt time.Duration) error 
 	return nil
 }
 
-// compress returns the wire message as it is sent: compressed if both sides agreed on that, and otherwise a copy. It runs after the started
-// event, which reads the plain message. The plain message goes back to the pool whatever its size, so that the next large one needs none.
+// compress returns the wire message, compressed if both sides agreed on that. It runs after the started event, which reads the plain
+// message. One that was compressed goes back to the pool whatever its size, so that the next large one uses it again.
 func (op Operation) compress(conn *mnet.Connection, command string, message *[]byte) (*[]byte, error) {
 	if conn.Compressor == nil || !op.canCompress(command) {
 		return message, nil
