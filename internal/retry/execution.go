@@ -11,7 +11,7 @@ type Execution struct {
 	attempt       int   // failed attempts that were or will be retried, under any policy
 	unestablished int   // those among them for which no connection could be established
 	limit         Limit // the policy's MaxRetries from the first retryable overload error on
-	sent          bool  // the last attempt was sent, and has failed: the next one is a retry
+	sent          bool  // an attempt that was sent has failed: what is sent from now on are retries
 }
 
 // First reports whether no attempt has failed yet that was or will be retried.
@@ -23,12 +23,14 @@ func (e *Execution) Failed(f Failure) Verdict {
 		e.Succeeded()
 		return Verdict{}
 	}
+	if f.Cause == OwnLimit {
+		return e.decide(f) // which says nothing of a server
+	}
 	if e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked {
-		// A server that fails a retry for another reason is healthy enough to handle requests. If the client could not send the retry,
-		// this gives back its token, once.
+		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
 	}
-	e.sent = f.Cause != OwnLimit
+	e.sent = true
 	return e.decide(f)
 }
 
@@ -75,7 +77,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 // A client at a limit of its own has connections, one of which may become idle meanwhile.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
-	case cause == Unestablished:
+	case cause == Unestablished || cause == OwnLimit && e.policy == nil:
 		e.unestablished++
 		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:

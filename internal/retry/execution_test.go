@@ -51,6 +51,11 @@ func backoff(ms int) Verdict {
 	return Verdict{Retry: true, Backoff: time.Duration(ms) * time.Millisecond, Reason: Overloaded}
 }
 
+// waits is a retry of one of the older specifications, after a backoff.
+func waits(ms int) Verdict {
+	return Verdict{Retry: true, Backoff: time.Duration(ms) * time.Millisecond, Reason: RetryableReadWrite}
+}
+
 func refused(r Reason) Verdict { return Verdict{Reason: r} }
 
 var again = Verdict{Retry: true, Reason: RetryableReadWrite}
@@ -165,6 +170,11 @@ func TestExecutionFailed(t *testing.T) {
 			steps: []step{
 				{readWrite, again}, {unestablished, again}, {readWrite, again}, {unestablished, refused(LimitReached)},
 			}},
+		{name: "a client at its own limit waits, also under a timeout", policy: both, kind: Read, limit: Unlimited, steps: []step{
+			{ownLimit, waits(50)}, {ownLimit, waits(100)}, {within(ownLimit, time.Millisecond), refused(DeadlineTooClose)},
+		}},
+		{name: "or tries once again where no policy can tell it to wait", policy: nil, kind: Read, limit: Unlimited,
+			steps: []step{{ownLimit, again}, {ownLimit, refused(LimitReached)}}},
 		{name: "nor what only cleans up", policy: both, kind: CleanUp, limit: Never,
 			steps: []step{{overloaded, refused(NotRetryable)}}},
 		{name: "an exempt command knows no overload", policy: nil, kind: Generic, limit: Never,
