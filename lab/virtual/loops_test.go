@@ -112,7 +112,7 @@ func oidc() options.Credential { return Credential("MONGODB-OIDC") }
 // loops are all of the driver's.
 func loops() (all []loop) {
 	resumable := func(code int32) func(Command) bson.Raw { return failsWith(code, "ResumableChangeStreamError") }
-	getMore, any := []string{"getMore"}, []string{}
+	getMore, each := []string{"getMore"}, []string{}
 	for _, code := range []int32{6, 43, 133, 234} {
 		all = append(all, loop{name: fmt.Sprint("ChangeStream.Next/getMore fails with ", code), limit: byWait, most: 60, fails: getMore,
 			how: resumable(code)})
@@ -124,19 +124,18 @@ func loops() (all []loop) {
 		loop{name: "ChangeStream.Next/unreadable replies", limit: byNumber, most: 60, fails: getMore, how: noCursor},
 		loop{name: "ChangeStream.Next/killCursors fails, too", limit: byWait, most: 60, fails: []string{"getMore", "killCursors"},
 			how: resumable(6)},
-		loop{name: "ChangeStream.Next/all fail", limit: byWait, most: 60, fails: any, how: resumable(6)},
-		loop{name: "ChangeStream.Next/all connections are closed", limit: byWait, most: 60, fails: any, how: hangsUp},
+		loop{name: "ChangeStream.Next/all fail", limit: byWait, most: 60, fails: each, how: resumable(6)},
+		loop{name: "ChangeStream.Next/all connections are closed", limit: byWait, most: 60, fails: each, how: hangsUp},
 		loop{name: "ChangeStream.Next/without a deadline", limit: byWait, most: 60, fails: getMore, how: resumable(6), endless: true},
 		loop{name: "ChangeStream.TryNext/again at once", limit: byWait, most: 60, fails: getMore, how: resumable(6), again: true},
 		loop{name: "ChangeStream.Next/a tenth of a second each", limit: byWait, most: 60, fails: getMore, how: resumable(6),
 			call: shortly, again: true},
-		loop{name: "ChangeStream.Next/a tenth of a second each, all fail", limit: byWait, most: 60, fails: any, how: resumable(6),
+		loop{name: "ChangeStream.Next/a tenth of a second each, all fail", limit: byWait, most: 60, fails: each, how: resumable(6),
 			call: shortly, again: true},
 		loop{name: "ChangeStream.Next/as advised", limit: byWait, most: 60, fails: getMore, how: resumable(6),
 			call: asAdvised, endless: true},
-		loop{name: "ChangeStream.Next/as advised, with a Timeout", limit: byWait, most: 60, fails: any, how: resumable(6),
-			call:    asAdvised,
-			endless: true, client: "timeoutMS=700"},
+		loop{name: "ChangeStream.Next/as advised, with a Timeout", limit: byWait, most: 60, fails: each, how: resumable(6),
+			call: asAdvised, endless: true, client: "timeoutMS=700"},
 		loop{name: "ChangeStream.Next/refused connections", limit: byHeartbeat, most: 60, link: Refusing, call: asAdvised, endless: true,
 			client: "serverSelectionTimeoutMS=100"},
 		loop{name: "ChangeStream.Close/it fails", limit: byNumber, most: 10, fails: []string{"killCursors"}, how: asServers(6)},
@@ -147,21 +146,20 @@ func loops() (all []loop) {
 		"GridFSBucket.DownloadToStream", "Collection.FindOne", "Collection.InsertOne", "Collection.UpdateMany", "Collection.BulkWrite",
 		"Collection.InsertMany", "Client.BulkWrite", "Client.Ping", "Database.RunCommand", "Database.ListCollectionNames", "Collection.Watch",
 		"Session.CommitTransaction", "Session.AbortTransaction", "Session.EndSession", "Client.Disconnect", "Collection.FindOne, in a transaction"} {
-		all = append(all, loop{name: name + "/all fail", limit: byNumber, most: 10, fails: any, how: asServers(6), endless: true},
-			loop{name: name + "/all connections are closed", limit: byNumber, most: 20, fails: any, how: hangsUp, endless: true},
-			loop{name: name + "/unreadable replies", limit: byNumber, most: 10, fails: any, how: noCursor, endless: true})
+		all = append(all, loop{name: name + "/all fail", limit: byNumber, most: 10, fails: each, how: asServers(6), endless: true},
+			loop{name: name + "/all connections are closed", limit: byNumber, most: 20, fails: each, how: hangsUp, endless: true},
+			loop{name: name + "/unreadable replies", limit: byNumber, most: 10, fails: each, how: noCursor, endless: true})
 	}
 	for _, name := range []string{"Collection.FindOne", "Collection.InsertOne", "Client.BulkWrite", "Session.CommitTransaction",
 		"Session.AbortTransaction", "Session.EndSession", "GridFSUploadStream.Write", "Collection.Watch"} {
-		all = append(all, loop{name: name + "/with a deadline", limit: byTime, most: noLimit, fails: any, how: asServers(6)})
+		all = append(all, loop{name: name + "/with a deadline", limit: byTime, most: noLimit, fails: each, how: asServers(6)})
 	}
 	for name, how := range map[string]func(Command) bson.Raw{
 		"conflicts": asServers(112), "unreachable": asServers(6), "closed connections": hangsUp,
 	} {
 		for _, command := range []string{"insert", "commitTransaction", "abortTransaction"} {
 			all = append(all, loop{name: "Session.WithTransaction/" + name + " of " + command, limit: byWait, most: 320,
-				fails: []string{command}, how: how,
-				endless: true})
+				fails: []string{command}, how: how, endless: true})
 		}
 	}
 	return append(all,
