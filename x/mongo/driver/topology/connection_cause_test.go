@@ -22,6 +22,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
@@ -160,7 +161,7 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 		}
 		tt := tt
 		t.Run(name, func(t *testing.T) {
-			err, cleared, kind := failToEstablish(t, tt.err)
+			err, cleared, kind := failToEstablish(t, tt.err, nil)
 			var connErr ConnectionError
 			require.True(t, errors.As(err, &connErr), "got %v", err)
 
@@ -179,9 +180,29 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 	}
 }
 
-// failToEstablish lets a known primary with a ready pool fail to open a connection. It returns the error, and whether the pool was cleared,
-// and what the server is afterwards.
-func failToEstablish(t *testing.T, dialErr error) (err error, cleared bool, kind description.ServerKind) {
+// TestOwnLimitInAuthentication is about credentials that are read from a file, or asked for over another connection: a client that is out of
+// files learns nothing of the server either. One that may not read its credentials cannot authenticate to any.
+func TestOwnLimitInAuthentication(t *testing.T) {
+	for name, tt := range establishments() {
+		if !tt.want.own() {
+			continue
+		}
+		tt := tt
+		t.Run(name, func(t *testing.T) {
+			err, cleared, kind := failToEstablish(t, nil, fmt.Errorf("no credentials: %w", tt.err))
+			own := tt.want != notAllowed
+			assert.Equal(t, own, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
+			assert.Equal(t, own, strings.Contains(err.Error(), string(tt.want)), "%v", err)
+			assert.Equal(t, !own, cleared, "cleared")
+			assert.Equal(t, !own, kind == description.Unknown, "unknown")
+			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError))
+		})
+	}
+}
+
+// failToEstablish lets a known primary with a ready pool fail to open a connection, or to authenticate. It returns the error, and whether the
+// pool was cleared, and what the server is afterwards.
+func failToEstablish(t *testing.T, dialErr, authErr error) (err error, cleared bool, kind description.ServerKind) {
 	done := make(chan struct{})
 	monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch e.Type {
@@ -191,16 +212,25 @@ func failToEstablish(t *testing.T, dialErr error) (err error, cleared bool, kind
 			close(done)
 		}
 	}}
-	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, dialErr })
+	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return &net.TCPConn{}, dialErr })
+	known := description.Server{Addr: "localhost:27017", Kind: description.ServerKindRSPrimary}
+	handshaker := &testHandshaker{
+		getHandshakeInformation: func(context.Context, address.Address, *mnet.Connection) (driver.HandshakeInformation, error) {
+			return driver.HandshakeInformation{Description: known}, nil
+		},
+		finishHandshake: func(context.Context, *mnet.Connection) error { return authErr },
+	}
 	server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
 		withMonitoringDisabled(func(bool) bool { return true }),
 		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return monitor }),
 		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dialer })}
+			return []ConnectionOption{
+				WithDialer(func(Dialer) Dialer { return dialer }), WithHandshaker(func(Handshaker) Handshaker { return handshaker }),
+			}
 		}),
 	)
 	require.NoError(t, server.Connect(nil))
-	server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
+	server.updateDescription(known)
 	require.NoError(t, server.pool.ready())
 
 	_, err = server.Connection(context.Background())

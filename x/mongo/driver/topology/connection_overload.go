@@ -46,13 +46,15 @@ func (c *connection) connect(ctx context.Context) error {
 	return err
 }
 
-// namingLimit returns the error of establishing a connection. Before authentication, it says so if it is about a limit of the client.
+// namingLimit returns the error of establishing a connection. If it is about a limit of the client, it says so. In authentication, that may be
+// why there are no credentials; if the client is not permitted to read them, that is no matter of this connection.
 func (c *connection) namingLimit(err error) error {
 	connErr, ok := err.(ConnectionError)
-	if !ok || c.desc.Addr != "" {
+	if !ok {
 		return err
 	}
-	if limit := causeOf(connErr.Wrapped); limit.own() {
+	helloDone := c.desc.Addr != ""
+	if limit := causeOf(connErr.Wrapped); limit.own() && !(helloDone && limit == notAllowed) {
 		connErr.limit = limit
 		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ")
 	}
