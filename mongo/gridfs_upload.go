@@ -26,8 +26,9 @@ type GridFSUploadStream struct {
 	// uploadDate is that of the file's document, once it was sent, and published whether it may have been stored.
 	uploadDate bson.DateTime
 	published  bool
-	// cut is the error of the last Write. The file would lack what that has not taken.
-	cut error
+	// cut is the error of a Write, and missing how many of its bytes the file lacks.
+	cut     error
+	missing int
 }
 
 // Write adds p to the file. If it returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again
@@ -39,9 +40,14 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 	if us.closed {
 		return 0, ErrStreamClosed
 	}
-	var n int
-	n, us.cut = us.add(p)
-	return n, us.cut
+	n, err := us.add(p)
+	if us.missing < len(p) {
+		us.missing = len(p)
+	}
+	if us.missing -= n; err != nil || us.missing == 0 {
+		us.cut = err
+	}
+	return n, err
 }
 
 // add adds bytes to the file, and returns how many it has taken.
@@ -69,7 +75,7 @@ func (us *GridFSUploadStream) add(p []byte) (int, error) {
 }
 
 // Close writes the rest of the file's chunks, and then the file's document. If it returns an error, it can be called again, or Abort. After
-// a Write that failed, it stores nothing and returns the error of that, until a Write succeeds or Abort is called.
+// a Write that failed, it stores nothing and returns the error of that, until Write has taken the rest or Abort is called.
 //
 //fork:replace after an error it published a broken file
 func (us *GridFSUploadStream) Close() error {
