@@ -101,24 +101,30 @@ func TestLateTimeoutInParallel(t *testing.T) {
 	for n := 0; n < 200; n++ {
 		ctx, cancel := WithServerSelectionTimeout(context.Background(), time.Hour)
 		var asking sync.WaitGroup
-		for g := 0; g < 8; g++ {
+		together := make(chan struct{}) // so that no lock of the context orders what follows
+		for g := 0; g < 9; g++ {
 			g := g
 			asking.Add(1)
 			go func() {
 				defer asking.Done()
-				if err := ctx.Err(); err != nil && err != context.Canceled {
-					t.Error(err)
-				}
-				if g%2 == 0 {
+				<-together
+				switch g % 3 {
+				case 0:
 					<-ctx.Done()
-				} else {
+				case 1:
 					cancel()
+				default:
+					if err := ctx.Err(); err != nil && err != context.Canceled {
+						t.Error(err)
+					}
+					<-ctx.Done()
 				}
 				if err := ctx.Err(); err != context.Canceled {
 					t.Errorf("got %v, want %v", err, context.Canceled)
 				}
 			}()
 		}
+		close(together)
 		asking.Wait()
 	}
 }
