@@ -97,14 +97,20 @@ func (a *attempt) telling() bool {
 	return replied && (!a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError))
 }
 
-// throttled is the reason to retry what was withheld, and not to in an overload that lasts.
-const throttled retry.Reason = "throttled"
+// The reasons of what is withheld: throttled also for a retry after it.
+const (
+	throttled     retry.Reason = "throttled"
+	overloadLasts retry.Reason = "overloadLasts"
+)
 
 // afterWithholding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
-func afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+func (ex *operationRun) afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+	ex.throttled++
 	switch {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}
+	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries:
+		return retry.Verdict{Reason: overloadLasts}
 	case d == throttle.GiveUp && verdict.Retry:
 		return retry.Verdict{Reason: throttled}
 	case verdict.Retry:
@@ -114,19 +120,16 @@ func afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict 
 }
 
 // neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
-// go on (the end of a transaction, of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
+// go on (a transaction that has begun; the end of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
 // establish connections or authenticate have no overload policy.
 func (op Operation) neverThrottled() bool {
-	if c := op.Client; c != nil && (c.Committing || c.Aborting) {
+	if c := op.Client; c != nil && (c.Committing || c.Aborting || c.TransactionInProgress()) {
 		return true
 	}
 	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
 }
 
-// continues reports whether the server holds something for the command: a cursor, or a transaction.
+// continues reports whether the server holds a cursor for the command.
 func (op Operation) continues() bool {
-	if c := op.Client; c != nil && (c.TransactionInProgress() || c.PinnedConnection != nil) {
-		return true
-	}
-	return op.Legacy == LegacyGetMore
+	return op.Legacy == LegacyGetMore || op.Client != nil && op.Client.PinnedConnection != nil
 }
