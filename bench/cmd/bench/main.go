@@ -29,6 +29,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var bases struct {
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
+		Only  string `placeholder:"REGEXP" help:"Measure only scenarios of these names, print the figures, and leave the pages alone."`
+		Arms  string `placeholder:"REGEXP" help:"With --only: measure these arms, in scenarios that have them or not."`
 	}
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,
@@ -37,9 +39,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
+			if bases.Only != "" {
+				if err := p.choose(bases.Only, bases.Arms); err != nil {
+					return err
+				}
+			}
 			all, err := p.measure(ctx, stderr)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case bases.Only != "":
+				return all.print(stdout)
 			}
 			return p.write(root, all)
 		},
