@@ -15,7 +15,7 @@ import (
 )
 
 const description = `Compares the fork with upstream's driver, on two bases, under overload, in virtual time, and writes the tables of
-docs/performance/. "make bench" compiles what it runs, and calls it in bench/.
+README.md and docs/performance/, and a picture. "make bench" compiles what it runs, and calls it in bench/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
@@ -50,6 +50,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 				return err
 			case bases.Only != "":
 				return all.print(stdout)
+			}
+			if err := p.draw(root, all); err != nil {
+				return err
 			}
 			return p.write(root, all)
 		},

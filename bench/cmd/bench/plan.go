@@ -21,6 +21,7 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
+	Pictures  []picture
 }
 
 // arm is a driver with options.
