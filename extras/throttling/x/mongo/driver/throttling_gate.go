@@ -58,7 +58,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 // gated returns the deployment that selects the server for the next attempt and may withhold it: with adaptiveThrottling, once a server
 // has rejected anything. Otherwise it returns nil.
 func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
-	if !ex.policy.Rejected() || ex.op.neverThrottled() {
+	if !ex.policy.Rejected() || ex.neverThrottled() {
 		return nil
 	}
 	attempt := ex.throttledAttempt()
@@ -79,7 +79,7 @@ func (ex *operationRun) throttledAttempt() throttle.Attempt {
 
 // countAttempt tells the server's throttle the end of an attempt that was sent at a time.
 func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
-	if !ex.policy.Rejected() || ex.op.neverThrottled() || !a.telling() {
+	if !ex.policy.Rejected() || ex.neverThrottled() || !a.telling() {
 		return
 	}
 	attempt, took := ex.throttledAttempt(), time.Duration(0)
@@ -122,8 +122,9 @@ func (ex *operationRun) afterWithholding(d throttle.Decision, verdict retry.Verd
 // neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
 // go on (a transaction that has begun; the end of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
 // establish connections or authenticate have no overload policy.
-func (op Operation) neverThrottled() bool {
-	if c := op.Client; c != nil && (c.Committing || c.Aborting || c.TransactionInProgress()) {
+func (ex *operationRun) neverThrottled() bool {
+	op := ex.op
+	if c := op.Client; c != nil && (c.Committing || c.Aborting || c.TransactionInProgress() && !ex.cmd.startsTxn) {
 		return true
 	}
 	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
