@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,30 +80,65 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		}
 		cluster.Intercept(nil)
 	}
-	limit(s, cluster)
-	cluster.Intercept(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed))))
+	limit(s, cluster, 1)
+	if s.NewConnections > 0 {
+		cluster.LimitConnections(s.NewConnections, limitBurst)
+	}
+	defer slower(s, cluster)()
+	cluster.Intercept(r.counting(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed)))))
 	r.load(ctx)
 	return r.result(), nil
 }
 
-const (
-	// limitBurst is for how many seconds a limit can be saved up.
-	limitBurst = 0.1
-	// rejectionCost is the work of a rejection as a share of that of a request that is served.
-	rejectionCost = 0.1
-)
+// limitBurst is for how many seconds a limit can be saved up.
+const limitBurst = 0.1
 
-// limit gives the servers their capacity or limits.
-func limit(s Scenario, cluster *virtual.Cluster) {
+// limit gives the servers their capacity, or a share of it, or limits.
+func limit(s Scenario, cluster *virtual.Cluster, share float64) {
 	if s.Limit > 0 {
 		cluster.LimitRequests(s.Limit, limitBurst)
 		return
 	}
 	// What may wait is the work of a tenth of a second.
-	each := s.Capacity / float64(len(cluster.Hosts()))
-	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: rejectionCost})
+	each := share * s.Capacity / float64(len(cluster.Hosts()))
+	if slices.ContainsFunc(s.Classes, func(c Class) bool { return c.Command == "transaction" }) {
+		each *= transactionCommands
+	}
+	cost := 0.1
+	if s.RejectionCost != nil {
+		cost = *s.RejectionCost
+	}
+	cluster.SetCapacity(&virtual.Capacity{PerSecond: each, Queue: int(each / 10), RejectionCost: cost})
 	if s.MemberLoad > 0 {
 		cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
+	}
+}
+
+// slower lets the servers have a share of their capacity for a time. It returns what waits for the end of that.
+func slower(s Scenario, cluster *virtual.Cluster) (wait func()) {
+	var running sync.WaitGroup
+	if s.Slower.Until > 0 {
+		running.Go(func() {
+			time.Sleep(s.Slower.From)
+			limit(s, cluster, s.Slower.Share)
+			time.Sleep(s.Slower.Until - s.Slower.From)
+			limit(s, cluster, 1)
+		})
+	}
+	return running.Wait
+}
+
+// counting returns a hook that counts the transactions that are committed in the measured time.
+func (r *run) counting(hook virtual.Hook) virtual.Hook {
+	began, s := time.Now(), r.job.Scenario
+	return func(command virtual.Command, run func() bson.Raw) bson.Raw {
+		reply := hook(command, run)
+		if now := time.Since(began); command.Name == "commitTransaction" && now >= s.Warmup && now < s.Warmup+s.Duration {
+			if ok, _ := reply.Lookup("ok").AsInt64OK(); ok == 1 {
+				r.committed.Add(1)
+			}
+		}
+		return reply
 	}
 }
 

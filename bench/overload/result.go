@@ -12,6 +12,7 @@ const interval = 500 * time.Millisecond
 // percent, times in seconds.
 //
 //	goodput                successes per second, of the capacity
+//	committed              transactions per second, of the capacity
 //	commands               that reached the server, per operation
 //	errors, success        of the operations
 //	p50, p99               the latency of what succeeded
@@ -20,6 +21,7 @@ const interval = 500 * time.Millisecond
 //	recovery               from the end of the first burst until nine tenths of an interval's operations succeed
 //	last error             from when the last class is no longer rejected until the last operation was due that failed
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
+//	dials                  the number of new connections
 //	in progress            the mean number of operations in progress
 //	CLASS: success, p99    of a class of operations, without those of neighbours
 type Result map[string]float64
@@ -64,7 +66,7 @@ func (r *run) result() Result {
 	until := s.Warmup + s.Duration
 	measured := func(at time.Duration) bool { return at >= s.Warmup && at < until }
 	var all, own, others tally
-	clients := make([]tally, s.Clients)
+	clients := make([]tally, r.total(len(r.classes)))
 	classes := make([]tally, len(r.classes))
 	intervals := make([]tally, (s.Duration+interval-1)/interval)
 	var total, inFlight float64
@@ -83,7 +85,7 @@ func (r *run) result() Result {
 		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/interval]} {
 			t.add(op)
 		}
-		if s.Neighbours != "" && op.client%2 == 1 {
+		if r.neighbour(op.client) {
 			others.add(op)
 			continue
 		}
@@ -93,11 +95,14 @@ func (r *run) result() Result {
 	result := Result{
 		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
 		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
-		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(),
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(), "dials": float64(r.dials),
 	}
-	result["fairness"], result["worst"] = fairness(clients)
+	result["fairness"], result["worst"] = fairness(clients[:s.Clients])
 	if s.Neighbours != "" {
 		result["others"] = 100 - others.errors()
+	}
+	if n := r.committed.Load(); n > 0 {
+		result["committed"] = percent(float64(n), s.Capacity*s.Duration.Seconds())
 	}
 	if s.Load.Period > 0 && s.Load.Together == 0 {
 		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)

@@ -37,7 +37,7 @@ func TestResult(t *testing.T) {
 			Clients: 2, Capacity: 1, Warmup: s, Duration: 4 * s, Neighbours: "retryReads=false",
 			Load: Load{Period: time.Hour, Start: s, Burst: s}, Classes: []Class{{Name: "x", Until: 2 * s}, {Name: "y"}},
 		}},
-		classes: []Class{{Name: "x"}, {Name: "y"}}, commands: 6,
+		classes: []Class{{Name: "x"}, {Name: "y"}}, commands: 6, dials: 7,
 		operations: []operation{
 			{due: 0, ended: s / 2},                       // before the measured time
 			{due: s, ended: s + s/4},                     //
@@ -49,7 +49,7 @@ func TestResult(t *testing.T) {
 	}
 	for figure, want := range map[string]float64{
 		"goodput": 75, "commands": 1.5, "errors": 25, "success": 75, "p50": 0.5, "p99": 1,
-		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4,
+		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4, "dials": 7,
 		"fairness":   25. / 26, // two thirds and all
 		"worst":      0.8,      // two thirds of five sixths
 		"recovery":   0,        // all of the first interval succeed
@@ -58,7 +58,7 @@ func TestResult(t *testing.T) {
 	} {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}
-	assert.Len(t, r.result(), 17+2*8)
+	assert.Len(t, r.result(), 18+2*8)
 	line := r.result().Timeline()
 	assert.Len(t, line, 8, "of half a second each")
 	assert.Equal(t, Point{At: s / 4, Success: 100, Delay: 0.25}, line[0])

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -41,7 +42,9 @@ type run struct {
 	classes    []Class
 	clients    []*mongo.Client
 	operations []operation
-	commands   int // that arrived in the measured time
+	commands   int          // that arrived in the measured time
+	dials      int          // while the load lasted
+	committed  atomic.Int64 // transactions in the measured time; upstream v2.5.0 takes some rejections for successes
 }
 
 func newRun(job Job, cluster *virtual.Cluster) *run {
@@ -59,9 +62,28 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 		return r
 	}
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
-		r.operations = append(r.operations, operation{due: due, client: choice.IntN(s.Clients), class: r.class(choice.Float64())})
+		client := choice.IntN(s.Clients)
+		class := r.class(choice.Float64())
+		r.operations = append(r.operations, operation{due: due, client: r.sender(client, class, choice), class: class})
 	}
 	return r
+}
+
+// sender returns the client that sends an operation: one of those that only send that class, if there are any.
+func (r *run) sender(client, class int, choice *rand.Rand) int {
+	if own := r.classes[class].Clients; own > 0 {
+		client = r.total(class) + choice.IntN(own)
+	}
+	return client
+}
+
+// total returns the number of the clients before those of a class.
+func (r *run) total(class int) int {
+	n := r.job.Scenario.Clients
+	for _, c := range r.classes[:class] {
+		n += c.Clients
+	}
+	return n
 }
 
 // together makes several operations of each client due at once, again and again. Each client starts at a time of its own.
@@ -89,24 +111,37 @@ func (r *run) class(at float64) int {
 	return last
 }
 
-// connect makes clients that have connected.
+// connect makes clients, that have connected unless new connections are limited.
 func (r *run) connect(ctx context.Context) error {
-	s := r.job.Scenario
-	for i := range s.Clients {
-		own := r.job.Options
-		if s.Neighbours != "" && i%2 == 1 {
-			own = s.Neighbours
-		}
-		client, err := mongo.Connect(r.cluster.Client(s.Options, own, fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients))))
+	for i := range r.total(len(r.classes)) {
+		client, err := r.client(i)
 		if err != nil {
 			return err
 		}
 		r.clients = append(r.clients, client)
+		if r.job.Scenario.NewConnections > 0 {
+			continue
+		}
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
 	}
 	return r.openCursors(ctx)
+}
+
+// client makes the client of that number.
+func (r *run) client(i int) (*mongo.Client, error) {
+	s, own := r.job.Scenario, r.job.Options
+	if r.neighbour(i) {
+		own = s.Neighbours
+	}
+	// Of two values of an option the last one counts.
+	return mongo.Connect(r.cluster.Client(fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients)), s.Options, own))
+}
+
+// neighbour reports whether a client has the neighbours' options.
+func (r *run) neighbour(client int) bool {
+	return r.job.Scenario.Neighbours != "" && client%cmp.Or(r.job.Scenario.OneOf, 2) != 0
 }
 
 // openCursors opens a cursor of two batches with one document each, for each operation that will get the second. Every operation has its
@@ -144,30 +179,55 @@ func (r *run) sent() int {
 
 // load starts all operations, each when it is due, and waits for them.
 func (r *run) load(ctx context.Context) {
-	began := time.Now()
+	began, dialed := time.Now(), r.cluster.Connections()
 	from, until := r.job.Scenario.Warmup, r.job.Scenario.Warmup+r.job.Scenario.Duration
 	var running sync.WaitGroup
 	running.Go(func() {
 		time.Sleep(from)
 		before := r.sent()
 		time.Sleep(until - from)
-		r.commands = r.sent() - before
+		r.commands, r.dials = r.sent()-before, r.cluster.Connections()-dialed
 	})
+	restarted := 0
 	for i := range r.operations {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
+		for ; r.restartIsDue(restarted, op.due); restarted++ {
+			r.restart(restarted%len(r.clients), &running)
+		}
+		client := r.clients[op.client]
 		running.Go(func() {
-			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), op) != nil
+			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), client, op) != nil
 			op.ended = time.Since(began)
 		})
 	}
 	running.Wait()
 }
 
-// do does one operation. Its document tells the server the class.
-func (r *run) do(ctx context.Context, op *operation) error {
+// restartIsDue reports whether another client has to be replaced, after so many.
+func (r *run) restartIsDue(restarted int, now time.Duration) bool {
+	every := r.job.Scenario.Restart
+	return every > 0 && now >= time.Duration(restarted+1)*every/time.Duration(len(r.clients))
+}
+
+// restart replaces a client, which then has ten seconds for its operations.
+func (r *run) restart(i int, running *sync.WaitGroup) {
+	old := r.clients[i]
+	client, err := r.client(i)
+	if err != nil {
+		panic(err) // the same options were good before
+	}
+	r.clients[i] = client
+	running.Go(func() {
+		time.Sleep(10 * time.Second)
+		_ = old.Disconnect(context.Background())
+	})
+}
+
+// do does one operation of a client. Its document tells the server the class.
+func (r *run) do(ctx context.Context, client *mongo.Client, op *operation) error {
 	class := r.classes[op.class]
-	collection := r.clients[op.client].Database(database).Collection("documents")
+	collection := client.Database(database).Collection("documents")
 	filter := bson.D{{Key: "class", Value: class.Name}}
 	switch class.Command {
 	case "getMore":
@@ -178,6 +238,8 @@ func (r *run) do(ctx context.Context, op *operation) error {
 	case "insert":
 		_, err := collection.InsertOne(ctx, filter)
 		return err
+	case "transaction":
+		return transaction(ctx, client, collection, filter)
 	}
 	cursor, err := collection.Find(ctx, filter)
 	if err != nil {
@@ -186,13 +248,37 @@ func (r *run) do(ctx context.Context, op *operation) error {
 	return cursor.Close(ctx)
 }
 
+// transactionCommands is the number of the commands of a transaction.
+const transactionCommands = 3
+
+// transaction reads twice and commits. After an error it aborts.
+func transaction(ctx context.Context, client *mongo.Client, collection *mongo.Collection, filter bson.D) error {
+	session, err := client.StartSession()
+	if err != nil {
+		return err
+	}
+	defer session.EndSession(ctx)
+	return mongo.WithSession(ctx, session, func(ctx context.Context) error {
+		if err := session.StartTransaction(); err != nil {
+			return err
+		}
+		for range transactionCommands - 1 {
+			if err := collection.FindOne(ctx, filter).Err(); err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
+				_ = session.AbortTransaction(ctx)
+				return err
+			}
+		}
+		return session.CommitTransaction(ctx)
+	})
+}
+
 // spend spends the tokens of all clients: each runs one operation after the other until one is not retried. The servers have to reject all.
 func (r *run) spend(ctx context.Context) error {
 	const most = 2000 // of a thousand tokens each operation takes at least one
 	for i := range r.clients {
 		for n := 0; ; n++ {
 			before := r.sent()
-			err := r.do(ctx, &operation{client: i})
+			err := r.do(ctx, r.clients[i], &operation{client: i})
 			if err == nil || n == most {
 				return fmt.Errorf("the tokens of client %d are not spent after %d operations: %w", i, n, err)
 			}

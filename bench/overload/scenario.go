@@ -20,6 +20,15 @@ type Scenario struct {
 	// Limit is the number of requests per second that each server admits. It replaces the capacity: admitted requests do not wait, and
 	// rejections cost nothing. 0 means that there is no limit.
 	Limit int32
+	// RejectionCost is the work of a rejection as a share of that of an operation that is served; a tenth if it is nil.
+	RejectionCost *float64 `yaml:"rejectionCost"`
+	// Slower is a time in which the servers have a share of their capacity.
+	Slower Slower
+	// NewConnections is the number of new connections that a server lets in per second, of clients that have none when the load begins.
+	// It closes others. 0 means that there is no limit.
+	NewConnections int32 `yaml:"newConnections"`
+	// Restart is how often each client is replaced by a new one, one client after the other; 0 is never.
+	Restart time.Duration
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration
 	// Topology is a topology of the lab; a standalone if it is empty.
@@ -31,8 +40,10 @@ type Scenario struct {
 	MemberLoad float64 `yaml:"memberLoad"`
 	// Classes are the operations; none stand for reads by the same command from one collection.
 	Classes []Class
-	// Neighbours are the options of every other client's connection string, instead of the arm's.
+	// Neighbours are the options of other clients' connection strings, instead of the arm's: of all but every second client, or all but
+	// one of OneOf.
 	Neighbours string
+	OneOf      int `yaml:"oneOf"`
 	// Seeds is the number of runs with different arrivals, of which results are means.
 	Seeds int
 }
@@ -42,14 +53,23 @@ type Class struct {
 	Name string
 	// Share is its share of the operations.
 	Share float64
-	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open.
+	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open, or "transaction" for two reads and a
+	// commit, which the servers' capacity then counts as one.
 	Command string
+	// Clients is the number of further clients that send only operations of this class, or 0 if all clients send them.
+	Clients int
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
 	Criticality int8
 	// Rejected is the probability with which the server rejects each of its commands, at no cost.
 	Rejected float64
 	// From is when that begins, Until when it ends, if it does.
 	From, Until time.Duration
+}
+
+// Slower is a time, and the share of the capacity that servers have in it.
+type Slower struct {
+	From, Until time.Duration
+	Share       float64
 }
 
 // Load is the rate at which operations arrive.

@@ -125,7 +125,7 @@ func (r *Retries) startAtZero() {
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-			event.RetryReasonDisconnected,
+			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected,
 		} {
 			r.add(ctx, r.decisions, 0, verdicts[false], ReasonKey.String(string(reason)), CriticalityKey.String(class))
 		}

@@ -83,7 +83,7 @@ func NewCollector(labels prometheus.Labels) *Collector {
 		for _, reason := range []event.RetryReason{
 			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
 			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-			event.RetryReasonDisconnected,
+			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected,
 		} {
 			c.decisions.WithLabelValues(verdicts[false], string(reason), class)
 		}

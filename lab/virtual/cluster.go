@@ -5,7 +5,7 @@
 // transactions, retryable writes, cursors and change streams. TestTimeoutOfResults is an example.
 //
 // What else can happen: SetLink (silence, refused connections, a proxy that accepts and closes), Reset, Stop, Restart, StepDown,
-// SetCapacity, LimitRequests, Tamper.
+// SetCapacity, LimitRequests, LimitConnections, Tamper.
 //
 // The test runs with the driver that go.mod requires, or any other that a go.work puts in its place: see "rig with --help". Options
 // that a driver lacks, given in the connection string, are ignored by it.

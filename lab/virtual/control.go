@@ -57,6 +57,13 @@ func (c *Cluster) LimitRequests(perSecond int32, burst float64, hosts ...int) {
 	}
 }
 
+// LimitConnections limits the new connections that all hosts let in per second. They close others at once.
+func (c *Cluster) LimitConnections(perSecond int32, burst float64) {
+	for _, h := range c.network.hosts {
+		h.limits.Connections.SetLimit(overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: burst})
+	}
+}
+
 func (c *Cluster) selected(hosts []int) (selected []*host) {
 	for _, index := range hosts {
 		selected = append(selected, c.network.hosts[index])

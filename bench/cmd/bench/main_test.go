@@ -25,7 +25,7 @@ func everything(t *testing.T) (plan, measured) {
 			require.NotContains(t, all, key{e.Name, a}, "twice")
 			r := overload.Result{}
 			for _, figure := range []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error",
-				"own", "others", "own share", "in progress", "worst",
+				"own", "others", "own share", "in progress", "worst", "committed", "dials",
 				"served: success", "critical: success", "critical: p99"} {
 				r[figure] = 50
 			}
@@ -58,9 +58,21 @@ func TestEverythingThatIsShownIsMeasured(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, table.Page), content, 0o600))
 	}
 	require.NoError(t, p.write(root, all))
+	for _, pic := range p.Pictures {
+		for _, l := range pic.Lines {
+			for _, at := range pic.Points {
+				assert.Contains(t, all, key{at.In, l.Arm}, pic.File)
+			}
+		}
+	}
+	require.NoError(t, p.draw(root, all))
+	drawn, err := os.ReadFile(filepath.Join(root, "docs", "goodput.svg"))
+	require.NoError(t, err)
+	assert.Contains(t, string(drawn), `<path d="M56.0 165.0L`, "50 of 100")
+	assert.NoError(t, xml.Unmarshal(drawn, new(struct{})))
 	written, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(written), "| commands per operation | 50.00 | 50.00 | 50.00 | 50.00 | 50.00 |\n")
+	assert.Contains(t, string(written), "| 5 % | 50.0 | 50.0 | 50.0 | 50.0 | 50.0 |\n")
 	p.Tables[0].Marker = "z"
 	assert.ErrorContains(t, p.write(root, all), `there is no "<!-- measured: z -->"`)
 }

@@ -7,8 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// Criticality says how much an application needs an operation. When a server is overloaded, a client with the option
-// adaptiveThrottling or adaptiveRetries withholds or fails the least critical operations first. Without these options it changes nothing.
+// Criticality says how much an application needs an operation. When a server is overloaded, a client withholds or fails the least critical
+// operations first: retries, and with the option adaptiveThrottling first attempts, too. With adaptiveThrottling=false, it changes nothing
+// unless the client has adaptiveRetries.
 type Criticality = event.Criticality
 
 // The classes of operations. An unknown value stands for Normal.
@@ -38,8 +39,8 @@ func CriticalityFromContext(ctx context.Context) Criticality {
 }
 
 // ThrottleProbabilities returns, by address, for each known server the share of reads or of writes, whichever is higher, that the
-// client now withholds from it, the least critical first, from 0 to below 1. It returns nil if the client does not have
-// the option adaptiveThrottling. It is safe for concurrent use.
+// client now withholds from it, the least critical first, from 0 to below 1. It returns nil unless adaptiveThrottling
+// is true. It is safe for concurrent use.
 func (c *Client) ThrottleProbabilities() map[string]float64 {
 	throttled, ok := c.deployment.(interface{ ThrottleProbabilities() map[string]float64 })
 	if !ok {

@@ -251,13 +251,16 @@ func (s source) fault(p *Plan, d disorder) Fault {
 
 // options draws options of the connection string; with steady ones, nothing ends a call or its retries early.
 func (s source) options(steady bool) (options []string) {
+	if steady {
+		options = append(options, "adaptiveThrottling=false")
+	}
 	for i, o := range []struct {
 		one     int // in so many plans
 		options string
 	}{
 		{6, "retryReads=false"}, {6, "retryWrites=false"}, {5, "timeoutMS=50 timeoutMS=300 timeoutMS=2000 timeoutMS=10000"},
 		{5, "serverSelectionTimeoutMS=100 serverSelectionTimeoutMS=1000 serverSelectionTimeoutMS=5000"},
-		{6, "adaptiveThrottling=true"}, // steady options begin here
+		{3, "adaptiveThrottling=true adaptiveThrottling=false"}, // steady options begin here
 		{6, "maxPoolSize=1 maxPoolSize=2"}, {12, "maxConnecting=1"}, {8, "maxIdleTimeMS=1 maxIdleTimeMS=20"},
 		{12, "minPoolSize=1 minPoolSize=2"}, {12, "compressors=zlib compressors=snappy,zlib"}, {20, "w=0"},
 		{5, "heartbeatFrequencyMS=500 heartbeatFrequencyMS=1000 heartbeatFrequencyMS=5000"},

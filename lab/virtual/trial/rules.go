@@ -95,7 +95,7 @@ var rules = []rule{
 		})
 	},
 		ofAll: func(a *application) bool { return a.pools[event.ConnectionPoolCleared] > 0 }},
-	{text: "a retry though the option is off", of: func(p Plan) bool { return p.Batch == 0 && !p.Has("adaptive") },
+	{text: "a retry though the option is off", of: func(p Plan) bool { return p.Batch == 0 && !p.Has("adaptiveThrottling=true") },
 		ofCall: func(p Plan, c *tally) bool {
 			return c.Alone() && p.Off(c.Call) && (c.Retries > 0 || c.single() && c.Failed+c.Overloads > 1)
 		}},
@@ -145,7 +145,7 @@ var rules = []rule{
 
 // backsOff reports whether nothing but backoffs comes between the attempts of a call.
 func (p Plan) backsOff() bool {
-	return p.Steady() && p.Batch == 0 && !p.Has("adaptiveThrottling") &&
+	return p.Steady() && p.Batch == 0 && !p.Has("adaptiveThrottling=true") &&
 		!p.faulty(func(f Fault) bool { return establishes(f.On) || f.What != Reject && f.Code != 112 })
 }
 

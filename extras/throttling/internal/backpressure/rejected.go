@@ -3,14 +3,16 @@ package backpressure
 import (
 	"sync/atomic"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
 // Policy has the client's option adaptiveThrottling.
 //
 //fork:extend it belongs to the client
 type Policy struct {
-	// Throttling is whether attempts are withheld from servers that would most likely reject them.
-	Throttling bool
+	// Throttling is which attempts are withheld from servers that would most likely reject them.
+	Throttling throttle.Scope
 
 	rejected atomic.Bool
 }
@@ -20,10 +22,10 @@ func (p *Policy) NoteRejection() {
 	p.rejected.Store(true)
 }
 
-// Rejected reports whether that has ever happened to a client with adaptiveThrottling. Without that option, and until then, there
-// is nothing to withhold, and no server to prefer.
+// Rejected reports whether that has ever happened to a client whose option adaptiveThrottling is not false. Until then there is
+// nothing to withhold, and no server to prefer.
 func (p *Policy) Rejected() bool {
-	return p != nil && p.Throttling && p.rejected.Load()
+	return p != nil && p.Throttling != throttle.Nothing && p.rejected.Load()
 }
 
 // Now returns the time once there is something to withhold, and the zero time until then, to save a clock read.

@@ -19,8 +19,8 @@ type Script struct {
 // carried returns what a server carries: for a Policy with Throttling, its throttle too.
 func (s *Script) carried(addr address.Address) backpressure.Carrier {
 	known := s.Throttles[addr]
-	if known == nil && s.Policy != nil && s.Policy.Throttling {
-		known = throttle.New(s.Policy.Clock.Now, s.Policy.Jitter)
+	if known == nil && s.Policy != nil && s.Policy.Throttling != throttle.Nothing {
+		known = throttle.New(s.Policy.Clock.Now, s.Policy.Jitter, s.Policy.Throttling)
 		if s.Throttles == nil {
 			s.Throttles = map[address.Address]*throttle.Throttle{}
 		}

@@ -22,15 +22,21 @@ type knowledge struct {
 	took         time.Duration // what was accepted, recently
 
 	sent     time.Time // the last attempt
-	accepted time.Time // the last of these
 	rejected time.Time // the last of these
 	pressed  time.Time // the last that was rejected or withheld
+	calm     int       // accepted since then
 	began    time.Time // the overload
 }
 
 // begin begins to know a server, at its first rejection.
-func (k *knowledge) begin(now time.Time) {
-	k.at, k.sent, k.accepted, k.rejected = now, now, now, now
+func (k *knowledge) begin(scope Scope, now time.Time) {
+	if now.Sub(k.rejected) > rest {
+		k.kept = mostTokens
+		if scope == Retries {
+			k.tokens = mostTokens
+		}
+	}
+	k.at, k.sent, k.rejected = now, now, now
 	k.all, k.firsts, k.begun, k.wanted = counts{}, counts{}, 0, [3]float64{}
 	k.took, k.pressed = 0, time.Time{}
 }
@@ -50,16 +56,30 @@ func (k *knowledge) decay(now time.Time) {
 	k.at = now
 }
 
+// decideIn decides about an attempt of a client that withholds what is in the scope, given a random number in [0, 1).
+func (k *knowledge) decideIn(scope Scope, a Attempt, now time.Time, draw float64) Decision {
+	switch {
+	case scope == All:
+		return k.decide(a, now, draw)
+	case a.First || k.begun >= few && !k.lasts(now, second):
+		return Send
+	}
+	d := k.decide(a, now, draw)
+	if d == Withhold {
+		d = GiveUp
+	}
+	return d
+}
+
 // decide decides about an attempt, given a random number in [0, 1).
 func (k *knowledge) decide(a Attempt, now time.Time, draw float64) Decision {
 	p := k.probability(a, now)
-	lasts := now.Sub(k.began) > brief && now.Sub(k.pressed) <= second
 	switch {
 	case !a.First && a.Left < k.took:
 		return TooLate
 	case k.sends(a, now, draw >= p):
 		return Send
-	case !a.First && !a.Continues && lasts && draw < p*p:
+	case !a.First && !a.Continues && k.lasts(now, brief) && draw < p*p:
 		return GiveUp
 	default:
 		return Withhold
@@ -74,7 +94,7 @@ func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	case a.Routed:
 		return a.First || k.sendable(k.all, now) == 1
 	case k.begun < few:
-		return a.First || pay(&k.tokens)
+		return a.First || a.Class > 0 || pay(&k.tokens)
 	default:
 		return drawn || now.Sub(k.sent) >= second
 	}
@@ -120,39 +140,40 @@ func (k *knowledge) count(a Attempt, sent, accepted float64) {
 	}
 }
 
-// accept records that the server accepted an attempt. If that is the first for a long time, an outage has ended, and what the server
-// rejected in it says nothing any more.
-func (k *knowledge) accept(a Attempt, now time.Time, took time.Duration) {
-	if now.Sub(k.accepted) > memory {
-		k.all.sent, k.firsts.sent = k.all.accepted, k.firsts.accepted
-	}
-	k.accepted = now
+// accept records that the server accepted an attempt.
+func (k *knowledge) accept(a Attempt, took time.Duration) {
+	k.calm++
+	tokens := &k.tokens
 	switch {
 	case a.Continues:
-		earn(&k.kept, a.First)
-		return
+		tokens = &k.kept
 	case took > 0 && k.took == 0:
 		k.took = took
 	case took > 0:
 		k.took += (took - k.took) / 8
 	}
-	earn(&k.tokens, a.First)
-}
-
-// press records an attempt that was rejected or withheld. After a second without any, another overload begins.
-func (k *knowledge) press(now time.Time) {
-	if now.Sub(k.pressed) > second {
-		k.began = now
-	}
-	k.pressed = now
-}
-
-// earn adds the tokens of an accepted attempt: a retry that is accepted returns its own.
-func earn(tokens *float64, first bool) {
-	if !first {
-		*tokens++
+	if !a.First {
+		*tokens++ // its own
 	}
 	*tokens = math.Min(*tokens+tokenOfSuccess, mostTokens)
+}
+
+// press records an attempt that was rejected or withheld.
+func (k *knowledge) press(now time.Time) {
+	if k.over(now) {
+		k.began = now
+	}
+	k.pressed, k.calm = now, 0
+}
+
+// over reports whether the overload has ended: nothing was rejected or withheld for a second, and some attempts were accepted meanwhile.
+func (k *knowledge) over(now time.Time) bool {
+	return k.pressed.IsZero() || now.Sub(k.pressed) > second && k.calm >= some
+}
+
+// lasts reports whether the overload is older than that.
+func (k *knowledge) lasts(now time.Time, age time.Duration) bool {
+	return !k.over(now) && now.Sub(k.began) > age
 }
 
 // pay takes a token, and reports whether there was one.

@@ -10,10 +10,11 @@ import (
 // TestPage: the rule decides as docs/throttling.md says, written down here again from its pseudocode, with a list of all that happened in
 // the place of weights. Attempts of all kinds arrive at a server that accepts more and less of them.
 func TestPage(t *testing.T) {
-	for seed := int64(1); seed <= 8; seed++ {
+	for seed := int64(1); seed <= 16; seed++ {
 		random := rand.New(rand.NewSource(seed))
-		s := newSubject()
-		p := &page{now: s.at, kept: 20}
+		scope := []Scope{Retries, All}[seed%2]
+		s := newSubjectOf(scope)
+		p := &page{now: s.at, optionSet: scope == All}
 		var decided [TooLate + 1]int
 		accepts := 1.0
 		for i := 0; i < 2000; i++ {
@@ -22,13 +23,13 @@ func TestPage(t *testing.T) {
 			}
 			pause := time.Duration(random.ExpFloat64() * float64(20*ms))
 			if random.Intn(300) == 0 {
-				pause = time.Duration(random.Float64() * float64(40*time.Second))
+				pause = time.Duration(random.Float64() * float64(90*time.Second))
 			}
 			s.at, s.draw = s.at.Add(pause), random.Float64()
 			p.now = s.at
 			a := Attempt{
 				Class: int8(random.Intn(3) - 1), Write: false, First: random.Intn(3) > 0, Continues: random.Intn(8) == 0,
-				Routed: seed%4 == 0, Left: time.Duration(random.Intn(1000)) * ms,
+				Routed: seed%8 < 2, Left: time.Duration(random.Intn(1000)) * ms,
 			}
 			want, got := p.decide(a, s.draw), s.Decide(a)
 			if want != got {
@@ -45,8 +46,8 @@ func TestPage(t *testing.T) {
 			}
 		}
 		for d, n := range decided {
-			if n == 0 && (Decision(d) != GiveUp || seed%4 != 0) {
-				t.Errorf("seed %d: nothing is decided %v", seed, Decision(d))
+			if never := Decision(d) == Withhold && scope == Retries; never != (n == 0) {
+				t.Errorf("seed %d: %d times it is decided %v", seed, n, Decision(d))
 			}
 		}
 	}
@@ -54,13 +55,15 @@ func TestPage(t *testing.T) {
 
 // page is the rule of docs/throttling.md, of reads.
 type page struct {
+	optionSet                 bool // adaptiveThrottling=true
 	now                       time.Time
 	known                     bool
 	events                    []pageEvent // since the first rejection, without those that continue something
 	tokens, kept              float64
 	takes                     time.Duration
-	sent, acceptance          time.Time
+	sent                      time.Time
 	rejection, overload, last time.Time
+	acceptedSince             int // the last that was rejected or withheld
 }
 
 type pageEvent struct {
@@ -68,7 +71,6 @@ type pageEvent struct {
 	class          int8
 	first          bool
 	sent, accepted bool
-	void           bool // it was rejected before an outage ended: it is no longer one of those that were sent
 }
 
 // weigh returns the weight of the events for which something holds.
@@ -82,7 +84,7 @@ func (p *page) weigh(holds func(pageEvent) bool) (weight float64) {
 }
 
 func (p *page) q(firsts bool) float64 {
-	sent := p.weigh(func(e pageEvent) bool { return e.sent && !e.void && (e.first || !firsts) })
+	sent := p.weigh(func(e pageEvent) bool { return e.sent && (e.first || !firsts) })
 	accepted := p.weigh(func(e pageEvent) bool { return e.accepted && (e.first || !firsts) })
 	if sent == 0 || accepted == sent {
 		return 1
@@ -120,6 +122,10 @@ func (p *page) decide(a Attempt, r float64) Decision {
 }
 
 func (p *page) decideBy(a Attempt, r, hold, kq float64) Decision {
+	few := p.weigh(func(e pageEvent) bool { return e.first }) < 6
+	if !p.optionSet && (a.First || !few && !p.lasts(1)) {
+		return Send
+	}
 	if !a.First && a.Left < p.takes {
 		return TooLate
 	}
@@ -129,16 +135,15 @@ func (p *page) decideBy(a Attempt, r, hold, kq float64) Decision {
 		sent = a.First || takes(&p.kept)
 	case a.Routed:
 		sent = a.First || kq >= 1
-	case p.weigh(func(e pageEvent) bool { return e.first }) < 6:
-		sent = a.First || takes(&p.tokens)
+	case few:
+		sent = a.First || a.Class > 0 || takes(&p.tokens)
 	default:
 		sent = r >= hold || p.now.Sub(p.sent) >= time.Second
 	}
 	if sent {
 		return Send
 	}
-	overload := !p.last.IsZero() && p.now.Sub(p.last) <= time.Second && p.now.Sub(p.overload) > 3*time.Second
-	if !a.First && !a.Continues && overload && r < hold*hold {
+	if !p.optionSet || !a.First && !a.Continues && p.lasts(3) && r < hold*hold {
 		return GiveUp
 	}
 	return Withhold
@@ -152,17 +157,31 @@ func takes(tokens *float64) bool {
 	return true
 }
 
+func (p *page) over() bool {
+	return p.last.IsZero() || p.now.Sub(p.last) > time.Second && p.acceptedSince >= 3
+}
+
+func (p *page) lasts(seconds float64) bool {
+	return !p.over() && p.now.Sub(p.overload).Seconds() > seconds
+}
+
 func (p *page) pressed() {
-	if p.now.Sub(p.last) > time.Second {
+	if p.over() {
 		p.overload = p.now
 	}
-	p.last = p.now
+	p.last, p.acceptedSince = p.now, 0
 }
 
 func (p *page) ended(a Attempt, rejected bool, took time.Duration) {
 	switch {
 	case rejected && !p.known:
-		*p = page{now: p.now, known: true, tokens: p.tokens, kept: p.kept, sent: p.now, acceptance: p.now}
+		tokens, kept := p.tokens, p.kept
+		if p.rejection.IsZero() || p.now.Sub(p.rejection) > time.Minute {
+			if kept = 5; !p.optionSet {
+				tokens = 5
+			}
+		}
+		*p = page{optionSet: p.optionSet, now: p.now, known: true, tokens: tokens, kept: kept, sent: p.now}
 	case !p.known:
 		return
 	}
@@ -178,12 +197,7 @@ func (p *page) ended(a Attempt, rejected bool, took time.Duration) {
 }
 
 func (p *page) accepted(a Attempt, took time.Duration) {
-	if p.now.Sub(p.acceptance) > 10*time.Second {
-		for i := range p.events {
-			p.events[i].void = p.events[i].void || !p.events[i].accepted
-		}
-	}
-	p.acceptance = p.now
+	p.acceptedSince++
 	tokens := &p.tokens
 	if a.Continues {
 		tokens = &p.kept
@@ -192,7 +206,7 @@ func (p *page) accepted(a Attempt, took time.Duration) {
 	if !a.First {
 		*tokens++
 	}
-	*tokens = math.Min(*tokens, 20)
+	*tokens = math.Min(*tokens, 5)
 	switch {
 	case took > 0 && p.takes == 0:
 		p.takes = took

@@ -12,14 +12,19 @@ const (
 	memory = 10 * time.Second
 	// patience is how long K stays constant after a rejection.
 	patience = 500 * time.Millisecond
-	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.
+	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway. So
+	// old is an overload in which clients without the option begin to withhold retries.
 	second = time.Second
+	// some is the number of attempts that have to be accepted in that second.
+	some = 3
 	// few is the number of first attempts from which on a client knows enough to withhold some.
 	few = 6
 	// tokenOfSuccess is the part of a retry that an accepted attempt pays for.
 	tokenOfSuccess = 0.1
-	// mostTokens is the number of retries that can be saved up.
-	mostTokens = 20
+	// mostTokens is the number of retries that can be saved up: all that a command may have.
+	mostTokens = 5
+	// rest is the time without a rejection after which there are as many.
+	rest = time.Minute
 	// brief is how long an overload is taken for a burst: a retry that is withheld later fails its command.
 	brief = 3 * time.Second
 )

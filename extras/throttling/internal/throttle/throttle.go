@@ -15,7 +15,7 @@ type Attempt struct {
 	Class int8 // -1 if it is sheddable, 1 if it is critical
 	Write bool // reads and writes are judged apart, as a server may reject one of them
 	First bool // of its command
-	// Continues is whether the server holds something for the command, such as a cursor or a transaction, which would be lost.
+	// Continues is whether the server holds a cursor for the command.
 	Continues bool
 	// Routed is whether the server stands for others, of which perhaps only one is overloaded.
 	Routed bool
@@ -37,11 +37,24 @@ const (
 	TooLate
 )
 
+// Scope is what a client withholds.
+type Scope uint8
+
+const (
+	// Nothing is withheld.
+	Nothing Scope = iota
+	// Retries are withheld once an overload lasts, and their commands end.
+	Retries
+	// All attempts are withheld, and most are retried.
+	All
+)
+
 // Throttle decides for one server of a client. As long as the server rejects nothing, attempts only read a flag. It is safe for concurrent
 // use if its clock and its random source are. A nil Throttle sends everything.
 type Throttle struct {
 	now    func() time.Time
 	random func() float64
+	scope  Scope
 
 	_      [64]byte       // all commands read the flags; what changes should not share their cache line
 	active [2]atomic.Bool // of reads and of writes: there is a rejection not yet forgotten
@@ -51,13 +64,12 @@ type Throttle struct {
 }
 
 // New returns the throttle of a server that has rejected nothing. random returns numbers in [0, 1).
-func New(now func() time.Time, random func() float64) *Throttle {
-	t := &Throttle{now: now, random: random}
-	for side := range t.known {
-		t.known[side].kept = mostTokens
-	}
-	return t
+func New(now func() time.Time, random func() float64, scope Scope) *Throttle {
+	return &Throttle{now: now, random: random, scope: scope}
 }
+
+// Scope returns what the client withholds.
+func (t *Throttle) Scope() Scope { return t.scope }
 
 // Decide decides about an attempt. One that it does not send has ended; the end of others is for Ended.
 func (t *Throttle) Decide(a Attempt) Decision {
@@ -70,7 +82,7 @@ func (t *Throttle) Decide(a Attempt) Decision {
 	if !t.active[a.side()].Load() {
 		return Send // it was forgotten just now
 	}
-	d := k.decide(a, now, draw)
+	d := k.decideIn(t.scope, a, now, draw)
 	if d == Send {
 		k.sent = now
 	} else {
@@ -92,13 +104,13 @@ func (t *Throttle) Ended(a Attempt, rejected bool, took time.Duration) {
 	switch {
 	case rejected:
 		if !t.active[a.side()].Swap(true) {
-			k.begin(now)
+			k.begin(t.scope, now)
 		}
 		k.rejected = now
 		k.press(now)
 		k.count(a, 1, 0)
 	case t.active[a.side()].Load(): // it was not forgotten meanwhile
-		k.accept(a, now, took)
+		k.accept(a, took)
 		k.count(a, 1, 1)
 	}
 }

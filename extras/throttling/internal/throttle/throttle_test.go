@@ -22,9 +22,11 @@ type subject struct {
 	draw float64
 }
 
-func newSubject() *subject {
+func newSubject() *subject { return newSubjectOf(All) }
+
+func newSubjectOf(scope Scope) *subject {
 	s := &subject{at: time.Unix(1, 0)}
-	s.Throttle = New(func() time.Time { return s.at }, func() float64 { return s.draw })
+	s.Throttle = New(func() time.Time { return s.at }, func() float64 { return s.draw }, scope)
 	return s
 }
 
@@ -66,7 +68,7 @@ func (s *subject) share(a Attempt) float64 {
 func (k *knowledge) copied() *knowledge {
 	return &knowledge{
 		at: k.at, all: k.all, firsts: k.firsts, begun: k.begun, wanted: k.wanted, tokens: k.tokens, kept: k.kept, took: k.took,
-		sent: k.sent, accepted: k.accepted, rejected: k.rejected, pressed: k.pressed, began: k.began,
+		sent: k.sent, rejected: k.rejected, pressed: k.pressed, calm: k.calm, began: k.began,
 	}
 }
 
@@ -162,12 +164,13 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestFewKnown: who knows little sends all first attempts, and pays for retries with what was accepted.
+// TestFewKnown: who knows little sends all first attempts and what is critical, and pays for other retries with what was accepted.
 func TestFewKnown(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 5, 0)
 	s.expect(t, first, 1, "five first attempts are known")
 	s.expect(t, again, 0, "there is no token")
+	s.expect(t, of(criticalClass, again), 1, "a critical retry")
 	s.known[0].tokens = 1
 	if s.draw = 0; s.Decide(again) != Send || s.Decide(again) != Withhold {
 		t.Error("one token pays for one retry")
@@ -176,31 +179,94 @@ func TestFewKnown(t *testing.T) {
 	s.expect(t, first, 0, "six are known")
 }
 
-// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to twenty. Those of what continues something are full at
-// first.
+// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to five. Those of what continues something are five at
+// first, without the option the others, too, and again after a minute without a rejection.
 func TestTokens(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 1, 0)
-	k := &s.known[0]
-	s.ended(first, 0, 3)
-	s.ended(again, 0, 1)
-	if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != 20 {
-		t.Errorf("there are %v and %v tokens, want 1.4 and 20", k.tokens, k.kept)
-	}
-	s.ended(again, 0, 50)
-	if k.tokens != 20 {
-		t.Errorf("there are %v tokens, want 20", k.tokens)
+	for scope, full := range map[Scope]float64{All: 0, Retries: 5} {
+		s := newSubjectOf(scope)
+		s.ended(first, 1, 0)
+		k := &s.known[0]
+		if k.tokens != full || k.kept != 5 {
+			t.Errorf("at first there are %v and %v tokens", k.tokens, k.kept)
+		}
+		k.tokens = 0
+		s.ended(first, 0, 3)
+		s.ended(again, 0, 1)
+		if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != 5 {
+			t.Errorf("there are %v and %v tokens, want 1.4 and 5", k.tokens, k.kept)
+		}
+		s.ended(again, 0, 50)
+		if k.tokens != 5 {
+			t.Errorf("there are %v tokens, want 5", k.tokens)
+		}
+		for pause, want := range map[time.Duration]float64{time.Minute: 0, time.Minute + 1: full} {
+			k.tokens, k.kept = 0, 0
+			s.at = s.at.Add(pause)
+			s.ended(first, 1, 0)
+			if k.tokens != want || (k.kept == 5) != (pause > time.Minute) {
+				t.Errorf("after %v there are %v and %v tokens", pause, k.tokens, k.kept)
+			}
+		}
 	}
 }
 
-// TestContinued: what the server holds something for is never withheld, does not count, and has tokens for its retries.
+// TestWithoutTheOption: first attempts are always sent, and retries in the first second of an overload and of who knows little and has a
+// token. What is withheld is not retried.
+func TestWithoutTheOption(t *testing.T) {
+	for _, step := range []struct {
+		name     string
+		firsts   int
+		age      time.Duration
+		accepted int // in a row, after it
+		pause    time.Duration
+		retry    Attempt
+		tokens   float64
+		want     Decision
+	}{
+		{name: "a command alone", firsts: 1, retry: again, tokens: 1, want: Send},
+		{name: "its last retry", firsts: 1, age: 3 * time.Second, retry: again, tokens: 1, want: Send},
+		{name: "without a token", firsts: 1, retry: again, want: GiveUp},
+		{name: "critical, without a token", firsts: 1, retry: of(criticalClass, again), want: Send},
+		{name: "a burst", firsts: 50, age: time.Second, retry: again, want: Send},
+		{name: "longer", firsts: 50, age: time.Second + 1, retry: again, want: GiveUp},
+		{name: "longer, a cursor", firsts: 50, age: time.Second + 1, retry: continued, tokens: 1, want: Send},
+		{name: "longer, a cursor without a token", firsts: 50, age: time.Second + 1, retry: continued, want: GiveUp},
+		{name: "too late", firsts: 50, age: time.Second + 1, retry: Attempt{Left: 9 * ms}, accepted: 1, want: TooLate},
+		{name: "calm, but too few accepted", firsts: 50, age: 2 * time.Second, accepted: 2, pause: 1001 * ms, retry: again, want: GiveUp},
+		{name: "accepted, but too early", firsts: 50, age: 2 * time.Second, accepted: 3, pause: 1000 * ms, retry: again, want: GiveUp},
+		{name: "another", firsts: 50, age: 2 * time.Second, accepted: 3, pause: 1001 * ms, retry: again, want: Send},
+	} {
+		s := newSubjectOf(Retries)
+		s.ended(first, step.firsts, 0)
+		s.at = s.at.Add(step.age)
+		s.ended(again, 1, 0)
+		for i := 0; i < step.accepted; i++ {
+			s.Ended(first, false, 10*ms)
+		}
+		k := &s.known[0]
+		k.tokens, k.kept = step.tokens, step.tokens
+		s.at = s.at.Add(step.pause)
+		if step.pause > 0 {
+			k.sent = s.at // something was sent, so that it is not sent for that reason
+			s.Ended(first, true, 0)
+		}
+		if got := s.Decide(step.retry); got != step.want {
+			t.Errorf("%s: it is decided %v, want %v", step.name, got, step.want)
+		}
+		if s.Decide(first) != Send {
+			t.Errorf("%s: a first attempt is withheld", step.name)
+		}
+	}
+}
+
+// TestContinued: what the server holds a cursor for is never withheld, does not count, and has tokens for its retries.
 func TestContinued(t *testing.T) {
 	s := newSubject()
 	s.ended(first, 100, 0)
 	before := s.known[0].wanted
 	started := continued
 	started.First = true
-	for i := 0; i < 20; i++ {
+	for i := 0; i < 5; i++ {
 		if s.Decide(started) != Send || s.Decide(continued) != Send {
 			t.Fatal("it is withheld")
 		}
@@ -246,22 +312,6 @@ func TestSomethingIsSent(t *testing.T) {
 	}
 }
 
-// TestOutageEnds: the first acceptance for ten seconds makes what was rejected before it count nothing.
-func TestOutageEnds(t *testing.T) {
-	for after, want := range map[time.Duration]float64{10 * time.Second: 0, 10*time.Second + 1: 1} {
-		s := newSubject()
-		s.ended(first, 50, 0)
-		s.ended(again, 50, 0)
-		s.at = s.at.Add(after / 2)
-		s.ended(again, 1, 0)
-		s.at = s.at.Add(after - after/2)
-		s.ended(again, 50, 0)
-		s.ended(first, 0, 1)
-		s.expect(t, first, want, "first attempts after "+after.String())
-		s.expect(t, again, want, "retries after "+after.String())
-	}
-}
-
 // TestLateRetries: a retry is of no use if less time is left than a reply takes, by a mean with weights of an eighth.
 func TestLateRetries(t *testing.T) {
 	s := newSubject()
@@ -280,7 +330,7 @@ func TestLateRetries(t *testing.T) {
 }
 
 // TestBursts: after three seconds of pressure, what is withheld again fails, with the probability of being withheld. After a second
-// without any another overload begins.
+// without any, in which three are accepted, another overload begins.
 func TestBursts(t *testing.T) {
 	s := newSubject()
 	press := func(seconds float64) {
@@ -308,10 +358,13 @@ func TestBursts(t *testing.T) {
 			t.Errorf("a retry of what continues waits: it is decided %v", d)
 		}
 	}
-	s.at = s.at.Add(time.Second + 1)
-	s.ended(first, 1, 0)
-	if s.Decide(again) != Withhold {
-		t.Error("this is another one")
+	for i, want := range []Decision{GiveUp, Withhold} {
+		s.ended(first, 0, 2+i)
+		s.at = s.at.Add(time.Second + 1)
+		s.ended(first, 1, 0)
+		if d := s.Decide(again); d != want {
+			t.Errorf("after a second in which %d are accepted it is decided %v", 2+i, d)
+		}
 	}
 }
 
@@ -358,7 +411,7 @@ func TestNewClass(t *testing.T) {
 // TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is withheld. A nil throttle knows nothing.
 func TestNothingRejected(t *testing.T) {
 	fail := func() float64 { t.Error("a number was drawn"); return 0 }
-	quiet := New(func() time.Time { t.Error("the clock was read"); return time.Time{} }, fail)
+	quiet := New(func() time.Time { t.Error("the clock was read"); return time.Time{} }, fail, All)
 	for _, throttle := range []*Throttle{quiet, nil} {
 		for i := 0; i < 10; i++ {
 			throttle.Ended(first, false, time.Second)
@@ -385,7 +438,7 @@ func TestClockGoesBack(t *testing.T) {
 // TestConcurrent is for the race detector.
 func TestConcurrent(*testing.T) {
 	now := time.Now()
-	throttle := New(func() time.Time { return now }, func() float64 { return 0.5 })
+	throttle := New(func() time.Time { return now }, func() float64 { return 0.5 }, All)
 	var running sync.WaitGroup
 	for i := 0; i < 8; i++ {
 		running.Add(1)
@@ -404,7 +457,7 @@ func TestConcurrent(*testing.T) {
 
 // BenchmarkActive is the cost of an attempt while the server rejects some, for as many goroutines as -cpu and SetParallelism say.
 func BenchmarkActive(b *testing.B) {
-	throttle := New(time.Now, func() float64 { return 0.5 })
+	throttle := New(time.Now, func() float64 { return 0.5 }, All)
 	throttle.Refused()
 	b.SetParallelism(128)
 	b.RunParallel(func(pb *testing.PB) {
@@ -418,7 +471,7 @@ func BenchmarkActive(b *testing.B) {
 
 // BenchmarkIdle is that cost as long as it rejects nothing.
 func BenchmarkIdle(b *testing.B) {
-	throttle := New(time.Now, func() float64 { return 0.5 })
+	throttle := New(time.Now, func() float64 { return 0.5 }, All)
 	for n := 0; n < b.N; n++ {
 		if throttle.Decide(first) == Send {
 			throttle.Ended(first, false, time.Millisecond)

@@ -7,24 +7,36 @@ type ClientOptions struct {
 	AdaptiveThrottling *bool
 }
 
-// SetAdaptiveThrottling specifies whether the client withholds commands from a server that would most likely reject them because
-// it is overloaded, so that the server spends its time on what it accepts. The default is false. This can also be set through the
-// "adaptiveThrottling" URI option (e.g. "adaptiveThrottling=true").
+// SetAdaptiveThrottling specifies what the client withholds from a server that would most likely reject it because it is overloaded, so
+// that the server spends its time on what it accepts. This can also be set through the "adaptiveThrottling" URI option (e.g.
+// "adaptiveThrottling=true"). It has three states:
+//
+// Unset, the default, suits most applications. The first attempt of each command is always sent. Once an overload has lasted for a second,
+// so that retries only take the place of other commands, most retries are not sent. The command then ends with the server's own
+// error, whose RetryError has the reason RetryReasonOverloadLasts. A client that has sent fewer than six commands since the
+// server began to reject some has five retries for them at first.
+//
+// True withholds first attempts, too. Choose it if overload may last and all or most of the server's clients can have it: others take what
+// it leaves them.
+//
+// False does what the Client Backpressure specification's pseudocode does: up to maxAdaptiveRetries retries, however long the overload
+// lasts. Choose it if an operation has to be tried as often as possible, whatever that costs others.
 //
 // For each server, the client counts what it recently sent, and what of that the server accepted, reads and writes apart. The less was
-// accepted, the more commands it withholds. These go to another suitable server at once, if there is one that accepts more. If there
-// is none, the attempt fails as if the server had rejected it. It is retried after a backoff. The retry counts to maxAdaptiveRetries
-// and takes a token of SetAdaptiveRetries. Once the overload has lasted for three seconds, most withheld retries fail. An
-// operation that ends with such an attempt returns the error of its last attempt that was sent, or if none was sent a CommandError with
-// the labels SystemOverloadedError, RetryableError and NoWritesPerformed.
+// accepted, the more attempts it withholds. These go to another suitable server at once, if there is one that accepts more. If there
+// is none and the option is true, the attempt fails as if the server had rejected it. It is retried after a backoff. The retry counts to
+// maxAdaptiveRetries and takes a token of SetAdaptiveRetries. Once the overload has lasted for three seconds, most withheld retries
+// fail. An operation that ends with such an attempt returns the error of its last attempt that was sent, or if none was sent a
+// CommandError with the labels SystemOverloadedError, RetryableError and NoWritesPerformed.
 //
 // As long as a server rejects nothing, everything is sent to it. The least critical operations are withheld first, see
 // mongo.NewCriticalityContext. From a mongos or a load balancer, behind which only one of many servers may be overloaded, only
-// retries are withheld. Never withheld are commitTransaction and abortTransaction, the killCursors of cursors, unacknowledged
-// writes, commands that end sessions, monitor servers or establish connections, and the first attempts of getMore and of the commands
-// of a transaction after its first.
+// retries are withheld. Never withheld are the commands of a transaction after its first and their retries, commitTransaction and
+// abortTransaction, the killCursors of cursors, unacknowledged writes, commands that end sessions, monitor servers or establish
+// connections, and the first attempts of getMore.
 //
-// This is not part of any specification of MongoDB drivers.
+// No specification of MongoDB drivers has this option. Client Backpressure says when a retry is permitted; it does not say that a
+// permitted one has to be made.
 func (c *ClientOptions) SetAdaptiveThrottling(b bool) *ClientOptions {
 	c.AdaptiveThrottling = &b
 

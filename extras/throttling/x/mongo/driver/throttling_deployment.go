@@ -34,7 +34,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 		return other, nil
 	}
 	_, accepted := known.State(d.attempt.Write)
-	return nil, withheldError{addr, decision, accepted}
+	return nil, withheldError{addr, decision, accepted, known.Scope()}
 }
 
 // routed reports whether the deployment's servers stand for others, of which perhaps only one is overloaded.
@@ -92,10 +92,15 @@ type withheldError struct {
 	server   address.Address
 	decision throttle.Decision
 	accepted float64 // share of what was sent
+	scope    throttle.Scope
 }
 
 // Error implements the error interface.
 func (e withheldError) Error() string {
-	return fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent "+
-		"(adaptiveThrottling)", e.server, 100*e.accepted)
+	said := fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent",
+		e.server, 100*e.accepted)
+	if e.scope == throttle.Retries {
+		return said + ", so a retry would only take the place of another command (adaptiveThrottling=false sends it)"
+	}
+	return said + " (adaptiveThrottling)"
 }

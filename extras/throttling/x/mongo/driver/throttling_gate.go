@@ -58,7 +58,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 // gated returns the deployment that selects the server for the next attempt and may withhold it: with adaptiveThrottling, once a server
 // has rejected anything. Otherwise it returns nil.
 func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
-	if !ex.policy.Rejected() || ex.op.neverThrottled() {
+	if !ex.policy.Rejected() || ex.neverThrottled() {
 		return nil
 	}
 	attempt := ex.throttledAttempt()
@@ -79,7 +79,7 @@ func (ex *operationRun) throttledAttempt() throttle.Attempt {
 
 // countAttempt tells the server's throttle the end of an attempt that was sent at a time.
 func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
-	if !ex.policy.Rejected() || ex.op.neverThrottled() || !a.telling() {
+	if !ex.policy.Rejected() || ex.neverThrottled() || !a.telling() {
 		return
 	}
 	attempt, took := ex.throttledAttempt(), time.Duration(0)
@@ -97,14 +97,20 @@ func (a *attempt) telling() bool {
 	return replied && (!a.hasLabel(ErrSystemOverloadedError) || a.hasLabel(ErrRetryableError))
 }
 
-// throttled is the reason to retry what was withheld, and not to in an overload that lasts.
-const throttled retry.Reason = "throttled"
+// The reasons of what is withheld: throttled also for a retry after it.
+const (
+	throttled     retry.Reason = "throttled"
+	overloadLasts retry.Reason = "overloadLasts"
+)
 
 // afterWithholding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
-func afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+func (ex *operationRun) afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
+	ex.throttled++
 	switch {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}
+	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries:
+		return retry.Verdict{Reason: overloadLasts}
 	case d == throttle.GiveUp && verdict.Retry:
 		return retry.Verdict{Reason: throttled}
 	case verdict.Retry:
@@ -114,19 +120,17 @@ func afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict 
 }
 
 // neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
-// go on (the end of a transaction, of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
+// go on (a transaction that has begun; the end of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
 // establish connections or authenticate have no overload policy.
-func (op Operation) neverThrottled() bool {
-	if c := op.Client; c != nil && (c.Committing || c.Aborting) {
+func (ex *operationRun) neverThrottled() bool {
+	op := ex.op
+	if c := op.Client; c != nil && (c.Committing || c.Aborting || c.TransactionInProgress() && !ex.cmd.startsTxn) {
 		return true
 	}
 	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || !op.WriteConcern.Acknowledged()
 }
 
-// continues reports whether the server holds something for the command: a cursor, or a transaction.
+// continues reports whether the server holds a cursor for the command.
 func (op Operation) continues() bool {
-	if c := op.Client; c != nil && (c.TransactionInProgress() || c.PinnedConnection != nil) {
-		return true
-	}
-	return op.Legacy == LegacyGetMore
+	return op.Legacy == LegacyGetMore || op.Client != nil && op.Client.PinnedConnection != nil
 }

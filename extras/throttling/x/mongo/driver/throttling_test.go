@@ -29,7 +29,7 @@ import (
 // known to accept everything. The jitter of 0.5 is what is drawn, so that the first withhold each attempt.
 func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
 	s := scripted.New(t, replies...)
-	s.Policy.Throttling = true
+	s.Policy.Throttling = throttle.All
 	s.Throttles = map[address.Address]*throttle.Throttle{}
 	s.Servers = nil
 	for _, host := range append(append([]string{}, rejecting...), accepting...) {
@@ -46,7 +46,7 @@ func throttled(t *testing.T, replies []any, rejecting []string, accepting ...str
 // newThrottle returns a throttle for which no time passes, so that nothing is sent because nothing else was.
 func newThrottle(s *scripted.Script) *throttle.Throttle {
 	now := time.Unix(1, 0)
-	return throttle.New(func() time.Time { return now }, func() float64 { return s.Policy.Jitter() })
+	return throttle.New(func() time.Time { return now }, func() float64 { return s.Policy.Jitter() }, s.Policy.Throttling)
 }
 
 // reject tells the throttle of a server of rejected first attempts, both reads and writes.
@@ -290,7 +290,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 func TestThrottledRetriesOfALastingOverload(t *testing.T) {
 	s := throttled(t, nil, nil, "a")
 	now := time.Unix(1, 0)
-	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
+	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
 	for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
 		s.Throttles["a:27017"].Decide(throttle.Attempt{First: true})
 		reject(s, "a", 1)
@@ -316,33 +316,36 @@ func laterInTransaction(s *scripted.Script) driver.Operation {
 	return op
 }
 
-// TestThrottledRetriesOfWhatContinues: what the server holds something for is sent, and so are its retries, until there is no token left;
-// it then waits, however long the overload lasts.
+// TestThrottledRetriesOfWhatContinues: what the server holds something for is sent. So are retries in a transaction, and those of a cursor
+// until there is no token left; it then waits, however long the overload lasts.
 func TestThrottledRetriesOfWhatContinues(t *testing.T) {
-	for name, op := range map[string]func(*scripted.Script) driver.Operation{
-		"getMore": nextBatch, "in a transaction": laterInTransaction,
+	for name, tt := range map[string]struct {
+		op   func(*scripted.Script) driver.Operation
+		sent int
+	}{
+		"getMore": {nextBatch, 1 + 5}, "in a transaction": {laterInTransaction, 1 + 50},
 	} {
 		s := throttled(t, nil, nil, "a")
 		now := time.Unix(1, 0)
-		s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter)
+		s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
 		for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
 			reject(s, "a", 9)
 		}
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
-		err := s.Execute(context.Background(), op(s))
+		err := s.Execute(context.Background(), tt.op(s))
 		var retries *event.RetryError
 		require.True(t, errors.As(err, &retries), "%s: %v", name, err)
 		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was withheld", name)
-		assert.Len(t, s.Sent, 1+20, name)
+		assert.Len(t, s.Sent, tt.sent, name)
 		assert.Len(t, s.Slept, 50, name)
 	}
 }
 
-// TestWithoutThrottling: servers that have a throttle are not asked without the option.
+// TestWithoutThrottling: servers that have a throttle are not asked if the option is false.
 func TestWithoutThrottling(t *testing.T) {
 	s := throttled(t, []any{scripted.OK()}, []string{"a"})
-	s.Policy.Throttling = false
+	s.Policy.Throttling = throttle.Nothing
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Len(t, s.Sent, 1)
 }
@@ -363,7 +366,7 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 	allocations := func(throttling bool) float64 {
 		s, ctx := throttled(t, nil, nil, "a"), marked(event.CriticalityCritical)
 		if !throttling {
-			s.Policy.Throttling, s.Throttles = false, nil
+			s.Policy.Throttling, s.Throttles = throttle.Nothing, nil
 			ctx = context.Background()
 		}
 		run := func() {

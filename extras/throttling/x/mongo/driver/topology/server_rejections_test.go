@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
@@ -204,7 +205,7 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 	assert.Equal(t, int64(0), server.load())
 }
 
-// TestWithoutAdaptiveThrottling is about what no specification has: it is off unless the option is on, whatever a server rejects.
+// TestWithoutAdaptiveThrottling is about the choice of servers: it is upstream's unless the option is on, whatever a server rejects.
 func TestWithoutAdaptiveThrottling(t *testing.T) {
 	for name, opts := range map[string]*options.ClientOptions{
 		"default":         options.Client(),
@@ -221,10 +222,11 @@ func TestWithoutAdaptiveThrottling(t *testing.T) {
 			s.topology.servers["b"].operationCount = 1
 			s.expect("b is busier", "a")
 
-			assert.False(t, s.topology.cfg.overload.Rejected())
+			off := s.topology.cfg.overload.Throttling == throttle.Nothing
+			assert.Equal(t, !off, s.topology.cfg.overload.Rejected())
 			assert.Nil(t, s.topology.ThrottleProbabilities())
-			_, throttle := backpressure.ThrottleOf(s.topology.servers["a"])
-			assert.Nil(t, throttle)
+			_, known := backpressure.ThrottleOf(s.topology.servers["a"])
+			assert.Equal(t, off, known == nil)
 		})
 	}
 }

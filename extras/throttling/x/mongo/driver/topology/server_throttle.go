@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// Server counts what it rejects with adaptiveThrottling, without which both are nil.
+// Server counts what it rejects: for the choice of servers with adaptiveThrottling, and for its throttle unless the option is false.
 //
 //fork:extend what one operation learns about an overload helps others
 type Server struct {
@@ -18,16 +18,35 @@ type Server struct {
 	throttle   *throttle.Throttle
 }
 
-// countRejections makes a server of a client with adaptiveThrottling count what it rejects, by the clock of the client's overload policy.
+// scopeOf returns what a client with that option may withhold: without it, retries.
+func scopeOf(adaptiveThrottling *bool) throttle.Scope {
+	switch {
+	case adaptiveThrottling == nil:
+		return throttle.Retries
+	case *adaptiveThrottling:
+		return throttle.All
+	default:
+		return throttle.Nothing
+	}
+}
+
+// withholdsAll reports whether the client has adaptiveThrottling.
+func (t *Topology) withholdsAll() bool {
+	return t.cfg.overload != nil && t.cfg.overload.Throttling == throttle.All
+}
+
+// countRejections makes a server count what it rejects, by the clock of the client's overload policy, unless nothing is withheld.
 func (s *Server) countRejections() {
-	if overload := s.cfg.overload; overload != nil && overload.Throttling {
-		s.rejections = &recentRejections{now: overload.Clock.Now}
-		s.throttle = throttle.New(overload.Clock.Now, overload.Jitter)
+	if overload := s.cfg.overload; overload != nil && overload.Throttling != throttle.Nothing {
+		if overload.Throttling == throttle.All {
+			s.rejections = &recentRejections{now: overload.Clock.Now}
+		}
+		s.throttle = throttle.New(overload.Clock.Now, overload.Jitter, overload.Throttling)
 		s.policyCarrier = backpressure.CarryForServer(&s.cfg.overload, s.address, s.throttle)
 	}
 }
 
-// With adaptiveThrottling it also records whether the server rejected the command.
+// It also records whether the server rejected the command.
 //
 //fork:wrap every command passes here
 func (s *Server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
@@ -49,9 +68,10 @@ func (s *Server) rejected() {
 // after the other between its backoffs, meets fewer: withheld, it would fail without having tried.
 const herd = 10
 
-// refused records that a connection was refused. Commands that need another one are then withheld like any other.
+// refused records that a connection was refused. Commands that need another one are then withheld like any other. Where only retries are
+// withheld, each counts.
 func (s *Server) refused() {
-	if s.throttle != nil && s.rejections.count() > herd {
+	if s.throttle != nil && (s.rejections == nil || s.rejections.count() > herd) {
 		s.throttle.Refused()
 	}
 }
@@ -59,7 +79,7 @@ func (s *Server) refused() {
 // ThrottleProbabilities returns for each known server the probability, in [0, 1), with which reads or writes are withheld from it,
 // whichever is higher, or nil without adaptiveThrottling.
 func (t *Topology) ThrottleProbabilities() map[string]float64 {
-	if t.cfg.overload == nil || !t.cfg.overload.Throttling {
+	if !t.withholdsAll() {
 		return nil
 	}
 	t.serversLock.Lock()
@@ -80,7 +100,7 @@ func (t *Topology) ThrottleProbabilities() map[string]float64 {
 //fork:wrap with adaptiveThrottling, of two servers the one that is overloaded must not look like the idle one
 func (t *Topology) selectServerFromDescription(desc description.Topology, wanted description.ServerSelector) ([]description.Server, error) {
 	retSuitable, retErr := t.upstreamSelectServerFromDescription(desc, wanted)
-	if retErr == nil && len(retSuitable) > 1 && t.cfg.overload.Rejected() {
+	if retErr == nil && len(retSuitable) > 1 && t.withholdsAll() && t.cfg.overload.Rejected() {
 		retSuitable = t.lessLoaded(retSuitable)
 	}
 	return retSuitable, retErr
