@@ -28,7 +28,7 @@ type point struct {
 
 // The place of the curves in the picture. Other numbers from here on are places, too.
 const (
-	left, right, top, bottom = 56.0, 480.0, 40.0, 290.0
+	left, right, top, bottom = 56.0, 460.0, 40.0, 290.0
 )
 
 const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 340" font-family="Arial, Helvetica, 'Liberation Sans', sans-serif" ` +
