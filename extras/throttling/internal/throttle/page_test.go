@@ -177,8 +177,8 @@ func (p *page) ended(a Attempt, rejected bool, took time.Duration) {
 	case rejected && !p.known:
 		tokens, kept := p.tokens, p.kept
 		if p.rejection.IsZero() || p.now.Sub(p.rejection) > time.Minute {
-			if kept = 5; !p.optionSet {
-				tokens = 5
+			if kept = 10; !p.optionSet {
+				tokens = 10
 			}
 		}
 		*p = page{optionSet: p.optionSet, now: p.now, known: true, tokens: tokens, kept: kept, sent: p.now}
@@ -202,11 +202,10 @@ func (p *page) accepted(a Attempt, took time.Duration) {
 	if a.Continues {
 		tokens = &p.kept
 	}
-	*tokens += 0.1
 	if !a.First {
-		*tokens++
+		*tokens++ // in this order, as a sum of fractions depends on it
 	}
-	*tokens = math.Min(*tokens, 5)
+	*tokens = math.Min(*tokens+0.1, 10)
 	switch {
 	case took > 0 && p.takes == 0:
 		p.takes = took

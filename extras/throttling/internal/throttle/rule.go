@@ -21,8 +21,8 @@ const (
 	few = 6
 	// tokenOfSuccess is the part of a retry that an accepted attempt pays for.
 	tokenOfSuccess = 0.1
-	// mostTokens is the number of retries that can be saved up: all that a command may have.
-	mostTokens = 5
+	// mostTokens is the number of retries that can be saved up: all that two commands may have, as in the specification's first prose test.
+	mostTokens = 10
 	// rest is the time without a rejection after which there are as many.
 	rest = time.Minute
 	// brief is how long an overload is taken for a burst: a retry that is withheld later fails its command.

@@ -179,31 +179,31 @@ func TestFewKnown(t *testing.T) {
 	s.expect(t, first, 0, "six are known")
 }
 
-// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to five. Those of what continues something are five at
+// TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to ten. Those of what continues something are ten at
 // first, without the option the others, too, and again after a minute without a rejection.
 func TestTokens(t *testing.T) {
-	for scope, full := range map[Scope]float64{All: 0, Retries: 5} {
+	for scope, full := range map[Scope]float64{All: 0, Retries: mostTokens} {
 		s := newSubjectOf(scope)
 		s.ended(first, 1, 0)
 		k := &s.known[0]
-		if k.tokens != full || k.kept != 5 {
+		if k.tokens != full || k.kept != mostTokens {
 			t.Errorf("at first there are %v and %v tokens", k.tokens, k.kept)
 		}
 		k.tokens = 0
 		s.ended(first, 0, 3)
 		s.ended(again, 0, 1)
-		if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != 5 {
-			t.Errorf("there are %v and %v tokens, want 1.4 and 5", k.tokens, k.kept)
+		if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != mostTokens {
+			t.Errorf("there are %v and %v tokens, want 1.4 and 10", k.tokens, k.kept)
 		}
-		s.ended(again, 0, 50)
-		if k.tokens != 5 {
-			t.Errorf("there are %v tokens, want 5", k.tokens)
+		s.ended(again, 0, 20)
+		if k.tokens != mostTokens {
+			t.Errorf("there are %v tokens, want 10", k.tokens)
 		}
 		for pause, want := range map[time.Duration]float64{time.Minute: 0, time.Minute + 1: full} {
 			k.tokens, k.kept = 0, 0
 			s.at = s.at.Add(pause)
 			s.ended(first, 1, 0)
-			if k.tokens != want || (k.kept == 5) != (pause > time.Minute) {
+			if k.tokens != want || (k.kept == mostTokens) != (pause > time.Minute) {
 				t.Errorf("after %v there are %v and %v tokens", pause, k.tokens, k.kept)
 			}
 		}
@@ -266,7 +266,7 @@ func TestContinued(t *testing.T) {
 	before := s.known[0].wanted
 	started := continued
 	started.First = true
-	for i := 0; i < 5; i++ {
+	for i := 0; i < mostTokens; i++ {
 		if s.Decide(started) != Send || s.Decide(continued) != Send {
 			t.Fatal("it is withheld")
 		}

@@ -14,7 +14,7 @@ type ClientOptions struct {
 // Unset, the default, suits most applications. The first attempt of each command is always sent. Once an overload has lasted for a second,
 // so that retries only take the place of other commands, most retries are not sent. The command then ends with the server's own
 // error, whose RetryError has the reason RetryReasonOverloadLasts. A client that has sent fewer than six commands since the
-// server began to reject some has five retries for them at first.
+// server began to reject some has ten retries for them at first.
 //
 // True withholds first attempts, too. Choose it if overload may last and all or most of the server's clients can have it: others take what
 // it leaves them.

@@ -323,7 +323,7 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 		op   func(*scripted.Script) driver.Operation
 		sent int
 	}{
-		"getMore": {nextBatch, 1 + 5}, "in a transaction": {laterInTransaction, 1 + 50},
+		"getMore": {nextBatch, 1 + 10}, "in a transaction": {laterInTransaction, 1 + 50},
 	} {
 		s := throttled(t, nil, nil, "a")
 		now := time.Unix(1, 0)
