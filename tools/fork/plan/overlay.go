@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -32,8 +31,7 @@ func (o Overlay) Files() (files []*File) {
 
 // File is one file of the overlay.
 type File struct {
-	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder, or
-	// if the base has the folder elsewhere.
+	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder.
 	Path, From string
 	Data       []byte
 	// Source is nil for files that are not Go source.
@@ -70,16 +68,6 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		return nil, nil, err
 	}
 	r := reader{repository: os.DirFS(root), module: m, bases: bases}
-	table := path.Join("etc/bases", m.Version, "paths")
-	if err := readOptional(filepath.Join(root, filepath.FromSlash(table)), &r.moved); err != nil {
-		return nil, nil, err
-	}
-	for here, there := range r.moved {
-		if _, err := fs.Stat(r.repository, here); err != nil || !fs.ValidPath(there) || path.Base(here) != path.Base(there) {
-			r.problems.Add(table, 0, "name a folder of the overlay, and a folder of the base that ends with the same name",
-				"%q cannot be moved to %q", here, there)
-		}
-	}
 	together := map[string]string{}
 	for _, layer := range layers {
 		r.layer, r.places = layer, together
@@ -117,11 +105,8 @@ type reader struct {
 	layer      *Layer
 	module     *upstream.Module
 	bases      []string
-	// moved has which folders of the overlay have another path in the base, such as some below x, which upstream calls unstable. A
-	// package keeps its name, by which it is imported.
-	moved    map[string]string
-	places   map[string]string // of the files, by their paths in the module
-	problems problem.List
+	places     map[string]string // of the files, by their paths in the module
+	problems   problem.List
 }
 
 // read reads a file of the layer, as an fs.WalkDirFunc.
@@ -138,8 +123,8 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 		return nil
 	case r.layer.place(name) != "":
 		data, err := fs.ReadFile(r.repository, name)
-		at, text := r.inPlace(r.layer.place(name), data)
-		f := ReadFile(at, text, &r.problems)
+		at := r.layer.place(name)
+		f := ReadFile(at, data, &r.problems)
 		if err != nil || f == nil {
 			return err
 		}
@@ -162,19 +147,6 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 		return fs.SkipDir
 	}
 	return nil
-}
-
-// inPlace returns where the base has a file of the overlay, and its text with the imports of there.
-func (r *reader) inPlace(name string, data []byte) (string, []byte) {
-	for here, there := range r.moved {
-		if file, below := strings.CutPrefix(name, here+"/"); below {
-			name = there + "/" + file
-		}
-		for _, end := range []string{`"`, "/"} {
-			data = bytes.ReplaceAll(data, []byte(`"`+r.module.Path+"/"+here+end), []byte(`"`+r.module.Path+"/"+there+end))
-		}
-	}
-	return name, data
 }
 
 // At returns problems with the paths that files of the overlay have in the repository, not in the module.
