@@ -49,6 +49,7 @@ type cli struct {
 	Soak       programs.Soak    `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
 	Planted        plantedCmd        `cmd:"" help:"Plant each defect of etc/planted.yaml into the fork, and report which tests find it."`
+	Mutants        mutantsCmd        `cmd:"" help:"Make random changes in our functions of the fork, and report which no test notices."`
 	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
