@@ -236,6 +236,14 @@ planted: SEEDS = 2000
 planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and report which tests find it
 	nice $(RIG) planted --by $(BY) $(addprefix --,$(subst -,,$(RACE))) --seeds $(SEEDS) $(DEFECTS)
 
+# How many mutants "make mutants" makes.
+COUNT ?= 300
+
+.PHONY: mutants
+mutants: SEED = 1
+mutants: trees rig ## Change our functions of the fork at random, and report what no test notices: make mutants COUNT=300 SEED=7
+	nice $(RIG) mutants --count $(COUNT) --seed $(SEED)
+
 .PHONY: demo
 demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
 	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload

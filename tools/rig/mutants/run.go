@@ -77,8 +77,8 @@ func summon(ctx context.Context, in *Binary, name string) (test, error) {
 	}
 	one := test{in, name, time.Since(start), map[string]bool{}}
 	text, err := os.ReadFile(file.Name())
-	for mutant := range strings.FieldsSeq(string(text)) {
-		one.meets[mutant] = true
+	for mutant := range strings.Lines(string(text)) {
+		one.meets[strings.TrimSpace(mutant)] = true
 	}
 	return one, err
 }
