@@ -6,7 +6,7 @@ package options
 // more if it was a retry. A retry that fails with an error other than an overload error returns one token.
 //
 // With the bucket the client still retries through a short overload. In a long one its retries settle at about a tenth of the
-// commands that succeed, and the application sees more overload errors. Without the bucket each command is retried up to its
+// commands that succeed, and the application sees more overload errors. Without the bucket a command may be retried up to its
 // limit. Retries by RetryReads and RetryWrites after other errors take no tokens.
 //
 // This can also be set through the "adaptiveRetries" URI option (e.g. "adaptiveRetries=true"). The default is false.

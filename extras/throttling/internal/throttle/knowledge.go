@@ -115,7 +115,7 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 		}
 	}
 	may := math.Pow(k.sendable(judged, now), exponent*(1-lower/math.Max(n, 1)))
-	return (n*(1-may) - lower) / math.Max(k.wanted[a.Class+1], 1)
+	return math.Max(0, (n*(1-may)-lower)/math.Max(k.wanted[a.Class+1], 1))
 }
 
 // sendable returns K times the share of the attempts that was accepted of those that were sent, but at most 1.

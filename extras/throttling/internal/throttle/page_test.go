@@ -108,7 +108,7 @@ func (p *page) decide(a Attempt, r float64) Decision {
 	lower := p.weigh(func(e pageEvent) bool { return e.class < a.Class })
 	own := math.Max(1, p.weigh(func(e pageEvent) bool { return e.class == a.Class }))
 	kq := p.k() * p.q(a.First)
-	hold := (n - n*math.Pow(math.Min(1, kq), 4.5*(1-lower/math.Max(1, n))) - lower) / own
+	hold := math.Max(0, (n-n*math.Pow(math.Min(1, kq), 4.5*(1-lower/math.Max(1, n)))-lower)/own)
 	d := p.decideBy(a, r, hold, kq)
 	if d == Send {
 		p.sent = p.now

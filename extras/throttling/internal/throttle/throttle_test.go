@@ -297,6 +297,23 @@ func TestRouted(t *testing.T) {
 	s.expect(t, retried, 0, "more than a fifth")
 }
 
+// TestRareRoutedAreRetried: what is rare and critical would not be withheld from a server, so from a router its retries are only delayed,
+// however long the overload lasts.
+func TestRareRoutedAreRetried(t *testing.T) {
+	critical := of(1, again)
+	critical.Routed = true
+	s := newSubject()
+	for i := 0; i < 40; i++ {
+		s.at = s.at.Add(100 * ms)
+		s.ended(of(0, first), 1, 1)
+	}
+	s.ended(of(1, first), 1, 1)
+	s.draw = 0
+	if got := s.Decide(critical); got != Withhold {
+		t.Errorf("a critical retry is decided %v after an overload of four seconds", got)
+	}
+}
+
 // TestSomethingIsSent: if nothing was sent for a second, an attempt is.
 func TestSomethingIsSent(t *testing.T) {
 	s := newSubject()

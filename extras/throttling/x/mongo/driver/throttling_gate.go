@@ -55,8 +55,8 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 	return failure
 }
 
-// gated returns the deployment that selects the server for the next attempt and may withhold it: with adaptiveThrottling, once a server
-// has rejected anything. Otherwise it returns nil.
+// gated returns the deployment that selects the server for the next attempt and may withhold it, once a server has rejected anything and
+// unless adaptiveThrottling is false. Otherwise it returns nil.
 func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
 	if !ex.policy.Rejected() || ex.neverThrottled() {
 		return nil
@@ -120,8 +120,8 @@ func (ex *operationRun) afterWithholding(d throttle.Decision, verdict retry.Verd
 }
 
 // neverThrottled reports whether the command and its retries are always sent: because work at the server would otherwise be lost or
-// go on (a transaction that has begun; the end of cursors and sessions), or because no reply tells its outcome. Commands that monitor servers,
-// establish connections or authenticate have no overload policy.
+// go on (a transaction that has begun; the end of cursors and sessions), or because no reply tells its outcome. Commands that monitor
+// servers, establish connections or authenticate have no overload policy.
 func (ex *operationRun) neverThrottled() bool {
 	op := ex.op
 	if c := op.Client; c != nil && (c.Committing || c.Aborting || c.TransactionInProgress() && !ex.cmd.startsTxn) {
