@@ -37,8 +37,8 @@ const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 34
 <style>@media (prefers-color-scheme: dark){
   [fill="#ffffff"]{fill:#0d1117} [fill="#1f2328"]{fill:#e6edf3} [fill="#57606a"]{fill:#9198a1}
   [stroke="#d0d7de"]{stroke:#3d444d} [stroke="#8c959f"]{stroke:#9198a1} [stroke="#cf222e"]{stroke:#ff7b72}
-  [stroke="#1a7f37"]{stroke:#3fb950} [stroke="#0969da"]{stroke:#58a6ff} [stroke="#8250df"]{stroke:#bc8cff}
-  [stroke="#1f2328"]{stroke:#e6edf3}
+  [stroke="#1a7f37"]{stroke:#3fb950} [stroke="#0969da"]{stroke:#58a6ff} [stroke="#8250df"]{stroke:#bc8cff} ` +
+	`[stroke="#1f2328"]{stroke:#e6edf3}
 }</style>
 <rect width="760" height="340" fill="#ffffff"/>
 <text x="16" y="22" fill="#1f2328" font-weight="600">%s</text>

@@ -24,11 +24,12 @@ func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Du
 	return ctx.Err()
 }
 
-// connectTopology returns a connected topology, with a policy that does not wait, and its only server.
+// connectTopology returns a topology with one server, connected, with a policy that does not wait and makes each permitted retry, however
+// long the server rejects.
 func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
 	t.Helper()
 
-	cfg, err := NewConfig(opts.ApplyURI(l.URI()), nil)
+	cfg, err := NewConfig(opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"), nil)
 	require.NoError(t, err)
 	cfg.overload.Clock = impatientClock{}
 	topology, err := New(cfg)
