@@ -91,10 +91,10 @@ func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	switch {
 	case a.Continues:
 		return a.First || pay(&k.kept)
-	case a.Routed:
-		return a.First || k.sendable(k.all, now) == 1
 	case k.begun < few:
 		return a.First || a.Class > 0 || pay(&k.tokens)
+	case a.Routed:
+		return a.First || k.sendable(k.all, now) == 1
 	default:
 		return drawn || now.Sub(k.sent) >= second
 	}

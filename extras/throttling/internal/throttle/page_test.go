@@ -133,10 +133,10 @@ func (p *page) decideBy(a Attempt, r, hold, kq float64) Decision {
 	switch {
 	case a.Continues:
 		sent = a.First || takes(&p.kept)
-	case a.Routed:
-		sent = a.First || kq >= 1
 	case few:
 		sent = a.First || a.Class > 0 || takes(&p.tokens)
+	case a.Routed:
+		sent = a.First || kq >= 1
 	default:
 		sent = r >= hold || p.now.Sub(p.sent) >= time.Second
 	}

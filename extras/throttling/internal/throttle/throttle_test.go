@@ -314,6 +314,26 @@ func TestRareRoutedAreRetried(t *testing.T) {
 	}
 }
 
+// TestAloneBehindARouter: without the option, two commands alone have all their retries, also behind a router or a load balancer.
+func TestAloneBehindARouter(t *testing.T) {
+	routed := again
+	routed.Routed = true
+	s := newSubjectOf(Retries)
+	for command := 0; command < 2; command++ {
+		s.ended(first, 1, 0)
+		for retry := 0; retry < 5; retry++ {
+			s.at = s.at.Add(time.Second)
+			if got := s.Decide(routed); got != Send {
+				t.Fatalf("retry %d of command %d is decided %v", retry, command, got)
+			}
+			s.Ended(routed, true, 0)
+		}
+	}
+	if got := s.Decide(routed); got != GiveUp {
+		t.Errorf("without a token it is decided %v", got)
+	}
+}
+
 // TestSomethingIsSent: if nothing was sent for a second, an attempt is.
 func TestSomethingIsSent(t *testing.T) {
 	s := newSubject()
