@@ -205,7 +205,7 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 	assert.Equal(t, int64(0), server.load())
 }
 
-// TestWithoutAdaptiveThrottling is about the choice of servers: it is upstream's unless the option is on, whatever a server rejects.
+// TestWithoutAdaptiveThrottling is about the choice of servers: it stays as it was unless the option is on, whatever a server rejects.
 func TestWithoutAdaptiveThrottling(t *testing.T) {
 	for name, opts := range map[string]*options.ClientOptions{
 		"default":         options.Client(),
