@@ -106,7 +106,7 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, err)
 	values, points := collect(t, reader)
 	assert.Empty(t, values)
-	assert.Equal(t, map[string]int{"retry.decisions": 3 * 11, "retried.operations": 3 * 2}, points)
+	assert.Equal(t, map[string]int{"retry.decisions": 3 * 12, "retried.operations": 3 * 2}, points)
 
 	publish(ctx, retries.Monitor())
 	retries.Monitor().Finished(ctx, &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1})

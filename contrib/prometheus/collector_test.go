@@ -91,7 +91,7 @@ func publish(monitor *event.RetryMonitor) {
 func TestCollector(t *testing.T) {
 	collector := mongoprom.NewCollector(prometheus.Labels{"client": "orders"})
 	values, _ := collect(t, collector)
-	assert.Len(t, values, 3*11+3*2+2, "of each class, each verdict with its reasons, and each outcome; and the sum and count of backoffs")
+	assert.Len(t, values, 3*12+3*2+2, "of each class, each verdict with its reasons, and each outcome; and the sum and count of backoffs")
 	assert.Empty(t, nonzero(t, collector))
 
 	client := &fake{}
@@ -244,7 +244,7 @@ func TestReasons(t *testing.T) {
 			counted = append(counted, found[2]+" "+found[1])
 		}
 	}
-	assert.Len(t, documented, 11)
+	assert.Len(t, documented, 12)
 	assert.ElementsMatch(t, reasons, documented)
 	assert.ElementsMatch(t, wanted, counted)
 }
