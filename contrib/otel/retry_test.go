@@ -118,7 +118,7 @@ func TestMetrics(t *testing.T) {
 	*client = fake{995.5, true, map[string]float64{"a:27017": 0.5}}
 	gauges := map[string]float64{"retry.tokens orders": 995.5, "throttle.probability orders a 27017": 0.5}
 	values, points = collect(t, reader)
-	assert.Equal(t, 3*11, points["retry.decisions"], "none is new")
+	assert.Equal(t, 3*12, points["retry.decisions"], "none is new")
 	for name, value := range gauges {
 		assert.Equal(t, value, values[name], name)
 		delete(values, name)
