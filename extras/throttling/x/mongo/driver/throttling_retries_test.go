@@ -96,7 +96,7 @@ func TestOneOverloadedServer(t *testing.T) {
 	require.Len(t, s.Sent, 2)
 }
 
-// TestCommandAlone: a command of a client that knows nothing has all retries, and so have both of its sides.
+// TestCommandAlone: two commands of a client that knows nothing have all retries, and so have both of its sides.
 func TestCommandAlone(t *testing.T) {
 	for name, scope := range map[string]throttle.Scope{"unset": throttle.Retries, "false": throttle.Nothing} {
 		s := scripted.New(t)
@@ -107,7 +107,9 @@ func TestCommandAlone(t *testing.T) {
 		require.Error(t, s.Execute(context.Background(), s.Write()), name)
 		assert.Len(t, s.Sent, 12, name)
 		require.Error(t, s.Execute(context.Background(), s.Read()), name)
-		want := map[throttle.Scope]int{throttle.Retries: 13, throttle.Nothing: 18} // there is no token left
+		assert.Len(t, s.Sent, 18, name)
+		require.Error(t, s.Execute(context.Background(), s.Read()), name)
+		want := map[throttle.Scope]int{throttle.Retries: 19, throttle.Nothing: 24} // there is no token left
 		assert.Len(t, s.Sent, want[scope], name)
 	}
 }
