@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"mongofork/tools/rig/mutants"
-	"mongofork/tools/rig/programs"
 	"mongofork/tools/rig/suite"
 )
 
@@ -19,8 +18,8 @@ type mutantsCmd struct {
 	Count int    `default:"300" help:"How many are made. Some do not compile."`
 }
 
-// Run chooses mutants, plants them all into a copy of the fork, and judges them by the overlay's tests, and by those of the virtual lab.
-func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
+// Run chooses mutants, plants them all into a copy of the fork, and judges them by the overlay's tests.
+func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	tree := filepath.Join(rig.Root, "build", "mutants")
 	fork := filepath.Join(rig.Root, "build", rig.Base)
 	if err := errors.Join(os.RemoveAll(tree), os.CopyFS(tree, os.DirFS(fork))); err != nil {
@@ -34,7 +33,7 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 		return err
 	}
 	fmt.Fprintf(stdout, "%s, seed %d: %d mutants compile, of %d\n", rig.Base, c.Seed, len(chosen), c.Count)
-	binaries, err := c.binaries(ctx, rig, builder, tree)
+	binaries, err := c.binaries(ctx, rig, tree)
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 }
 
 // binaries compiles the tests.
-func (c *mutantsCmd) binaries(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree string) (all []mutants.Binary, err error) {
+func (c *mutantsCmd) binaries(ctx context.Context, rig *suite.Rig, tree string) (all []mutants.Binary, err error) {
 	tests, env, err := rig.OwnTests(ctx, "build/mutants")
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"mongofork/tools/process"
 )
 
-// The environment variables that switch on a mutant, and that name the file to which a process adds the mutants that it reaches.
-const on, reached = "MUTANT", "MUTANTS_REACHED"
+// Switch and reached are the environment variables that switch on a mutant, and that name the file to which a process adds the mutants that it reaches.
+const Switch, reached = "PLANTED", "MUTANTS_REACHED"
 
 const switchFile = `package %s
 
@@ -63,6 +63,9 @@ func Plant(ctx context.Context, tree string, mutants []Mutant) ([]Mutant, error)
 	}
 }
 
+// Write writes mutants into a tree that has none.
+func Write(tree string, mutants []Mutant) error { return write(tree, mutants, map[string][]byte{}) }
+
 // write writes the files with mutants.
 func write(tree string, mutants []Mutant, original map[string][]byte) error {
 	for _, m := range mutants {
@@ -89,7 +92,7 @@ func write(tree string, mutants []Mutant, original map[string][]byte) error {
 			return err
 		}
 		guard := filepath.Join(filepath.Dir(place), "mutant_switch.go")
-		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, on, reached), 0o644); err != nil {
+		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, Switch, reached), 0o644); err != nil {
 			return err
 		}
 	}

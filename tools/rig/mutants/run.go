@@ -142,7 +142,7 @@ func (j *Jury) judge(ctx context.Context, m Mutant) Verdict {
 	}
 	fastest := func(a, b *Binary) int { return cmp.Compare(took[a], took[b]) }
 	for _, binary := range slices.SortedFunc(maps.Keys(names), fastest) {
-		err := binary.run(ctx, names[binary], 20*time.Second+5*took[binary], on+"="+m.Name)
+		err := binary.run(ctx, names[binary], 20*time.Second+5*took[binary], Switch+"="+m.Name)
 		var exit *exec.ExitError
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):

@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"maps"
 	"os"
@@ -17,11 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/rig/mutants"
 )
 
 // Table is the file of the defects, below the root of the repository.
-const Table = "etc/planted.yaml"
+const Table = mutants.Table
 
 // Defect is a few lines of ours that are replaced by wrong ones.
 type Defect struct {
@@ -126,68 +123,17 @@ func judge(ctx context.Context, judges map[string]Judge, tree, defect string) (b
 }
 
 // Switch is the environment variable that has the name of the defect that is on.
-const Switch = "PLANTED"
+const Switch = mutants.Switch
 
-// Plant plants defects into a tree. Each defect is in a copy of its function's body, which runs instead of the original when the defect is
-// switched on. So the tree is built once for all of them.
+// Plant plants defects into a tree, as mutants with names. So the tree is built once for all of them.
 func Plant(tree string, defects []Defect) error {
-	in, count := map[string][]Defect{}, map[string]int{}
+	var named []mutants.Defect
 	for _, d := range defects {
-		in[d.In] = append(in[d.In], d)
+		named = append(named, mutants.Defect{Name: d.Name, In: d.In, Text: d.Text, Instead: d.Instead})
 	}
-	for folder, defects := range in {
-		names, err := filepath.Glob(filepath.Join(tree, folder, "*.go"))
-		for _, name := range names {
-			err = errors.Join(err, plant(name, defects, count))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var wrong []error
-	for _, d := range defects {
-		if n := count[d.Name]; n != 1 {
-			wrong = append(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times "+
-				"instead of once; mend it there", Table, d.Name, d.In, n))
-		}
-	}
-	return errors.Join(wrong...)
-}
-
-// plant plants those defects whose text is in the functions of a file, and counts how often it is there.
-func plant(name string, defects []Defect, count map[string]int) error {
-	text, err := os.ReadFile(name)
-	if err != nil || strings.HasSuffix(name, "_test.go") {
-		return err
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, 0)
+	all, err := mutants.Named(tree, named)
 	if err != nil {
 		return err
 	}
-	original := string(text)
-	for _, decl := range slices.Backward(file.Decls) { // so that the other offsets stay right
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
-			continue
-		}
-		start := int(f.Body.Lbrace - file.FileStart)
-		body := original[start:int(f.Body.End()-file.FileStart)]
-		for _, d := range defects {
-			n := strings.Count(body, d.Text)
-			if n == 0 {
-				continue
-			}
-			count[d.Name] += n
-			wrong := strings.Replace(body, d.Text, d.Instead, 1)
-			if f.Type.Results == nil {
-				wrong = "{" + wrong + "; return }" // which may not end with a return
-			}
-			text = slices.Insert(text, start+1, fmt.Appendf(nil, "\n\tif planted == %q %s\n", d.Name, wrong)...)
-		}
-	}
-	if len(text) == len(original) {
-		return nil
-	}
-	on := fmt.Appendf(nil, "package %s\n\nimport \"os\"\n\nvar planted = os.Getenv(%q)\n", file.Name.Name, Switch)
-	return filetree.Tree{filepath.Base(name): text, "planted.go": on}.Write(filepath.Dir(name))
+	return mutants.Write(tree, all)
 }
