@@ -32,6 +32,12 @@ const (
 // own reports whether the cause is a limit of the client itself. It says nothing of the server, nor of the connections that there are.
 func (c cause) own() bool { return c != perhapsOverload && c != noOverload }
 
+// localError is the error of a system call, and its cause.
+type localError struct {
+	err   error
+	cause cause
+}
+
 // causeOf returns the cause of an error that occurred while a connection was established. A broken set-up must not look like overload,
 // because then no pool is cleared, no server is marked unknown, and commands are retried in vain.
 func causeOf(err error) cause {

@@ -4,12 +4,6 @@ package topology
 
 import "syscall"
 
-// localError is the error of a system call, and its cause.
-type localError struct {
-	err   error
-	cause cause
-}
-
 // localErrors returns the errors of system calls that only the client's own machine causes, or the path's firewalls, with those of Windows
 // sockets by their numbers. An unreachable host or network is not among them: that is also what routers say of a server that no longer
 // answers.
