@@ -16,7 +16,7 @@ import (
 func TestClientTokenBucket(t *testing.T) {
 	const tokens, retries = 1000, 2
 	l := scripted.Listen(t, overloaded, nil)
-	client, sent := connect(t, l.URI()+"&adaptiveRetries=true", options.Client())
+	client, sent := connect(t, l.URI()+"&adaptiveRetries=true&adaptiveThrottling=false", options.Client())
 	find := func() {
 		require.Error(t, client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err())
 	}
