@@ -20,6 +20,11 @@ type picture struct {
 // line is how an arm is drawn: its dashes, and the color that they have beside the others.
 type line struct{ Arm, Color, Dashes, Width string }
 
+// stroke returns the attributes of the line.
+func (l line) stroke() string {
+	return fmt.Sprintf(`stroke="%s" stroke-width="%s" stroke-dasharray="%s" fill="none"`, l.Color, l.Width, l.Dashes)
+}
+
 // point is a scenario, and its number.
 type point struct {
 	At float64
@@ -31,15 +36,18 @@ const (
 	left, right, top, bottom = 56.0, 460.0, 40.0, 290.0
 )
 
-const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 340" ` +
-	`font-family="Arial, Helvetica, 'Liberation Sans', sans-serif" font-size="13" role="img" aria-labelledby="title">
-<title id="title">%s</title>
-<style>@media (prefers-color-scheme: dark){
-  [fill="#ffffff"]{fill:#0d1117} [fill="#1f2328"]{fill:#e6edf3} [fill="#57606a"]{fill:#9198a1}
+// darkTheme has the colors that take the place of those of lines, letters and grounds.
+const darkTheme = `<style>@media (prefers-color-scheme: dark){
+  [fill="#ffffff"]{fill:#0d1117} [fill="#f6f8fa"]{fill:#161b22} [fill="#1f2328"]{fill:#e6edf3} [fill="#57606a"]{fill:#9198a1}
   [stroke="#d0d7de"]{stroke:#3d444d} [stroke="#8c959f"]{stroke:#9198a1} [stroke="#cf222e"]{stroke:#ff7b72}
   [stroke="#1a7f37"]{stroke:#3fb950} [stroke="#0969da"]{stroke:#58a6ff} [stroke="#8250df"]{stroke:#bc8cff} ` +
 	`[stroke="#1f2328"]{stroke:#e6edf3}
-}</style>
+}</style>`
+
+const pictureHead = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 340" ` +
+	`font-family="Arial, Helvetica, 'Liberation Sans', sans-serif" font-size="13" role="img" aria-labelledby="title">
+<title id="title">%s</title>
+` + darkTheme + `
 <rect width="760" height="340" fill="#ffffff"/>
 <text x="16" y="22" fill="#1f2328" font-weight="600">%s</text>
 `
@@ -53,12 +61,16 @@ func (pic picture) text(p plan, all measured) string {
 		put(`<path d="M%.0f %.1fH%.0f" stroke="#d0d7de"/>`, left, y(percent), right)
 		put(`<text x="%.0f" y="%.1f" fill="#57606a" text-anchor="end">%.0f</text>`, left-8, y(percent)+4, percent)
 	}
+	free := 0.0 // from here on there is place for a label
 	for _, at := range pic.Points {
-		put(`<text x="%.1f" y="%.0f" fill="#57606a" text-anchor="middle">%g</text>`, pic.x(at.At), bottom+20, at.At)
+		if x := pic.x(at.At); x >= free {
+			put(`<text x="%.1f" y="%.0f" fill="#57606a" text-anchor="middle">%g</text>`, x, bottom+20, at.At)
+			free = x + 24
+		}
 	}
 	put(`<text x="%.0f" y="%.0f" fill="#57606a" text-anchor="middle">%s</text>`, (left+right)/2, bottom+40, html.EscapeString(pic.X))
 	for i, l := range pic.Lines {
-		stroke := fmt.Sprintf(`stroke="%s" stroke-width="%s" stroke-dasharray="%s" fill="none"`, l.Color, l.Width, l.Dashes)
+		stroke := l.stroke()
 		var places []string
 		for _, at := range pic.Points {
 			places = append(places, fmt.Sprintf("%.1f %.1f", pic.x(at.At), y(all[key{at.In, l.Arm}][pic.Of])))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,20 +16,12 @@ const (
 	pictureFile = "docs/performance/overload.svg"
 )
 
-// A line's dashes tell it from others without colours.
-var pictureLines = []struct{ arm, color, dashes string }{
-	{"noRetry", "#57606a", "2 3"},
-	{"twoRetries", "#953800", "8 3"},
-	{"fork", "#cf222e", "8 3 2 3"},
-	{"throttled", "#0969da", ""},
-}
-
 // The geometry, in pixels: both panels are equally tall.
 const (
 	begin, end, tall, between, upper = 60.0, 740.0, 130.0, 44.0, 34.0
 	lower                            = upper + tall + between
-	total                            = lower + tall + 2*between
-	legend                           = 165.0
+	total                            = lower + tall + 2.5*between
+	legend                           = 230.0
 	longest                          = 5.0 // seconds at the top of the lower panel; longer delays are cut off
 )
 
@@ -48,7 +39,7 @@ func (c *canvas) x(at time.Duration) float64 {
 	return begin + (end-begin)*at.Seconds()/c.duration.Seconds()
 }
 
-// timeline draws success and delay over time, one panel above the other.
+// timeline draws success and delay over time, one panel above the other, with the lines that the first picture has for these arms.
 func (p plan) timeline(all measured) string {
 	c := new(canvas)
 	for _, e := range p.Scenarios {
@@ -57,16 +48,21 @@ func (p plan) timeline(all measured) string {
 		}
 	}
 	c.frame()
-	for i, l := range pictureLines {
-		points := all[key{pictured, l.arm}].Timeline()
-		stroke := fmt.Sprintf(`stroke="%s" stroke-width="2" stroke-dasharray="%s"`, l.color, cmp.Or(l.dashes, "none"))
+	drawn := 0
+	for _, l := range p.Pictures[0].Lines {
+		result, ok := all[key{pictured, l.Arm}]
+		if !ok {
+			continue
+		}
+		points, stroke := result.Timeline(), l.stroke()
 		success := c.path(points, upper, func(p overload.Point) float64 { return p.Success / 100 })
 		delay := c.path(points, lower, func(p overload.Point) float64 { return min(p.Delay/longest, 1) })
-		c.put(`  <path d="%s" fill="none" %s/>`, success, stroke)
-		c.put(`  <path d="%s" fill="none" %s/>`, delay, stroke)
-		at := begin + float64(i)*legend
-		c.put(`  <path d="M%.0f %.0fh30" %s/>`, at, total-16, stroke)
-		c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-size="12">%s</text>`, at+36, total-12, p.Arms[l.arm].Name)
+		c.put(`  <path d="%s" %s/>`, success, stroke)
+		c.put(`  <path d="%s" %s/>`, delay, stroke)
+		at, row := begin+float64(drawn%3)*legend, total-16-24*float64(1-drawn/3)
+		c.put(`  <path d="M%.0f %.0fh30" %s/>`, at, row, stroke)
+		c.put(`  <text x="%.0f" y="%.0f" fill="#1f2328" font-size="12">%s</text>`, at+36, row+4, p.Arms[l.Arm].Name)
+		drawn++
 	}
 	c.put(`</svg>`)
 	return c.String()
@@ -76,10 +72,8 @@ func (p plan) timeline(all measured) string {
 func (c *canvas) frame() {
 	c.put(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 %.0f" font-family="Arial, Helvetica, sans-serif" `+
 		`font-size="13" role="img" aria-labelledby="title">`, total)
-	c.put(`  <title id="title">Success and delay before, during and after an overload, with four drivers</title>`)
-	c.put(`  <style>@media (prefers-color-scheme: dark){[fill="#ffffff"]{fill:#0d1117}[fill="#f6f8fa"]{fill:#161b22}` +
-		`[fill="#1f2328"]{fill:#e6edf3}[stroke="#d0d7de"]{stroke:#3d444d}[stroke="#57606a"]{stroke:#9198a1}` +
-		`[stroke="#953800"]{stroke:#db6d28}[stroke="#cf222e"]{stroke:#ff7b72}[stroke="#0969da"]{stroke:#58a6ff}}</style>`)
+	c.put(`  <title id="title">Success and delay before, during and after an overload</title>`)
+	c.put(`  %s`, darkTheme)
 	c.put(`  <rect width="760" height="%.0f" fill="#ffffff"/>`, total)
 	c.axes(upper, "operations that succeed, %", 100)
 	c.axes(lower, "median time of those, s", longest)
