@@ -252,7 +252,7 @@ demo: trees rig ##! Compare the fork with upstream's driver on a replica set tha
 series: ## Write the fork to build/series as patches for upstream's repository
 	$(MONGOFORK) series
 
-# Each of these can do a part: make verify-fixes FIXES=pool, make verify-series FROM=0008, make verify-layers LAYERS=fixes/pool.
+# Each of these can do a part: make verify-fixes FIXES=pool, make verify-series FROM=0008, make verify-layers LAYERS=layers/fixes/pool.
 .PHONY: verify
 verify: ## Apply and test each patch; "make verify-layers" removes each layer, "make verify-api" compares the APIs
 	@$(MAKE) verify-fixes

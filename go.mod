@@ -3,20 +3,16 @@ module mongofork
 go 1.25.0
 
 ignore (
-	./backports
 	./bson
 	./build
 	./event
-	./extras
-	./fixes
 	./internal/backpressure
 	./internal/integration
 	./internal/randutil
 	./internal/scripted
 	./internal/serverselector
+	./layers
 	./mongo
-	./performance
-	./standalone
 	./version
 	./x
 )

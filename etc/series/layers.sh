@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Removes each layer of performance, fixes, backports and extras by removing its folder, and builds, vets and tests what remains on $BASE,
+# Removes each layer that the fork has by removing its folder, and builds, vets and tests what remains on $BASE,
 # the packages that the layer is about. After a failure it goes on, and says in the end which failed. "make verify-layers" calls it; LAYERS names
 # some of them, and all removes all at once. What builds on a layer, as its README says, goes with it.
 set -Eeuo pipefail
@@ -14,10 +14,10 @@ without() { # LAYER
 	rm -rf "$copy"
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
-	removed=$layer$({ grep -lF "builds on $layer," */*/README.md || true; } | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
-	[ "$layer" != all ] || removed="performance fixes backports extras"
+	removed=$layer$({ grep -lF "builds on $layer," layers/*/*/README.md || true; } | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
+	[ "$layer" != all ] || removed="layers/performance layers/fixes layers/backports layers/extras"
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
-		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^(performance|fixes|backports|extras)/[^/]+/,,'
+		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^layers/[^/]+/[^/]+/,,'
 		find "$one" -name edits.yaml -exec sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' {} \;
 	done | sort -u)
 	(cd "$copy" && rm -r $removed && "$builder" accept >/dev/null && "$builder" build >/dev/null)
@@ -35,7 +35,7 @@ without() { # LAYER
 }
 
 failed=() tried=0
-for layer in ${LAYERS:-performance/* fixes/* backports/* extras/* all}; do
+for layer in ${LAYERS:-layers/{performance,fixes,backports,extras}/* all}; do
 	tried=$((tried + 1))
 	without "$layer" & # "set -e" ends it at the first failure, as it would not in a condition
 	wait $! || failed+=("$layer")

@@ -51,7 +51,7 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	if final != "" && final != version.Version {
 		return nil, problem.List{{File: PatchLevelFile,
 			Message: fmt.Sprintf("the fork calls itself %s, not %s", version.Version, final),
-			Mend:    "change Fork in extras/name/version/fork.go"}}
+			Mend:    "change Fork in layers/extras/name/version/fork.go"}}
 	}
 	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
 	for _, name := range []string{"otel", "prometheus"} {
@@ -175,7 +175,7 @@ func (p *Project) recorded(goSum string) ([]byte, error) {
 		version := line[:strings.LastIndex(line, " ")+1]
 		if strings.HasPrefix(lines[i], version) {
 			return nil, problem.List{{File: ReleasedFile, Message: version + "was released with different content",
-				Mend: "raise Fork in extras/name/version/fork.go"}}
+				Mend: "raise Fork in layers/extras/name/version/fork.go"}}
 		}
 	}
 	return []byte(strings.Join(lines, "")), nil

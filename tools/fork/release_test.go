@@ -221,7 +221,7 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	for _, final := range []string{"", "v2.0.0-fork.2"} {
 		require.EqualError(t, release(final),
 			"etc/released.sum: example.com/driver/v2 v2.0.0-fork.2 was released with different content\n"+
-				"  fix: raise Fork in extras/name/version/fork.go")
+				"  fix: raise Fork in layers/extras/name/version/fork.go")
 	}
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 	p.put(t, "LICENSE", "Licence\n")

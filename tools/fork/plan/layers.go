@@ -13,7 +13,7 @@ import (
 const FoldersFile = "etc/overlay"
 
 // Layer is a set of files that is laid over a module at once. Either it consists of folders that have the same paths in the module, or it
-// is one folder that contains such paths, such as fixes/pool with fixes/pool/x/mongo/driver.
+// is one folder that contains such paths, such as layers/fixes/pool with layers/fixes/pool/x/mongo/driver.
 type Layer struct {
 	// Name is that of the folder, or what the list calls the folders.
 	Name string

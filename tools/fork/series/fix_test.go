@@ -26,7 +26,7 @@ func TestFixes(t *testing.T) {
 	for _, report := range reports {
 		text, err := os.ReadFile(report)
 		require.NoError(t, err)
-		fixes, err := filepath.Glob(filepath.Join(root, "*", strings.TrimSuffix(filepath.Base(report), ".md"), "README.md"))
+		fixes, err := filepath.Glob(filepath.Join(root, "layers", "*", strings.TrimSuffix(filepath.Base(report), ".md"), "README.md"))
 		require.NoError(t, err)
 		require.Equal(t, strings.Contains(string(text), "mongofork series --fixes"), len(fixes) > 0, report)
 		if len(fixes) == 0 {
