@@ -15,7 +15,7 @@ without() { # LAYER
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
 	removed=$layer$({ grep -lF "builds on $layer," layers/*/*/README.md || true; } | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
-	[ "$layer" != all ] || removed="layers/performance layers/fixes layers/backports layers/extras"
+	[ "$layer" != all ] || removed="layers/performance layers/fixes layers/backports layers/topics layers/extras"
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^layers/[^/]+/[^/]+/,,'
 		find "$one" -name edits.yaml -exec sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' {} \;
@@ -35,7 +35,7 @@ without() { # LAYER
 }
 
 failed=() tried=0
-for layer in ${LAYERS:-layers/{performance,fixes,backports,extras}/* all}; do
+for layer in ${LAYERS:-layers/{performance,fixes,backports,topics,extras}/* all}; do
 	tried=$((tried + 1))
 	without "$layer" & # "set -e" ends it at the first failure, as it would not in a condition
 	wait $! || failed+=("$layer")

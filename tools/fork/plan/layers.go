@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 )
@@ -46,9 +44,9 @@ func (l *Layer) place(name string) string {
 	}
 }
 
-// ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/* stands for every folder below fixes, each
-// of which is a layer; -fixes/* stands for layers that are not part of the fork. The other folders after "name:", or at the beginning, form
-// one layer.
+// ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/pool/ is a layer, and fixes/* stands for
+// every folder below fixes, each of which is one; with a minus, they are not part of the fork. The other folders after "name:", or at the
+// beginning, form one layer.
 func ReadLayers(root string) (layers []*Layer, err error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
 	if err != nil {
@@ -58,16 +56,15 @@ func ReadLayers(root string) (layers []*Layer, err error) {
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.Fields(line) {
-			name, named := strings.CutSuffix(word, ":")
-			above, each := strings.CutSuffix(word, "/*")
-			if each {
-				below, err := layersBelow(root, above)
+			if strings.HasSuffix(word, "/") || strings.HasSuffix(word, "/*") {
+				below, err := layersBelow(root, strings.TrimSuffix(word, "/"))
 				if err != nil {
 					return nil, err
 				}
 				layers, open = append(layers, below...), false
 				continue
 			}
+			name, named := strings.CutSuffix(word, ":")
 			if named || !open {
 				layers, open = append(layers, &Layer{Name: name}), true
 			}
@@ -79,16 +76,16 @@ func ReadLayers(root string) (layers []*Layer, err error) {
 	return layers, nil
 }
 
-// layersBelow returns the layers in a folder; none if it is gone, because all of them were removed.
-func layersBelow(root, above string) (layers []*Layer, err error) {
-	above, alone := strings.CutPrefix(above, "-")
-	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(above)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// layersBelow returns the layers whose folders match a pattern; none if they were removed.
+func layersBelow(root, pattern string) (layers []*Layer, err error) {
+	pattern, alone := strings.CutPrefix(pattern, "-")
+	names, err := fs.Glob(os.DirFS(root), pattern)
+	if err != nil {
 		return nil, err
 	}
-	for _, entry := range entries {
-		if name := path.Join(above, entry.Name()); entry.IsDir() {
-			shared, _ := os.ReadFile(filepath.Join(root, name, sharedFile)) // most have none
+	for _, name := range names {
+		if folder, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil && folder.IsDir() {
+			shared, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(name), sharedFile)) // most have none
 			folders := append([]string{name}, strings.Fields(string(shared))...)
 			layers = append(layers, &Layer{Name: name, Folders: folders, Alone: alone, Below: true})
 		}
