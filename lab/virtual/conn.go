@@ -39,9 +39,17 @@ type conn struct {
 
 func newConn(h *host, local, remote net.Addr) *conn {
 	c := &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
-	c.expiry = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
-	c.writeExpiry = time.AfterFunc(math.MaxInt64, c.changed.Broadcast)
+	c.expiry = time.AfterFunc(math.MaxInt64, c.wake)
+	c.writeExpiry = time.AfterFunc(math.MaxInt64, c.wake)
 	return c
+}
+
+// wake wakes reading and writing. It takes the lock because, in real time, the timer that calls it may fire after a reader has looked at
+// the clock and before it waits: that reader would then sleep through what it waits for.
+func (c *conn) wake() {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	c.changed.Broadcast()
 }
 
 // reset ends the connection on both sides.
@@ -126,7 +134,7 @@ func (c *conn) send(data []byte) { c.sendAfter(0, data) }
 func (c *conn) sendAfter(after time.Duration, data []byte) {
 	after += c.host.latency
 	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(after), data})
-	time.AfterFunc(after, c.peer.changed.Broadcast)
+	time.AfterFunc(after, c.peer.wake)
 }
 
 func (c *conn) Close() error {
