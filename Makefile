@@ -225,24 +225,18 @@ parallel: trees rig ## Run the fork with 32 goroutines in real time, and with th
 	@$(RIG) with --programs $(or $(FORK),$(BASE)) lab -- build -buildvcs=false $(RACE) ./cmd/parallel
 	$(HELD) nice build/with/$(or $(FORK),$(BASE))/parallel --seed $(SEED) --duration $(SECONDS)s
 
-# The defects of etc/planted.yaml to plant; all by default.
+# How many mutants are made, or which defects of etc/planted.yaml instead: DEFECTS=all plants all of them.
+COUNT ?= 300
 DEFECTS ?=
 
-# What looks for them.
-BY ?= compare,tests,parallel
-
-.PHONY: planted
-planted: SEEDS = 2000
-planted: trees rig ## Plant each defect of etc/planted.yaml into the fork, and report which tests find it
-	nice $(RIG) planted --by $(BY) $(addprefix --,$(subst -,,$(RACE))) --seeds $(SEEDS) $(DEFECTS)
-
-# How many mutants "make mutants" makes.
-COUNT ?= 300
+# What looks for them, in this order.
+BY ?= tests,compare,parallel
 
 .PHONY: mutants
+mutants: SEEDS = 500
 mutants: SEED = 1
-mutants: trees rig ## Change our functions of the fork at random, and report what no test notices: make mutants COUNT=300 SEED=7
-	nice $(RIG) mutants --count $(COUNT) --seed $(SEED)
+mutants: trees rig ## Change our functions of the fork, and report what nothing notices: make mutants COUNT=300 SEED=7
+	nice $(RIG) mutants --by $(BY) $(addprefix --,$(subst -,,$(RACE))) --seeds $(SEEDS) --count $(COUNT) --seed $(SEED) $(DEFECTS)
 
 .PHONY: demo
 demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load

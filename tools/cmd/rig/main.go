@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,12 +21,10 @@ import (
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/rig/advisories"
-	"mongofork/tools/rig/planted"
 	"mongofork/tools/rig/programs"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 	"mongofork/tools/rig/suite"
-	"mongofork/tools/strict"
 )
 
 const description = `Runs the test suites of this repository, and starts the servers and programs that they need.
@@ -48,8 +44,7 @@ type cli struct {
 	Compare    programs.Compare `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
 	Soak       programs.Soak    `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
-	Planted        plantedCmd        `cmd:"" help:"Plant each defect of etc/planted.yaml into the fork, and report which tests find it."`
-	Mutants        mutantsCmd        `cmd:"" help:"Make random changes in our functions of the fork, and report which no test notices."`
+	Mutants        mutantsCmd        `cmd:"" help:"Make changes in our functions of the fork, and report which nothing notices."`
 	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
@@ -188,52 +183,6 @@ func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer)
 		return err
 	}
 	return suite.Write(stdout, results)
-}
-
-type plantedCmd struct {
-	By    []string `sep:"," enum:"compare,tests,parallel" default:"compare,tests,parallel" help:"What looks for them: the comparison, the overlay's tests, or goroutines in parallel."`
-	Race  bool     `help:"Let goroutines run in parallel with the race detector, which needs a C compiler."`
-	Seeds uint64   `default:"2000" help:"The number of plans that may find a defect."`
-	Only  []string `arg:"" optional:"" name:"defect" help:"The defects to plant; all by default."`
-}
-
-// Run plants defects into the fork.
-func (c *plantedCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
-	var defects []planted.Defect
-	if err := strict.Read(filepath.Join(rig.Root, planted.Table), &defects); err != nil {
-		return err
-	}
-	comparison := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true}
-	judges := map[string]planted.Judge{"compare": func(ctx context.Context, tree, defect string) (string, error) {
-		var out strings.Builder
-		err := comparison.Start(ctx, builder, &out, planted.Switch+"="+defect)
-		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
-			return seed, nil
-		}
-		return "", err
-	}, "tests": func(ctx context.Context, tree, defect string) (string, error) {
-		with := *rig
-		with.Environ = append(slices.Clone(rig.Environ), planted.Switch+"="+defect)
-		failed, err := with.Ours(ctx, tree)
-		if len(failed) > 2 {
-			failed = append(failed[:2], fmt.Sprintf("%d more", len(failed)-2))
-		}
-		return strings.Join(failed, ", "), err
-	}}
-	parallel := programs.Parallel{Race: c.Race}
-	judges["parallel"] = func(ctx context.Context, _, defect string) (string, error) {
-		return parallel.Start(ctx, builder, planted.Switch+"="+defect)
-	}
-	maps.DeleteFunc(judges, func(name string, _ planted.Judge) bool { return !slices.Contains(c.By, name) })
-	build := func(ctx context.Context, folder string) error {
-		comparison.Fork, parallel.Driver = folder, folder
-		return errors.Join(comparison.Build(ctx, builder), parallel.Build(ctx, builder))
-	}
-	enough, err := planted.Run(ctx, rig.Root, path.Join("build", rig.Base), defects, c.Only, build, judges, stdout)
-	if err == nil && !enough {
-		return suite.ErrFailed
-	}
-	return err
 }
 
 // servers is where servers are installed and started.

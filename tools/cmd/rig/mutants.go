@@ -7,61 +7,129 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mongofork/tools/rig/mutants"
+	"mongofork/tools/rig/programs"
 	"mongofork/tools/rig/suite"
+	"mongofork/tools/strict"
 )
 
 type mutantsCmd struct {
-	Seed  uint64 `default:"1" help:"The seed of the choice."`
-	Count int    `default:"300" help:"How many are made. Some do not compile."`
+	Seed  uint64   `default:"1" help:"The seed of the choice."`
+	Count int      `default:"300" help:"How many are made. Some do not compile."`
+	By    []string `sep:"," enum:"tests,compare,parallel" default:"tests,compare,parallel" help:"What looks for them, in this order: the overlay's tests that need no server, the comparison with upstream, and goroutines in parallel, for defects that only these meet."`
+	Seeds uint64   `default:"500" help:"The number of plans of the comparison that may find one."`
+	Race  bool     `help:"Let goroutines run in parallel with the race detector, which needs a C compiler."`
+	Names []string `arg:"" optional:"" name:"defect" help:"Defects of etc/planted.yaml to plant instead; \"all\" are all of them."`
 }
 
-// Run chooses mutants, plants them all into a copy of the fork, and judges them by the overlay's tests.
-func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
-	tree := filepath.Join(rig.Root, "build", "mutants")
-	fork := filepath.Join(rig.Root, "build", rig.Base)
+// enough is the share of the mutants that has to be noticed.
+const enough = 0.95
+
+// Run plants mutants into a copy of the fork, and lets judges look for each.
+func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
+	fork, tree := filepath.Join(rig.Root, "build", rig.Base), filepath.Join(rig.Root, "build", "mutants", rig.Base)
 	if err := errors.Join(os.RemoveAll(tree), os.CopyFS(tree, os.DirFS(fork))); err != nil {
 		return err
 	}
-	chosen, err := mutants.Choose(tree, filepath.Join(rig.Root, "build", "pristine", rig.Base), c.Seed, c.Count)
+	chosen, err := c.choose(rig, fork)
 	if err != nil {
 		return err
 	}
+	asked := len(chosen)
 	if chosen, err = mutants.Plant(ctx, tree, chosen); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s, seed %d: %d mutants compile, of %d\n", rig.Base, c.Seed, len(chosen), c.Count)
-	binaries, err := c.binaries(ctx, rig, tree)
-	if err != nil {
-		return err
+	fmt.Fprintf(stdout, "%s: %d mutants compile, of %d\n", rig.Base, len(chosen), asked)
+	if len(c.Names) > 0 && len(chosen) < asked {
+		return fmt.Errorf("a defect of %s does not compile: mend it there", mutants.Table)
 	}
-	jury, err := mutants.Summon(ctx, binaries, stdout)
-	if err != nil {
-		return err
+	share := 1.0
+	for _, parallel := range []bool{false, true} {
+		its := slices.DeleteFunc(slices.Clone(chosen), func(m mutants.Mutant) bool { return m.Parallel != parallel })
+		names := slices.DeleteFunc(slices.Clone(c.By), func(name string) bool { return (name == "parallel") != parallel })
+		if len(its) == 0 || len(names) == 0 {
+			continue
+		}
+		atATime := 2
+		if parallel {
+			atATime = 1 // it needs the processors
+		}
+		judges, err := c.judges(ctx, rig, builder, tree, its, names, stdout)
+		if err != nil {
+			return err
+		}
+		noticed, err := mutants.Run(ctx, its, names, judges, atATime, len(c.Names) > 0, stdout)
+		if err != nil {
+			return err
+		}
+		share = min(share, noticed)
 	}
-	verdicts, err := jury.Judge(ctx, chosen)
-	if err != nil {
-		return err
+	if share < enough {
+		return suite.ErrFailed
 	}
-	share := mutants.Report(stdout, chosen, verdicts)
-	fmt.Fprintf(stdout, "%.1f %% noticed, time-outs not counted\n", 100*share)
 	return nil
 }
 
-// binaries compiles the tests.
-func (c *mutantsCmd) binaries(ctx context.Context, rig *suite.Rig, tree string) (all []mutants.Binary, err error) {
-	tests, env, err := rig.OwnTests(ctx, "build/mutants")
-	if err != nil {
+// choose returns the named mutants, or random ones.
+func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, error) {
+	if len(c.Names) == 0 {
+		return mutants.Choose(fork, filepath.Join(rig.Root, "build", "pristine", rig.Base), c.Seed, c.Count)
+	}
+	var defects []mutants.Defect
+	if err := strict.Read(filepath.Join(rig.Root, mutants.Table), &defects); err != nil {
 		return nil, err
 	}
-	for folder, names := range tests {
-		binary := filepath.Join(tree, "mutants.bin", strings.ReplaceAll(folder, "/", "_")+".test")
-		if err := mutants.CompileTests(ctx, filepath.Join(tree, folder), binary); err != nil {
+	all, err := mutants.Named(fork, defects)
+	if slices.Contains(c.Names, "all") {
+		return all, err
+	}
+	chosen := slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(c.Names, m.Name) })
+	if err == nil && len(chosen) < len(c.Names) {
+		err = fmt.Errorf("%s does not list all of these: %s", mutants.Table, strings.Join(c.Names, " "))
+	}
+	return chosen, err
+}
+
+// judges builds the named judges. Nothing may be noticed without a mutant: what is noticed later would say nothing.
+func (c *mutantsCmd) judges(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree string, all []mutants.Mutant, names []string,
+	stdout io.Writer,
+) (judges map[string]mutants.Judge, err error) {
+	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tree}
+	parallel := programs.Parallel{Driver: tree, Race: c.Race}
+	judges = map[string]mutants.Judge{"compare": func(ctx context.Context, m mutants.Mutant) (string, error) {
+		var out strings.Builder
+		err := compare.Start(ctx, builder, &out, mutants.Switch+"="+m.Name)
+		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
+			return seed, nil
+		}
+		return "", err
+	}, "parallel": func(ctx context.Context, m mutants.Mutant) (string, error) {
+		return parallel.Start(ctx, builder, mutants.Switch+"="+m.Name)
+	}}
+	for _, name := range names {
+		switch name {
+		case "tests":
+			tests := mutants.Tests{Tree: filepath.Join(rig.Root, "build", rig.Base), Cache: filepath.Join(rig.Root, "build", "mutants", "met")}
+			if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
+				err = tests.Learn(ctx, stdout)
+			}
+			if err == nil {
+				judges[name], err = tests.Judge(ctx, tree, all)
+			}
+		case "compare":
+			err = compare.Build(ctx, builder)
+		case "parallel":
+			err = parallel.Build(ctx, builder)
+		}
+		if err != nil {
 			return nil, err
 		}
-		all = append(all, mutants.Binary{Path: binary, Folder: filepath.Join(tree, folder), Tests: names, Env: env})
+		if found, err := judges[name](ctx, mutants.Mutant{}); err != nil || found != "" {
+			return nil, fmt.Errorf("%s: without a mutant it finds %q: %w", name, found, err)
+		}
 	}
-	return all, nil
+	return judges, nil
 }

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,7 +10,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/strict"
 )
+
+// TestTableIsOfOurs: what is replaced is the overlay's, not upstream's.
+func TestTableIsOfOurs(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "..")
+	var defects []Defect
+	require.NoError(t, strict.Read(filepath.Join(root, Table), &defects))
+	for _, d := range defects {
+		assert.NotEqual(t, d.Text, d.Instead, d.Name)
+		ours := false
+		for _, layer := range []string{"", "fixes/*", "backports/*", "extras/*", "performance/*"} {
+			for _, pattern := range []string{filepath.Join(d.In, "*.go"), "edits.yaml"} {
+				files, err := filepath.Glob(filepath.Join(root, layer, pattern))
+				require.NoError(t, err)
+				for _, file := range files {
+					data, err := os.ReadFile(file)
+					require.NoError(t, err)
+					ours = ours || strings.Contains(string(data), d.Text)
+				}
+			}
+		}
+		assert.True(t, ours, "%s: the entry %q is out of date", Table, d.Name)
+	}
+}
 
 const upstreams = `package p
 
@@ -55,14 +81,15 @@ func TestAdd(t *testing.T) {
 }
 
 func TestReached(t *testing.T) { _ = reached(1) }
+
+func TestFails(t *testing.T) { t.Fatal("without a mutant") }
 `
 
-// TestMutants: only what upstream does not have is changed; what a test asserts is noticed, what it only runs survives, and what none
-// runs is not reached.
+// TestMutants: only what upstream does not have is changed; what a test asserts is noticed, and what it only runs survives.
 func TestMutants(t *testing.T) {
 	root := t.TempDir()
 	tree, pristine := filepath.Join(root, "fork"), filepath.Join(root, "pristine")
-	module := []byte("module m\n\ngo 1.19\n")
+	module := []byte("module go.mongodb.org/mongo-driver/v2\n\ngo 1.19\n")
 	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(upstreams)}.Write(pristine))
 	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(ours), "p/a_test.go": []byte(tests)}.Write(tree))
 
@@ -74,30 +101,33 @@ func TestMutants(t *testing.T) {
 	for _, m := range chosen {
 		assert.Greater(t, m.Line, 9, "of upstream: %v", m)
 	}
-	named, err := Named(tree, []Defect{{"nothing is added", "p", "c.n += n", "_ = n"}, {"broken", "p", "n > limit", "n > \"\""}})
+	named, err := Named(tree, []Defect{
+		{Name: "nothing is added", In: "p", Text: "c.n += n", Instead: "_ = n"}, {Name: "broken", In: "p", Text: "n > limit", Instead: `n > ""`},
+	})
 	require.NoError(t, err)
-	_, err = Named(tree, []Defect{{"twice", "p", "n", ""}})
+	_, err = Named(tree, []Defect{{Name: "twice", In: "p", Text: "n"}})
 	assert.ErrorContains(t, err, `etc/planted.yaml: the entry "twice" is out of date`)
 
-	planted, err := Plant(t.Context(), tree, append(chosen, named...))
+	changed := filepath.Join(root, "changed")
+	require.NoError(t, os.CopyFS(changed, os.DirFS(tree)))
+	planted, err := Plant(t.Context(), changed, append(chosen, named...))
 	require.NoError(t, err)
 	assert.NotContains(t, planted, named[1], "it does not compile")
 
-	binary := filepath.Join(root, "p.test")
-	require.NoError(t, CompileTests(t.Context(), filepath.Join(tree, "p"), binary))
-	var out strings.Builder
-	jury, err := Summon(t.Context(), []Binary{{Path: binary, Folder: tree, Tests: []string{"TestAdd", "TestReached"}}}, &out)
-	require.NoError(t, err)
-	verdicts, err := jury.Judge(t.Context(), planted)
-	require.NoError(t, err)
-	assert.Empty(t, out.String())
-	for _, m := range planted {
-		want := map[bool]Verdict{true: Noticed, false: Survived}[m.Line < 18]
-		if m.Line > 20 {
-			want = Unreached
-		}
-		assert.Equal(t, want, verdicts[m.Name], "%v", m)
+	all := Tests{Tree: tree, Cache: filepath.Join(root, "met"), ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
+	for _, says := range []string{"learned", "known"} {
+		var out strings.Builder
+		require.NoError(t, all.Learn(t.Context(), &out))
+		assert.Equal(t, "fails alone, without a mutant: p TestFails\n", out.String(), says)
 	}
-	Report(&out, planted, verdicts)
-	assert.Contains(t, out.String(), "survived: p/a.go:19 ")
+	judge, err := all.Judge(t.Context(), changed, planted)
+	require.NoError(t, err)
+	var out strings.Builder
+	share, err := Run(t.Context(), planted, []string{"tests"}, map[string]Judge{"tests": judge}, 2, true, &out)
+	require.NoError(t, err)
+	assert.Less(t, share, 1.0)
+	for _, m := range planted {
+		said := map[bool]string{true: "tests: TestAdd", false: "survived"}[m.Line < 18]
+		assert.Contains(t, out.String(), said+": "+m.String()+"\n")
+	}
 }

@@ -11,9 +11,8 @@ import (
 
 // edit replaces a part of a file. what says in words what that changes.
 type edit struct {
-	from, to token.Pos
-	text     string
-	what     string
+	from, to, met token.Pos // met is where whoever meets the edit has been
+	text, what    string
 }
 
 // operators finds the edits of one function.
@@ -43,7 +42,7 @@ func (o *operators) function(signature *ast.FuncType, body *ast.BlockStmt) {
 
 func (o *operators) add(from, to token.Pos, text, what string) {
 	was := strings.Join(strings.Fields(o.text(from, to)), " ")
-	o.edits = append(o.edits, edit{from, to, text, fmt.Sprintf(what, was)})
+	o.edits = append(o.edits, edit{from, to, from, text, fmt.Sprintf(what, was)})
 }
 
 // conditions negates what an if, a for, or a case without a tag asks.
@@ -64,6 +63,7 @@ func (o *operators) conditions(node ast.Node) {
 	for _, c := range all {
 		if c != nil {
 			o.add(c.Pos(), c.End(), "!("+o.text(c.Pos(), c.End())+")", "negated: %s")
+			o.edits[len(o.edits)-1].met = node.Pos()
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (o *operators) value(node ast.Node) {
 			case i > 0:
 				from, to = n.Elts[i-1].End(), pair.End()
 			}
-			o.edits = append(o.edits, edit{from, to, "", "not set: " + o.text(pair.Pos(), pair.End())})
+			o.edits = append(o.edits, edit{from, to, node.Pos(), "", "not set: " + o.text(pair.Pos(), pair.End())})
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,34 +13,16 @@ import (
 	"mongofork/tools/process"
 )
 
-// Switch and reached are the environment variables that switch on a mutant, and that name the file to which a process adds the mutants that it reaches.
-const Switch, reached = "PLANTED", "MUTANTS_REACHED"
+// Switch is the environment variable that switches on a mutant.
+const Switch = "PLANTED"
 
 const switchFile = `package %s
 
-import (
-	"os"
-	"sync"
-)
+import "os"
 
-var (
-	mutantOn       = os.Getenv(%q)
-	mutantsReached = os.Getenv(%q)
-	mutantsSeen    sync.Map
-)
+var mutantOn = os.Getenv(%q)
 
-func mutantIs(name string) bool {
-	if mutantsReached == "" {
-		return name == mutantOn
-	}
-	if _, seen := mutantsSeen.LoadOrStore(name, true); !seen {
-		if file, err := os.OpenFile(mutantsReached, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
-			_, _ = file.WriteString(name + "\n")
-			_ = file.Close()
-		}
-	}
-	return false
-}
+func mutantIs(name string) bool { return name == mutantOn }
 `
 
 // Plant writes mutants into a tree, each into a copy of its function's body, which runs instead of the original when it is switched on. So
@@ -52,19 +33,17 @@ func Plant(ctx context.Context, tree string, mutants []Mutant) ([]Mutant, error)
 		if err := write(tree, mutants, original); err != nil {
 			return nil, err
 		}
-		wrong, output, err := compile(ctx, tree)
-		if err == nil {
+		output, err := run(ctx, tree, nil, "go", "build", "-gcflags=-e", "./...")
+		wrong := complaints(tree, output)
+		switch {
+		case err == nil:
 			return mutants, nil
-		}
-		if len(wrong) == 0 {
+		case len(wrong) == 0:
 			return nil, fmt.Errorf("the tree does not compile: %w: %s", err, output)
 		}
-		mutants = slices.DeleteFunc(mutants, func(m Mutant) bool { return slices.Contains(wrong, m.Name) })
+		mutants = slices.DeleteFunc(mutants, func(m Mutant) bool { return wrong[m.Name] })
 	}
 }
-
-// Write writes mutants into a tree that has none.
-func Write(tree string, mutants []Mutant) error { return write(tree, mutants, map[string][]byte{}) }
 
 // write writes the files with mutants.
 func write(tree string, mutants []Mutant, original map[string][]byte) error {
@@ -85,14 +64,11 @@ func write(tree string, mutants []Mutant, original map[string][]byte) error {
 			text = slices.Insert(slices.Clone(text), m.body+1, fmt.Appendf(nil, "\n\tif mutantIs(%q) %s\n", m.Name, m.wrong)...)
 		}
 		place := filepath.Join(tree, file)
-		if err := os.Remove(place); err != nil { // it may be a link to the overlay's
-			return err
-		}
+		guard := filepath.Join(filepath.Dir(place), "mutant_switch.go")
 		if err := os.WriteFile(place, text, 0o644); err != nil {
 			return err
 		}
-		guard := filepath.Join(filepath.Dir(place), "mutant_switch.go")
-		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, Switch, reached), 0o644); err != nil {
+		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, Switch), 0o644); err != nil {
 			return err
 		}
 	}
@@ -104,31 +80,27 @@ var (
 	marker = regexp.MustCompile(`if mutantIs\("([^"]+)"\)`)
 )
 
-// compile compiles a tree, and returns the names of the mutants that the compiler complains about.
-func compile(ctx context.Context, tree string) (wrong []string, output string, err error) {
-	cmd := process.Command(ctx, tree, append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath"), "go", "build", "-gcflags=-e", "./...")
-	defer process.Reap(cmd)
-	said, err := cmd.CombinedOutput()
-	for _, found := range place.FindAllSubmatch(said, -1) {
-		text, readErr := os.ReadFile(filepath.Join(tree, path.Clean(string(found[1]))))
-		if readErr != nil {
+// complaints returns the names of the mutants that the compiler complains about.
+func complaints(tree, output string) map[string]bool {
+	wrong := map[string]bool{}
+	for _, found := range place.FindAllStringSubmatch(output, -1) {
+		text, err := os.ReadFile(filepath.Join(tree, found[1]))
+		if err != nil {
 			continue
 		}
-		line, _ := strconv.Atoi(string(found[2]))
+		line, _ := strconv.Atoi(found[2])
 		before := strings.Join(strings.SplitAfter(string(text), "\n")[:line], "")
 		if all := marker.FindAllStringSubmatch(before, -1); all != nil {
-			wrong = append(wrong, all[len(all)-1][1])
+			wrong[all[len(all)-1][1]] = true
 		}
 	}
-	return wrong, string(said), err
+	return wrong
 }
 
-// CompileTests compiles the tests of a folder.
-func CompileTests(ctx context.Context, folder, binary string) error {
-	cmd := process.Command(ctx, folder, append(os.Environ(), "GOWORK=off"), "go", "test", "-c", "-vet=off", "-o", binary, ".")
+// run runs a command in a folder, and returns its output.
+func run(ctx context.Context, folder string, env []string, name string, args ...string) (string, error) {
+	cmd := process.Command(ctx, folder, slices.Concat(os.Environ(), []string{"GOWORK=off"}, env), name, args...)
 	defer process.Reap(cmd)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("the tests of %s do not compile: %w: %s", folder, err, said)
-	}
-	return nil
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }

@@ -50,24 +50,6 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 	})
 }
 
-// Ours runs those tests of the overlay that need no server, in a copy of the fork below the root, and returns the names of those that fail,
-// such as retry.TestBackoff. It takes no result from Go's cache, because Go does not notice what a package reads from the environment
-// before its tests begin, such as which defect is planted.
-func (r *Rig) Ours(ctx context.Context, tree string) (failed []string, err error) {
-	t, err := r.readTrees(tree)
-	if err != nil {
-		return nil, err
-	}
-	ours := t.ours(fresh, "-timeout=5m") // which names the test that does not end
-	err = ours.judge(ctx)                // of which a part of a run would make a failure, as if a test had found the defect
-	for _, f := range ours.Failures {
-		folder, test, _ := strings.Cut(f.Name, " ")
-		failed = append(failed, path.Base(folder)+"."+key{Test: test}.function().Test)
-	}
-	slices.Sort(failed)
-	return slices.Compact(failed), err
-}
-
 // Run runs the named suites and returns the results of their parts.
 func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
 	return r.each(ctx, path.Join("build", r.Base), func(t trees) (suites []*suite) {
