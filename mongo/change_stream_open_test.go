@@ -199,3 +199,15 @@ func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
 		assert.Equal(t, []string{"aggregate", "getMore", "killCursors", "aggregate"}, commandNames(t, d.Script)[:4])
 	}
 }
+
+// TestChangeStreamOfUnreadableReply is about a reply to an aggregate that tells of no cursor: neither Watch nor a resume hides that.
+func TestChangeStreamOfUnreadableReply(t *testing.T) {
+	client := connectScript(t, scripted.New(t, noCursorInIt, emptyOpen, resumable, scripted.OK(), noCursorInIt))
+	_, err := client.Watch(context.Background(), Pipeline{})
+	assert.ErrorContains(t, err, "cursor")
+	stream, err := client.Watch(context.Background(), Pipeline{})
+	require.NoError(t, err)
+	require.False(t, stream.Next(context.Background()))
+	assert.ErrorContains(t, stream.Err(), "cursor")
+	assert.Equal(t, int64(0), stream.ID())
+}

@@ -40,10 +40,12 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	}
 	client := connect("client")
 	client.keyVaultClientFLE, client.metadataClientFLE = connect("keys"), connect("metadata")
+	client.internalClientFLE, client.mongocryptdFLE = connect("internal"), &mongocryptdClient{client: connect("mongocryptd")}
 	require.NoError(t, client.Disconnect(context.Background()))
-	assert.Equal(t, []string{"drain client", "drain keys", "drain metadata"}, done[:3])
-	require.Len(t, bounds, 3)
+	assert.Equal(t, []string{"drain client", "drain internal", "drain keys", "drain metadata", "drain mongocryptd"}, done[:5])
+	require.Len(t, bounds, 5)
 	assert.NotNil(t, bounds[0])
-	assert.Equal(t, bounds[0], bounds[1])
-	assert.Equal(t, bounds[0], bounds[2])
+	for _, bound := range bounds {
+		assert.Equal(t, bounds[0], bound)
+	}
 }

@@ -1,12 +1,18 @@
 package mongo
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // sendNothing are the exported methods that send no command.
@@ -98,4 +104,98 @@ func TestEveryOperationPaysForItsRetries(t *testing.T) {
 	inEndlessOverload(t, withBucket, func(t *testing.T, s *scripted.Script, _ sendingMethod, _ overloadEnding, _ error) {
 		assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 0.5)
 	})
+}
+
+// cleansUp are the commands whose errors the application does not see, unless they are all that a method does.
+var cleansUp = map[string]bool{"killCursors": true, "endSessions": true, "abortTransaction": true}
+
+// TestErrorOfEachCommand lets each command of each method fail in turn, on servers that have nothing, or one document in a batch, or one in
+// each of two: the method returns the error, with its code, and sends nothing more than what cleans up. A reply that cannot be read is an
+// error, too.
+func TestErrorOfEachCommand(t *testing.T) {
+	methods := append(sendingMethods(), withSeveralCommands...)
+	for _, has := range []string{"nothing", "a document", "two batches"} {
+		for i, method := range methods {
+			for failing := 1; ; failing++ {
+				s := scripted.New(t)
+				var failed string
+				s.Rest = func(body bson.Raw) any {
+					if command := body.Index(0).Key(); len(s.Sent) == failing {
+						failed = command
+						return scripted.Failure(13)
+					}
+					return answering(body, has)
+				}
+				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
+				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+				if failed == "" {
+					break // it has fewer
+				}
+				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
+					continue
+				}
+				var server ServerError
+				require.True(t, errors.As(err, &server), "%s, %s: %v", name, failed, err)
+				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
+				for _, later := range commandNames(t, s)[failing:] {
+					assert.True(t, cleansUp[later] || later == "delete", "%s: %s after the error of %s", name, later, failed)
+				}
+			}
+		}
+	}
+}
+
+// answering is the reply to a command of a server that has nothing, a document, or two batches of one.
+func answering(body bson.Raw, has string) any {
+	doc := bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "a"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2},
+		{Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"}, {Key: "files_id", Value: 1},
+		{Key: "n", Value: 0}, {Key: "data", Value: bson.Binary{Data: make([]byte, 9)}}}
+	batch := []any{doc}
+	switch command := body.Index(0).Key(); {
+	case command == "getMore":
+		return scripted.OK(nextBatch(0, batch...))
+	case command == "hello":
+		return scripted.OK()
+	case has == "nothing":
+		return scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 0}, bson.E{Key: "databases", Value: bson.A{}},
+			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+	case has == "two batches":
+		return scripted.OK(firstBatch(7, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
+			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+	}
+	return scripted.OK(firstBatch(0, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
+		bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+}
+
+// withSeveralCommands are methods, and uses of them, that send more than the table of all of them has.
+var withSeveralCommands = []sendingMethod{
+	{name: "GridFSUploadStream.Close after a Write", run: withUpload(func(us *GridFSUploadStream) error {
+		if _, err := us.Write(make([]byte, 9)); err != nil {
+			return err
+		}
+		return us.Close()
+	})},
+	{name: "GridFSUploadStream.Abort of a file that may be there", run: withUpload(func(us *GridFSUploadStream) error {
+		us.chunkIndex, us.published, us.unsure = 1, true, []bson.ObjectID{{}}
+		return us.Abort()
+	})},
+	{name: "GridFSUploadStream.Write after unsure chunks", run: withUpload(func(us *GridFSUploadStream) error {
+		us.unsure, us.buffer = []bson.ObjectID{{}}, make([]byte, 9)
+		_, err := us.Write(make([]byte, 9))
+		return err
+	})},
+	{name: "CreateCollection with encrypted fields", run: func(ctx context.Context, c *Collection) error {
+		return c.Database().CreateCollection(ctx, "new", encrypted)
+	}},
+	{name: "Drop of an encrypted collection", run: func(ctx context.Context, c *Collection) error {
+		return c.Drop(ctx, options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: bson.A{}}}))
+	}},
+	{name: "data keys", run: func(ctx context.Context, c *Collection) error {
+		_, err := (&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument)
+		return err
+	}},
+	{name: "collection info", run: func(ctx context.Context, c *Collection) error {
+		_, err := (&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument)
+		return err
+	}},
 }

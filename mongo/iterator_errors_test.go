@@ -180,6 +180,68 @@ func TestStartAfterUntilAnEvent(t *testing.T) {
 	assert.Empty(t, resumed.Lookup("startAfter").Value)
 }
 
+// TestIteratorsGoOn is about the error of a getMore, which ends an iterator or does not: ID tells, and the next call sends the same getMore
+// again, or resumes a stream, or nothing.
+func TestIteratorsGoOn(t *testing.T) {
+	cleared := scripted.NoConnection{Err: poolNotReady(t)}
+	for name, tt := range map[string]struct {
+		failure any // of a getMore, after which there is a document
+		cursor  []string
+		stream  []string
+	}{
+		"rejected":     {scripted.Rejected(), []string{"getMore"}, []string{"getMore"}},
+		"pool cleared": {cleared, []string{"getMore"}, []string{"killCursors", "aggregate", "getMore"}},
+		"fatal":        {scripted.Failure(13), nil, nil},
+		"lost":         {io.EOF, nil, []string{"killCursors", "aggregate", "getMore"}},
+		"unreadable":   {noCursorInIt, nil, []string{"killCursors", "aggregate", "getMore"}},
+		"without time": {context.DeadlineExceeded, nil, []string{"killCursors", "aggregate", "getMore"}},
+	} {
+		for which, want := range map[string][]string{"cursor": tt.cursor, "stream": tt.stream} {
+			s := scripted.New(t, emptyOpen, tt.failure)
+			s.Policy.MaxRetries, s.Policy.RetryReads = 0, false
+			client := connectScript(t, s, options.Client().SetRetryReads(false))
+			var it interface {
+				TryNext(context.Context) bool
+				Err() error
+				ID() int64
+			}
+			var err error
+			if which == "cursor" {
+				it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
+			} else {
+				it, err = client.Watch(context.Background(), Pipeline{})
+			}
+			require.NoError(t, err, name)
+			require.False(t, it.TryNext(context.Background()), name) // the first batch
+			require.NoError(t, it.Err(), name)
+			sent := len(s.Sent)
+			s.Rest = func(body bson.Raw) any {
+				switch body.Index(0).Key() {
+				case "getMore":
+					return oneEvent
+				case "aggregate":
+					return emptyOpen
+				}
+				return scripted.OK()
+			}
+			found := false
+			for tries := 0; tries < 3 && !found && (it.Err() == nil || it.ID() != 0); tries++ {
+				found = it.TryNext(context.Background())
+				if !found && it.Err() != nil && want == nil {
+					assert.Equal(t, int64(0), it.ID(), "%s: %s: %v", which, name, it.Err())
+				}
+			}
+			assert.Equal(t, want != nil, found, "%s: %s: %v", which, name, it.Err())
+			assert.Equal(t, want != nil, it.Err() == nil, "%s: %s: %v", which, name, it.Err())
+			names := commandNames(t, s)[sent:]
+			if name != "pool cleared" {
+				names = names[1:] // the getMore that failed
+			}
+			assert.Equal(t, fmt.Sprint(want), fmt.Sprint(names), "%s: %s", which, name)
+		}
+	}
+}
+
 // TestAllAfterLostReply is about All of a cursor one of whose batches is lost: the next one would not follow what was read.
 func TestAllAfterLostReply(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7)), io.EOF, scripted.OK())

@@ -281,3 +281,14 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 	assert.Equal(t, time.Duration(0), duration(0))
 	assert.InDelta(t, sumOfTransactionBackoffs.Seconds(), duration(1).Seconds(), 0.5)
 }
+
+// TestWithTransactionThatCannotStart is about a session that cannot start a transaction: the callback is not called.
+func TestWithTransactionThatCannotStart(t *testing.T) {
+	session, err := connectScript(t, scripted.New(t)).StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	called := false
+	_, err = session.WithTransaction(context.Background(), func(context.Context) (any, error) { called = true; return nil, nil })
+	assert.ErrorContains(t, err, "transaction already in progress")
+	assert.False(t, called)
+}

@@ -38,6 +38,15 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 	if err != nil {
 		return err
 	}
+	tests := mutants.Tests{Tree: tree, Cache: filepath.Join(rig.Root, "build", "mutants", "met")}
+	if slices.Contains(c.By, "tests") {
+		if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
+			err = tests.Learn(ctx, stdout)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	asked := len(chosen)
 	if chosen, err = mutants.Plant(ctx, tree, chosen); err != nil {
 		return err
@@ -57,7 +66,7 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 		if parallel {
 			atATime = 1 // it needs the processors
 		}
-		judges, err := c.judges(ctx, rig, builder, tree, its, names, stdout)
+		judges, err := c.judges(ctx, builder, &tests, its, names)
 		if err != nil {
 			return err
 		}
@@ -94,11 +103,10 @@ func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, erro
 }
 
 // judges builds the named judges. Nothing may be noticed without a mutant: what is noticed later would say nothing.
-func (c *mutantsCmd) judges(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree string, all []mutants.Mutant, names []string,
-	stdout io.Writer,
-) (judges map[string]mutants.Judge, err error) {
-	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tree}
-	parallel := programs.Parallel{Driver: tree, Race: c.Race}
+func (c *mutantsCmd) judges(ctx context.Context, builder programs.Builder, tests *mutants.Tests, all []mutants.Mutant, names []string) (
+	judges map[string]mutants.Judge, err error) {
+	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tests.Tree}
+	parallel := programs.Parallel{Driver: tests.Tree, Race: c.Race}
 	judges = map[string]mutants.Judge{"compare": func(ctx context.Context, m mutants.Mutant) (string, error) {
 		var out strings.Builder
 		err := compare.Start(ctx, builder, &out, mutants.Switch+"="+m.Name)
@@ -112,13 +120,7 @@ func (c *mutantsCmd) judges(ctx context.Context, rig *suite.Rig, builder program
 	for _, name := range names {
 		switch name {
 		case "tests":
-			tests := mutants.Tests{Tree: filepath.Join(rig.Root, "build", rig.Base), Cache: filepath.Join(rig.Root, "build", "mutants", "met")}
-			if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
-				err = tests.Learn(ctx, stdout)
-			}
-			if err == nil {
-				judges[name], err = tests.Judge(ctx, tree, all)
-			}
+			judges[name], err = tests.Judge(ctx, all)
 		case "compare":
 			err = compare.Build(ctx, builder)
 		case "parallel":

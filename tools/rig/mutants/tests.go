@@ -22,7 +22,7 @@ import (
 	"mongofork/tools/rig/suite"
 )
 
-// Tests are tests of several folders of a tree, without mutants. Cache is a folder for what is learned about them, Env their environment.
+// Tests are tests of several folders of a tree. Cache is a folder for what is learned about them, Env their environment.
 type Tests struct {
 	Tree, Cache string
 	Env         []string
@@ -40,7 +40,8 @@ func (t meeting) meets(m Mutant) bool {
 	return slices.ContainsFunc(t.Lines[m.File], func(lines [2]int) bool { return lines[0] <= m.met && m.met <= lines[1] })
 }
 
-// Learn runs each test alone, two at a time, to learn which lines it runs. It names those that fail, which cannot judge.
+// Learn runs each test alone, two at a time, to learn which lines of a tree without mutants it runs. It names those that fail, which cannot
+// judge.
 func (t *Tests) Learn(ctx context.Context, out io.Writer) error {
 	t.met = map[string]map[string]meeting{}
 	if err := os.MkdirAll(t.Cache, 0o755); err != nil {
@@ -48,7 +49,7 @@ func (t *Tests) Learn(ctx context.Context, out io.Writer) error {
 	}
 	for folder, names := range t.ByFolder {
 		binary := filepath.Join(t.Cache, "test")
-		if err := t.compile(ctx, t.Tree, folder, binary, "-coverpkg=./..."); err != nil {
+		if err := t.compile(ctx, folder, binary, "-coverpkg="+suite.Module+"/..."); err != nil {
 			return err
 		}
 		text, err := os.ReadFile(binary)
@@ -83,7 +84,7 @@ func (t *Tests) meetings(ctx context.Context, folder, binary string, names []str
 	for _, name := range names {
 		running.Go(func() error {
 			start, profile := time.Now(), filepath.Join(t.Cache, name+".profile")
-			_, err := t.runTests(ctx, t.Tree, folder, binary, []string{name}, 5*time.Minute, "", "-test.coverprofile="+profile)
+			_, err := t.runTests(ctx, folder, binary, []string{name}, 5*time.Minute, "", "-test.coverprofile="+profile)
 			one := meeting{Took: time.Since(start)}
 			if text, readErr := os.ReadFile(profile); err == nil && readErr == nil {
 				one.Lines = covered(string(text))
@@ -116,29 +117,29 @@ func covered(profile string) map[string][][2]int {
 	return lines
 }
 
-func (t *Tests) compile(ctx context.Context, tree, folder, binary string, flags ...string) error {
+func (t *Tests) compile(ctx context.Context, folder, binary string, flags ...string) error {
 	args := append([]string{"test", "-c", "-vet=off", "-o", binary}, flags...)
-	if said, err := run(ctx, filepath.Join(tree, folder), nil, "go", append(args, ".")...); err != nil {
+	if said, err := run(ctx, filepath.Join(t.Tree, folder), nil, "go", append(args, ".")...); err != nil {
 		return fmt.Errorf("the tests of %s do not compile: %w: %s", folder, err, said)
 	}
 	return nil
 }
 
 // runTests runs some tests of a binary until one fails.
-func (t *Tests) runTests(ctx context.Context, tree, folder, binary string, names []string, limit time.Duration, mutant string,
+func (t *Tests) runTests(ctx context.Context, folder, binary string, names []string, limit time.Duration, mutant string,
 	flags ...string,
 ) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	output, err := run(limited, filepath.Join(tree, folder), append(slices.Clip(t.Env), Switch+"="+mutant), binary,
+	output, err := run(limited, filepath.Join(t.Tree, folder), append(slices.Clip(t.Env), Switch+"="+mutant), binary,
 		append(flags, "-test.failfast", "-test.short", "-test.run=^("+strings.Join(names, "|")+")$")...)
 	return output, cmp.Or(limited.Err(), err)
 }
 
-// Judge returns a judge of the mutants in a tree: the tests that meet a mutant, in the folder whose tests are the fastest first.
-func (t *Tests) Judge(ctx context.Context, tree string, mutants []Mutant) (Judge, error) {
+// Judge returns a judge of the mutants that are now in the tree: the tests that meet a mutant, in the folder whose tests are the fastest first.
+func (t *Tests) Judge(ctx context.Context, mutants []Mutant) (Judge, error) {
 	binary := func(folder string) string {
-		return filepath.Join(tree, "mutants.bin", strings.ReplaceAll(folder, "/", "_"))
+		return filepath.Join(t.Tree, "mutants.bin", strings.ReplaceAll(folder, "/", "_"))
 	}
 	for folder, tests := range t.met {
 		meets := func(m Mutant) bool {
@@ -150,7 +151,7 @@ func (t *Tests) Judge(ctx context.Context, tree string, mutants []Mutant) (Judge
 			return false
 		}
 		if slices.ContainsFunc(mutants, meets) {
-			if err := t.compile(ctx, tree, folder, binary(folder)); err != nil {
+			if err := t.compile(ctx, folder, binary(folder)); err != nil {
 				return nil, err
 			}
 		}
@@ -175,7 +176,7 @@ func (t *Tests) Judge(ctx context.Context, tree string, mutants []Mutant) (Judge
 		}
 		slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.took, b.took) })
 		for _, g := range groups {
-			said, err := t.runTests(ctx, tree, g.folder, binary(g.folder), g.names, 20*time.Second+5*g.took, m.Name)
+			said, err := t.runTests(ctx, g.folder, binary(g.folder), g.names, 20*time.Second+5*g.took, m.Name)
 			var exit *exec.ExitError
 			switch {
 			case errors.Is(err, context.DeadlineExceeded):

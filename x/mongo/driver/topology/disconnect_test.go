@@ -81,3 +81,38 @@ func TestClosedSubscription(t *testing.T) {
 	_, err = topo.selectServerFromSubscription(ctx, updates, none)
 	assert.Equal(t, ErrTopologyClosed, err)
 }
+
+// joining is a context with a deadline during which somebody begins to wait.
+type joining struct {
+	context.Context
+	join func()
+}
+
+func (c joining) Done() <-chan struct{} { c.join(); return c.Context.Done() }
+
+// TestDrainWakesAll is about those who wait for a connection, idle or new, when the client is disconnected, or begin to wait while it waits
+// for its operations: each learns that the pool is closed.
+func TestDrainWakesAll(t *testing.T) {
+	topo, err := New(nil)
+	assert.NoError(t, err)
+	server := NewServer("a:27017", topo.id, time.Second)
+	topo.servers["a:27017"] = server
+	var all []*wantConn
+	join := func() {
+		idle, dialled := newWantConn(), newWantConn()
+		server.pool.idleConnWait.pushBack(idle)
+		server.pool.newConnWait.pushBack(dialled)
+		all = append(all, idle, dialled)
+	}
+	join()
+	topo.Drain(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	join()
+	topo.Drain(joining{ctx, join})
+	assert.Greater(t, len(all), 4, "nobody began to wait meanwhile")
+	for i, w := range all {
+		assert.False(t, w.waiting(), "%d", i)
+		assert.Equal(t, ErrPoolClosed, w.err, "%d", i)
+	}
+}

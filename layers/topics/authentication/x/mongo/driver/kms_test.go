@@ -23,19 +23,27 @@ type question struct {
 	pause   time.Duration
 	asked   int
 	onFed   func()
+	fails   string // the method that does
+}
+
+func (q *question) failing(method string) error {
+	if q.fails == method {
+		return errors.New(method)
+	}
+	return nil
 }
 
 var _ kmsRequest = (*question)(nil)
 
 var errFromTheService = errors.New("the service failed")
 
-func (q *question) HostName() (string, error) { return q.address, nil }
+func (q *question) HostName() (string, error) { return q.address, q.failing("HostName") }
 func (q *question) KMSProvider() string       { return "local" }
 func (q *question) BytesNeeded() int32        { return int32(q.wants - len(q.answer)) }
 func (q *question) Pause() time.Duration      { return q.pause }
 func (q *question) MessageAfterPause() ([]byte, error) {
 	q.asked++
-	return []byte("decrypt"), nil
+	return []byte("decrypt"), q.failing("MessageAfterPause")
 }
 func (q *question) RequestError() error {
 	if q.again {
@@ -48,7 +56,7 @@ func (q *question) FeedResponse(part []byte) error {
 	if q.onFed != nil {
 		q.onFed()
 	}
-	return nil
+	return q.failing("FeedResponse")
 }
 
 // kmsService is a service that handles each connection so, after the message was read or, if it is silent, before TLS.
@@ -91,6 +99,24 @@ func TestKMSRequest(t *testing.T) {
 	c, q = kmsService(t, false, func(net.Conn) {})
 	q.again = true
 	assert.NoError(t, c.sendKMSRequest(context.Background(), q), "libmongocrypt asks again")
+}
+
+// TestKMSRequestThatFails is about errors of libmongocrypt and of the connection: none is lost, though the request can be repeated.
+func TestKMSRequestThatFails(t *testing.T) {
+	for _, method := range []string{"HostName", "MessageAfterPause", "FeedResponse"} {
+		c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
+		q.again, q.fails = true, method
+		assert.EqualError(t, c.sendKMSRequest(context.Background(), q), method)
+	}
+	c, q := kmsService(t, true, func(net.Conn) {})
+	q.again = true
+	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no TLS")
+	c, q = kmsService(t, false, func(net.Conn) {})
+	q.again, q.address = true, "127.0.0.1:0"
+	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no service")
+	delete(c.tlsConfig, "local")
+	_, q = kmsService(t, false, func(net.Conn) {})
+	assert.ErrorContains(t, c.sendKMSRequest(context.Background(), q), "certificate")
 }
 
 // TestKMSAnswerBeforeTheEnd is about a context that ends when all of the answer has come, and one that ended before the request.
