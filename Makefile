@@ -308,24 +308,32 @@ cross: ## Compile the fork of every base for other platforms, and test with the 
 	$(LINK)
 	@for adapter in contrib/otel contrib/prometheus; do (cd $$adapter && $(OLDEST) test ./...) || exit; done
 
-# Packages that only tests import; they count as tests.
-TESTING := tools/fork/forktest lab/internal/handlertest
+# Files of tests, with two packages that only tests import.
+TESTS := -e '_test\.go$$' -e ^tools/fork/forktest/ -e ^lab/internal/handlertest/
 
-SIZED = git ls-files 'tools/*.go' 'lab/*.go' 'bench/*.go' 'contrib/*.go' ':!**/testdata/**' | \
-	grep $(1) '_test.go' $(patsubst %,-e '^%/',$(TESTING)) | xargs cat | wc -l
+# ROW prints a name, and how many lines the tracked files have that are not tests and that are, each with the most that a team carries.
+ROW = @files=$$(git ls-files $(2) ':!**/testdata/**'); lines() { echo "$$files" | grep $$1 $(TESTS) | xargs cat /dev/null | wc -l; }; \
+	printf '%-40s %6d %-9s %6d %s\n' '$(1)' $$(lines -v) '$(3)' $$(lines) '$(4)'
+
+BEHIND := tools lab bench contrib
 
 PAGES = README.md CONTRIBUTING.md SECURITY.md docs/*.md
 
-# Count what a team has to carry, beside the driver.
+# Count what a team has to carry.
 .PHONY: size
 size:
-	@echo "lines of Go: $$($(call SIZED,-v -e)), and of tests, with $(TESTING): $$($(call SIZED,-e))"
-	@echo "lines of the overlay, without tests and internal/scripted:"
-	@for layer in 'event internal mongo x' fixes backports extras; do \
-		echo "  $$layer: $$(git ls-files $$layer | grep '\.go$$' | grep -v -e _test.go -e ^internal/scripted/ | xargs cat | wc -l)"; done
+	@printf '%-40s %6s %-9s %6s\n' lines code '' tests
+	$(call ROW,Go behind the driver: $(BEHIND),$(BEHIND:%='%/*.go'),of 16000,of 9000)
+	$(call ROW,Go of the overlay,'*.go' $(BEHIND:%=':!%') ':!internal/scripted' ':!*standalone/*',of 12500)
+	$(call ROW,  of these performance,'*performance/*.go')
+	$(call ROW,  of these bson,'bson/*.go')
+	$(call ROW,internal/scripted for its tests,'internal/scripted/*.go')
+	$(call ROW,Go of standalone patches,'*standalone/*.go')
+	$(call ROW,edits.yaml of the overlay,'*/edits.yaml' ':!*standalone/*')
+	$(call ROW,edits.yaml of standalone patches,'*standalone/*/edits.yaml')
 	@echo "targets of make with help: $$($(MAKE) -s help | grep -c '^  ')"
 	@echo "pages: $$(ls $(PAGES) | wc -l), words: $$(cat $(PAGES) | wc -w)"
-	@echo "layers: $$(ls -d fixes/* backports/* extras/* | wc -l)"
+	@echo "layers: $$(git ls-files '*/README.md' | grep -c -e fixes/ -e backports/ -e extras/ -e performance/)"
 
 .PHONY: lint
 lint: fork ## Run golangci-lint on this repository's modules and the overlay, and actionlint on its workflows
