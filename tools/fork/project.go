@@ -154,6 +154,15 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 	return len(lock.Touched), filetree.Replace(p.file(p.LockFile()), data)
 }
 
+// Compile returns why the fork does not compile, if it does not.
+func (p *Project) Compile(ctx context.Context) (problem.List, error) {
+	matched, tree, err := p.Assemble(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return drift.Compile(ctx, matched, tree)
+}
+
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
 // that is for that one.
 func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {

@@ -19,8 +19,9 @@ type driftCmd struct {
 
 func (driftCmd) Help() string {
 	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, and all others of upstream, that have changed, moved or gone; and what keeps " +
-		"the overlay's files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
+		"touches, and all others of upstream, that have changed, moved or gone; what is new: names that applications can " +
+		"use, words such as error labels and commands, and go.mod's requirements; and what keeps the overlay's " +
+		"files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
 		"is newer than every base: nobody has read it."
 }
 
@@ -35,7 +36,7 @@ func (c *driftCmd) Run(a *app) error {
 	}
 	review := c.print(a, report)
 	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
-		len(report.Rows)+len(report.Misfits), c.Version)
+		len(report.Rows)+len(report.Added)+len(report.Misfits), c.Version)
 	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
 		return fmt.Errorf("%s\n%s is newer than the newest base, %s: read it, and make it a base (tools/fork/README.md)",
 			summary, c.Version, newest)
@@ -64,8 +65,8 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 		}
 		review++
 		a.printf("%-9s %s\n", row.Class(), row.Subject)
-		if row.Ours != "" {
-			a.printf("          %s\n", row.Ours)
+		for _, ours := range row.Ours {
+			a.printf("          %s\n", ours)
 		}
 		a.printf("          was in %s\n", syntax.Places(row.Was))
 		if len(row.Now) > 0 {
@@ -75,11 +76,14 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 			a.printf("%s", row.Diff())
 		}
 	}
+	for _, added := range report.Added {
+		a.printf("%-9s %s\n", "new", added)
+	}
 	for _, misfit := range report.Misfits {
 		a.printf("%-9s %s\n", "misfit", misfit)
 	}
 	if report.Uncompiled {
 		a.printf("The overlay does not fit yet, and was not compiled.\n")
 	}
-	return review + len(report.Misfits)
+	return review + len(report.Added) + len(report.Misfits)
 }

@@ -89,9 +89,7 @@ func (c *releaseCmd) Run(a *app) error {
 		a.printf("%s\n", name)
 	}
 	a.printf("%s: %s\n\n", c.Output, map[bool]string{true: "written", false: "compared, without a difference"}[len(had) == 0])
-	m := r.Fork.Module()
-	a.printf("%s\nTo use it, with GOPROXY=file://%s,... and GONOSUMDB=%s,mongofork.internal (or: mongofork use --release DIR):\n\n"+
-		"\treplace %s %s => %s %s\n", r.Files["go.sum"], filepath.ToSlash(c.Output), m.Path, m.Path, a.project.Base, m.Path,
-		m.Version)
+	a.printf("%s\nTo use it:\n\n\texport GOPROXY=\"file://%s,$(go env GOPROXY)\" GONOSUMDB=mongofork.internal\n"+
+		"\tgo run ./tools/cmd/mongofork use --release ../app\n", r.Files["go.sum"], filepath.ToSlash(c.Output))
 	return nil
 }

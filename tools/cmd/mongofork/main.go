@@ -127,8 +127,13 @@ type acceptCmd struct{}
 
 func (*acceptCmd) Run(a *app) error {
 	entries, err := a.project.Accept(a.ctx)
-	if err == nil {
-		a.printf("%s: %d entries\n", a.project.LockFile(), entries)
+	if err != nil {
+		return err
+	}
+	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
+	mistakes, err := a.project.Compile(a.ctx)
+	if len(mistakes) > 0 {
+		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, mistakes)
 	}
 	return err
 }

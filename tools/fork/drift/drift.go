@@ -2,17 +2,12 @@
 package drift
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
-	"strings"
-
-	"golang.org/x/tools/go/packages"
 
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
@@ -34,8 +29,8 @@ const (
 type Row struct {
 	// Subject is the declaration.
 	Subject syntax.Key
-	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; empty if the fork has it as it is.
-	Ours string
+	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; none if the fork has it as it is.
+	Ours []string
 	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
 	Was, Now []*syntax.Decl
 }
@@ -66,12 +61,14 @@ func (r Row) Diff() string {
 // NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version. If a declaration
 // that the fork has as it is has only moved, what uses it does not compile, which is reported once.
 func (r Row) NeedsReview() bool {
-	return r.Class() != Same && (r.Class() != Moved || r.Ours != "" || r.changed())
+	return r.Class() != Same && (r.Class() != Moved || r.Ours != nil || r.changed())
 }
 
 // Report is the drift from a plan's version to another one.
 type Report struct {
 	Rows []Row
+	// Added are what the other version has for the first time: see additions.
+	Added []string
 	// Misfits are all other reasons why the overlay's files for the other version cannot be laid over it or compiled.
 	Misfits problem.List
 	// Uncompiled is true if the files could not be laid over it, so that Misfits does not have what the compiler would find.
@@ -82,7 +79,13 @@ type Report struct {
 // the module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has. Code that the overlay
 // calls through two others, or through an interface, is among the others.
 func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
-	r, touched := &Report{}, map[syntax.Key]bool{}
+	r := compare(p, target)
+	return r, r.fit(ctx, target, overlay)
+}
+
+// compare compares the declarations.
+func compare(p *plan.Plan, target *upstream.Module) *Report {
+	r, touched := &Report{}, map[syntax.Key]int{}
 	for _, t := range p.Touches {
 		was := p.Theirs(t)
 		if len(was) == 0 {
@@ -92,18 +95,17 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 		if t.How == syntax.Remove && len(now) > 0 {
 			now = target.Whole(t.Key)
 		}
-		touched[t.Key] = true
-		ours := fmt.Sprintf("%s of %s:%d", t.How, t.File.Path, t.Line)
-		r.Rows = append(r.Rows, Row{Subject: t.Key, Ours: ours, Was: was, Now: now})
+		i, again := touched[t.Key]
+		if !again {
+			i, touched[t.Key] = len(r.Rows), len(r.Rows)
+			r.Rows = append(r.Rows, Row{Subject: t.Key, Was: was, Now: now})
+		}
+		r.Rows[i].Ours = append(r.Rows[i].Ours, fmt.Sprintf("%s of %s", t.How, place(p, t)))
 	}
-	for _, folder := range p.Module.Folders() {
-		for _, file := range p.Module.Files(folder) {
-			for _, d := range file.Decls {
-				was := p.Module.Lookup(d.Key) // none if nothing can use it
-				if len(was) > 0 && was[0] == d && !touched[d.Key] && !file.IsTest() {
-					r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: target.Lookup(d.Key)})
-				}
-			}
+	for _, d := range declarations(p.Module) {
+		was, now := p.Module.Lookup(d.Key), target.Lookup(d.Key)
+		if _, ours := touched[d.Key]; !ours && !isVersion(p.Module, was, target, now) {
+			r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: now})
 		}
 	}
 	for i, row := range r.Rows {
@@ -111,7 +113,41 @@ func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay
 			r.Rows[i].Now = twin(p.Module, target, row.Subject)
 		}
 	}
-	return r, r.fit(ctx, target, overlay)
+	r.Added = additions(p.Module, target, r.Rows)
+	return r
+}
+
+// declarations returns the first declaration of each name that a module has outside of tests, but for those that nothing can use.
+func declarations(m *upstream.Module) (found []*syntax.Decl) {
+	for _, folder := range m.Folders() {
+		for _, file := range m.Files(folder) {
+			for _, d := range file.Decls {
+				if all := m.Lookup(d.Key); len(all) > 0 && all[0] == d && !file.IsTest() {
+					found = append(found, d)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// place says where the overlay touches a declaration: the file of the repository, and the line of ours.
+func place(p *plan.Plan, t plan.Touch) string {
+	line := t.Line
+	if t.Ours != nil {
+		line = t.Ours.File.Line(t.Ours.Pos())
+	}
+	at := p.Overlay.At(problem.List{{File: t.File.Path}})
+	return fmt.Sprintf("%s:%d", at[0].File, line)
+}
+
+// isVersion reports whether declarations differ in the version of their module alone.
+func isVersion(from *upstream.Module, was []*syntax.Decl, to *upstream.Module, now []*syntax.Decl) bool {
+	if from.Version == to.Version {
+		return false
+	}
+	return bytes.Equal(bytes.ReplaceAll(texts(was), []byte(from.Version[1:]), []byte(to.Version[1:])), texts(now)) &&
+		!bytes.Equal(texts(was), texts(now))
 }
 
 // twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
@@ -134,33 +170,4 @@ func texts(decls []*syntax.Decl) (out []byte) {
 		out = append(append(out, d.File.Src[start:end]...), '\n')
 	}
 	return out
-}
-
-const loaded = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax
-
-// fit lays the overlay's files that are for another version over it, and type-checks the result without its tests, for Linux without cgo,
-// so that the report is the same on every machine. The go command downloads the modules that it requires.
-func (r *Report) fit(ctx context.Context, target *upstream.Module, overlay plan.Overlay) error {
-	_, tree, problems, err := layer.Lay(target, overlay)
-	if err != nil || len(problems) > 0 {
-		r.Misfits, r.Uncompiled = problems, true
-		return err
-	}
-	dir, err := os.MkdirTemp("", "mongofork-drift-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := tree.Write(dir); err != nil {
-		return err
-	}
-	list, err := packages.Load(&packages.Config{Context: ctx, Dir: dir, Mode: loaded, Env: append(os.Environ(),
-		"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod")}, "./...")
-	for _, pkg := range list {
-		for _, mistake := range pkg.Errors {
-			at := strings.TrimPrefix(filepath.ToSlash(mistake.Pos), filepath.ToSlash(dir)+"/")
-			r.Misfits.Add(at, 0, "", "%s", mistake.Msg)
-		}
-	}
-	return err
 }

@@ -1,6 +1,13 @@
 package drift
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,23 +50,24 @@ func backoff() {}
 		clear(got)
 		for _, r := range report.Rows {
 			require.Equal(t, r.Class() == Changed, r.Diff() != "", r.Subject)
-			if r.Ours != "" || r.Class() == Changed || r.Subject.Name == "single" {
-				got[r.Subject.String()+", "+r.Ours] = string(r.Class()) + " " + syntax.Places(r.Now)
+			if r.Ours != nil || r.Class() == Changed || r.Subject.Name == "single" {
+				got[r.Subject.String()+", "+strings.Join(r.Ours, ", ")] = string(r.Class()) + " " + syntax.Places(r.Now)
 			}
 		}
 		return report
 	}
 	report := compared("v2.1.0")
 	require.Equal(t, map[string]string{
-		"pool Pool.Get, replace of pool/overlay.go:7":      "changed pool/pool.go:19",
-		"pool Pool.Put, wrap of pool/overlay.go:10":        "same pool/pool.go:24",
-		"pool taken, replace of pool/overlay.go:16":        "moved conn/taken.go:3",
+		"pool Pool.Get, replace of pool/overlay.go:8":      "changed pool/pool.go:19",
+		"pool Pool.Put, wrap of pool/overlay.go:11":        "same pool/pool.go:24",
+		"pool taken, replace of pool/overlay.go:17":        "moved conn/taken.go:3",
 		"pool retryable, remove of pool/overlay.go:13":     "same pool/more.go:4",
 		"pool upstreamTaken, remove of pool/overlay.go:14": "gone ",
 		"pool Config, ": "changed pool/pool.go:7",
 		"pool single, ": "gone ",
 		"pool Open, ":   "changed pool/pool.go:30",
 	}, got)
+	require.Empty(t, report.Added)
 	require.True(t, report.Uncompiled)
 	for _, taken := range []string{"backoff is new here, but upstream has it", "upstream has a file of this name"} {
 		require.Contains(t, report.Misfits.Error(), taken)
@@ -69,6 +77,7 @@ func backoff() {}
 	for _, r := range unchanged.Rows {
 		require.False(t, r.NeedsReview(), "%+v", r)
 	}
+	require.Empty(t, unchanged.Added)
 	require.Empty(t, unchanged.Misfits)
 	require.False(t, unchanged.Uncompiled)
 }
@@ -96,12 +105,12 @@ func TestFit(t *testing.T) {
 		uncompiled         bool
 	}{
 		"fits":                   {file: "func later(p *Pool) int { return p.used }\n"},
-		"uses what is not there": {file: "func later(p *Pool) int { return p.free }\n", want: "pool/later.go:3:36: p.free undefined"},
+		"uses what is not there": {file: "func later(p *Pool) int { return p.free }\n", want: "pool/later.go:5: p.free undefined"},
 		"touches what is not there": {file: "//fork:replace x\nfunc absent() {}\n", uncompiled: true,
 			want: "pool/later.go:5: //fork:replace absent: upstream v2.2.0 has no such declaration in pool"},
 		"is in a later Go": {file: "func later() int { return min(1, 2) }\n", want: "min requires go1.21 or later"},
 		"is called otherwise": {file: "func later(p *Pool) int { return p.used }\n", change: "func calls() { retryable() }",
-			want: "pool/calls.go:3:26: not enough arguments in call to retryable"},
+			want: "pool/calls.go:3: not enough arguments in call to retryable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,4 +132,61 @@ func TestFit(t *testing.T) {
 			require.Contains(t, report.Misfits.Error(), tc.want)
 		})
 	}
+}
+
+// What a later release of the driver could bring is told, each once, for the overlay of this repository; what is no news is not.
+func TestPlanted(t *testing.T) {
+	t.Parallel()
+	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
+		tree := maps.Clone(p.Module.Tree)
+		insert := func(pkg, name, code string) { // at the beginning of a function
+			d := p.Module.Lookup(syntax.Key{Package: pkg, Name: name})[0]
+			at := d.File.Offset(d.Func.Body.Lbrace) + 1
+			tree[d.File.Path] = slices.Concat(d.File.Src[:at], []byte("\n"+code+"\n"), d.File.Src[at:])
+		}
+		insert("x/mongo/driver", "Operation.Execute", "_ = ctx.Err()")
+		insert("mongo", "newClient", "_ = opts")
+		newer := func(name, was, is string) {
+			changed := regexp.MustCompile(was).ReplaceAll(tree[name], []byte(is))
+			require.NotEqual(t, string(tree[name]), string(changed), name)
+			tree[name] = changed
+		}
+		newer("go.mod", `(?m)^go .*$`, "go 1.99")
+		newer("go.mod", `(golang.org/x/sync) v.*`, "$1 v0.99.0")
+		newer("go.mod", `(?m)^require \(`, "require (\n\texample.com/news v1.0.0")
+		newer("version/version.go", regexp.QuoteMeta(p.Module.Version[1:]), "2.99.0")
+		newer("mongo/options/clientoptions.go", `(type ClientOptions struct \{)`, "$1\n\tPatience int\n")
+		newer("x/mongo/driver/session/client_session.go", `func \(c \*Client\) ClearPinnedResources`, "func (c *Client) Unpin")
+		for name, text := range map[string]string{
+			"mongo/archive.go":             "package mongo\n\nfunc (coll *Collection) Archive() {}\n\ntype Archive struct{}\n",
+			"internal/archive/archive.go":  "package archive\n\nfunc New() string { return `patienceMS` }\n",
+			"x/mongo/driver/label.go":      "package driver\n\nconst unable = \"UnableToServeError\"\n",
+			"x/mongo/driver/label_test.go": "package driver\n\nconst OfTests = \"OfTests\"\n",
+			"mongo/archive_command.go":     "package mongo\n\nfunc command() string { return \"archiveCollection\" }\n",
+		} {
+			tree[name] = []byte(text)
+		}
+		target, err := upstream.New(p.Module.Path, "v2.99.0", tree)
+		require.NoError(t, err)
+		report := compare(p, target)
+		var rows []string
+		for _, r := range report.Rows {
+			for _, ours := range r.Ours { // in this repository, where the declaration, the removal or the edit stands
+				at := regexp.MustCompile(`^[a-z]+ of (.*):(\d+)$`).FindStringSubmatch(ours)
+				text, err := os.ReadFile(filepath.Join(root, at[1]))
+				require.NoError(t, err)
+				n, _ := strconv.Atoi(at[2])
+				name := r.Subject.Name[strings.LastIndex(r.Subject.Name, ".")+1:]
+				require.Regexp(t, `^- |\b`+name+`\b`, strings.Split(string(text), "\n")[n-1], ours)
+			}
+			if r.NeedsReview() {
+				rows = append(rows, string(r.Class())+" "+r.Subject.String())
+			}
+		}
+		require.ElementsMatch(t, []string{"changed x/mongo/driver Operation.Execute", "changed mongo newClient",
+			"changed mongo/options ClientOptions", "gone x/mongo/driver/session Client.ClearPinnedResources"}, rows)
+		added := regexp.MustCompile(` \(.*|: .*`).ReplaceAllString(strings.Join(report.Added, "\n"), "")
+		require.Equal(t, []string{`"UnableToServeError"`, `"archiveCollection"`, `"patienceMS"`, "go.mod", "go.mod", "go.mod",
+			"mongo Archive", "mongo Collection.Archive", "x/mongo/driver/session Client.Unpin"}, strings.Split(added, "\n"))
+	})
 }

@@ -80,10 +80,10 @@ func (l *Laid) add(layer *plan.Layer) error {
 	for _, e := range layer.Edits {
 		from := path.Join(layer.Name, plan.EditsFile)
 		if err := apply(e, tree); err != nil {
-			problems.Add(from, 0, "name one place that exists", "%v", err)
+			problems.Add(from, e.Line, "name one place that exists", "%v", err)
 		}
 		l.Plan.Touches = append(l.Plan.Touches, plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
-			File: &syntax.File{Path: from}, All: l.Module.Lookup(e.In)})
+			File: &syntax.File{Path: from}, Line: e.Line, All: l.Module.Lookup(e.In)})
 	}
 	if err := problems.OrNil(); err != nil {
 		return err

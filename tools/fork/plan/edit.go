@@ -14,6 +14,8 @@ type Edit struct {
 	// Instead is put in its place, with what stood there for each "…"; Move is the statement before which it comes.
 	Instead string `yaml:"instead"`
 	Move    string `yaml:"move"`
+	// Line is where it stands in EditsFile.
+	Line int `yaml:"-"`
 }
 
 // EditsFile is the file of a layer with its edits. They are made after what the layer's files do.

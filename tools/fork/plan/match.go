@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"go/ast"
 	"slices"
 	"strings"
 
@@ -94,7 +93,7 @@ func (mt *matcher) touch(t Touch) {
 	case twice >= 0:
 		other := mt.plan.Touches[twice]
 		mend, message = "keep one of them", fmt.Sprintf("it has another directive (%s:%d)", other.File.Path, other.Line)
-	case t.Ours == nil && isPublic(t.Key) && !found[0].File.IsTest():
+	case t.Ours == nil && t.Key.Public() && !found[0].File.IsTest():
 		mend, message = "keep it: applications may use it", "it is exported from "+t.Key.Package
 	case t.Ours != nil && len(found) > 1:
 		mend = "declare something new and call it from upstream's seams instead"
@@ -118,13 +117,6 @@ func (mt *matcher) touch(t Touch) {
 		return
 	}
 	mt.problems.Add(t.File.Path, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, message)
-}
-
-// isPublic reports whether applications can use what a key names.
-func isPublic(key syntax.Key) bool {
-	receiver, name, isMethod := strings.Cut(key.Name, ".")
-	return !slices.Contains(strings.Split(key.Package, "/"), "internal") && ast.IsExported(receiver) &&
-		(!isMethod || ast.IsExported(name))
 }
 
 // UpstreamName returns the name under which a wrapped function stays callable.

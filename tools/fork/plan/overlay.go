@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
@@ -83,8 +85,13 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		if !layer.Below {
 			continue // it has no folder of its own
 		}
-		if err := readOptional(filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile), &layer.Edits); err != nil {
+		var places []yaml.Node
+		edits := filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile)
+		if err := errors.Join(readOptional(edits, &layer.Edits), readOptional(edits, &places)); err != nil {
 			return nil, nil, err
+		}
+		for i, at := range places {
+			layer.Edits[i].Line = at.Line
 		}
 		layer.Edits = slices.DeleteFunc(layer.Edits, func(e Edit) bool { return !e.Base.Holds(m.Version) })
 	}

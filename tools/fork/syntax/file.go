@@ -176,6 +176,9 @@ func (d *Decl) Pos() token.Pos {
 	return d.node.Pos()
 }
 
+// Node is what stands for the declaration alone.
+func (d *Decl) Node() ast.Node { return d.node }
+
 // Extent returns the byte range of the declaration with the comments above it and the one behind it.
 func (d *Decl) Extent() (start, end int) {
 	from := d.Pos()

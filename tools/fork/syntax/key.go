@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"bytes"
+	"go/ast"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +19,13 @@ type Key struct {
 
 // String returns the key's text form.
 func (k Key) String() string { return k.Package + " " + k.Name }
+
+// Public reports whether applications can use what the key names.
+func (k Key) Public() bool {
+	receiver, name, isMethod := strings.Cut(k.Name, ".")
+	return !slices.Contains(strings.Split(k.Package, "/"), "internal") && ast.IsExported(receiver) &&
+		(!isMethod || ast.IsExported(name))
+}
 
 // UnmarshalText reads a key in a YAML file. Whether there is such a declaration is for others to say.
 func (k *Key) UnmarshalText(text []byte) error {
