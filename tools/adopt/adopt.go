@@ -34,7 +34,7 @@ type Application struct {
 	// Dir is the folder of its go.mod, Project the repository of the fork.
 	Dir     string
 	Project *fork.Project
-	// Progress is called with the name of each step when the step begins.
+	// Progress is called with the name of each step that takes long, when the step begins.
 	Progress func(step string)
 
 	work string // the go.work file in effect; empty if there is none
@@ -232,6 +232,7 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	if err := os.WriteFile(filepath.Join(c.at, "go.sum"), []byte(goSum), 0o600); err != nil {
 		return target, err
 	}
+	c.Progress("go mod download " + target.String())
 	// Tidy would repeat what is wrong with it for each package.
 	if _, err = c.onCopies(ctx, "mod download", target.String()); err != nil {
 		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
@@ -273,6 +274,7 @@ func (c *Change) undo(ctx context.Context) error {
 
 // build builds the application with the change. If it fails although it builds without the change, the error says what to do.
 func (c *Change) build(ctx context.Context) error {
+	c.Progress("go build ./...")
 	if _, err := c.onCopies(ctx, "build", "-mod=mod", "-o", os.DevNull, "./..."); ctx.Err() != nil {
 		return err
 	} else if err != nil {
@@ -297,8 +299,6 @@ func (c *Change) build(ctx context.Context) error {
 
 // goCommand runs the go command in the application's folder.
 func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
-	verb, _, _ := strings.Cut(strings.Join(args, " "), " -")
-	a.Progress("go " + verb)
 	out, err := command.Output(ctx, a.Dir, env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
@@ -344,10 +344,12 @@ func (c *Change) tidy(ctx context.Context) (err error) {
 	if err := write(c.file, c.modFile()); err != nil {
 		return err
 	}
+	c.Progress("go mod tidy")
 	if _, err := c.onCopies(ctx, "mod tidy"); err != nil {
 		return err
 	}
 	if c.vendored {
+		c.Progress("go mod vendor")
 		if _, err := c.onCopies(ctx, "mod vendor", "-o", filepath.Join(c.at, "vendor")); err != nil {
 			return err
 		}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -105,22 +103,6 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
 	}
-}
-
-// What takes long says so, and for how long.
-func TestTell(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out strings.Builder
-		a := &app{progress: &out}
-		stop := a.tell("go vet")
-		time.Sleep(patience - 1)
-		stop()
-		require.Empty(t, out.String())
-		stop = a.tell("go build")
-		time.Sleep(patience + again + 1)
-		stop()
-		require.Equal(t, "go build ... 2 s\ngo build ... 12 s\n", out.String())
-	})
 }
 
 func TestAuthor(t *testing.T) {

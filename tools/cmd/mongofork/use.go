@@ -5,15 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"mongofork/tools/adopt"
-)
-
-// A step of use is told if it takes longer than patience, and from then on again and again.
-const (
-	patience = 2 * time.Second
-	again    = 10 * time.Second
 )
 
 type useCmd struct {
@@ -28,7 +21,7 @@ func (useCmd) Help() string {
 		"the environment is for the other commands. Builds that fork, edits go.mod, runs go mod tidy, which also changes " +
 		"go.sum, builds the application, and runs go mod vendor if there is a vendor folder. The files change together, and " +
 		"only if the fork is then in effect. This takes a minute or two the first time, when the driver is compiled, and then " +
-		"seconds; steps are told while they last."
+		"seconds; the steps that take long are told as they begin."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
@@ -45,11 +38,8 @@ func (c *useCmd) Validate() error {
 }
 
 func (c *useCmd) Run(a *app) error {
-	stop := func() {}
-	defer func() { stop() }()
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
-		stop()
-		stop = a.tell(step)
+		fmt.Fprintf(a.progress, "%s ...\n", step)
 	}}
 	repaired, err := application.Repair()
 	if err != nil {
@@ -72,28 +62,6 @@ func (c *useCmd) Run(a *app) error {
 	}
 	c.describe(a, change)
 	return nil
-}
-
-// tell prints the step and how long it has lasted, until it is stopped.
-func (a *app) tell(step string) (stop func()) {
-	done, told := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(told)
-		start, wait := time.Now(), patience
-		for {
-			select {
-			case <-done:
-				return
-			case <-time.After(wait):
-				fmt.Fprintf(a.progress, "%s ... %.0f s\n", step, time.Since(start).Seconds())
-				wait = again
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-told
-	}
 }
 
 // describe prints what was done, or would be.
