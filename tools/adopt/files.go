@@ -246,16 +246,16 @@ func (a Application) foreign() error {
 	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
 		return nil
 	}
-	return fmt.Errorf("%s is in the fork's own repository, %s: name the folder of the application instead, such as use ../app, relative to "+
-		"the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
+	return fmt.Errorf("%s is in the fork's own repository, %s: name the folder of the application instead, such as use ../app, relative "+
+		"to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
 // readsGoMod fails if the environment has the go command read another file than go.mod: then the fork would not be in effect.
 func (a Application) readsGoMod(ctx context.Context) error {
 	flags, err := a.goCommand(ctx, nil, "env", "GOFLAGS")
 	if err == nil && strings.Contains(flags, "-modfile=") {
-		err = fmt.Errorf("GOFLAGS is %q, with which the go command reads another file than the go.mod that would change: take -modfile out "+
-			"of it first", flags)
+		err = fmt.Errorf("GOFLAGS is %q, with which the go command reads another file than the go.mod that would change: take "+
+			"-modfile out of it first", flags)
 	}
 	return err
 }

@@ -88,8 +88,8 @@ func (a Application) reads(name, required string) error {
 	if version.Compare("go"+line, "go"+required) >= 0 {
 		return nil
 	}
-	return fmt.Errorf("with the fork, %s requires Go %s, and the workspace has the line go %s: raise that first, with %s", name, required,
-		line, shellescape.QuoteCommand([]string{"go", "work", "edit", "-go=" + required, a.work}))
+	return fmt.Errorf("with the fork, %s requires Go %s, and the workspace has the line go %s: raise that first, with %s", name,
+		required, line, shellescape.QuoteCommand([]string{"go", "work", "edit", "-go=" + required, a.work}))
 }
 
 // left names the other members of the workspace that stay on upstream's driver where they are built without it.

@@ -70,8 +70,8 @@ func (c *useCmd) describe(a *app, change *adopt.Change) {
 	case c.Undo:
 		a.printf("%s: upstream's driver\n", change.Module)
 	case change.Requiring != change.Module:
-		a.printf("%s requires %s of the driver in the same workspace, so %s gets the fork of %s\n", change.Requiring, change.Required,
-			change.Module, change.Base)
+		a.printf("%s requires %s of the driver in the same workspace, so %s gets the fork of %s\n", change.Requiring,
+			change.Required, change.Module, change.Base)
 	case change.Required == change.Base:
 		a.printf("%s requires %s of the driver: the fork of that version\n", change.Module, change.Required)
 	default:

@@ -141,13 +141,10 @@ func place(p *plan.Plan, t plan.Touch) string {
 	return fmt.Sprintf("%s:%d", at[0].File, line)
 }
 
-// isVersion reports whether declarations differ in the version of their module alone.
+// isVersion reports whether a declaration of the package version differs in the version of its module alone.
 func isVersion(from *upstream.Module, was []*syntax.Decl, to *upstream.Module, now []*syntax.Decl) bool {
-	if from.Version == to.Version {
-		return false
-	}
-	return bytes.Equal(bytes.ReplaceAll(texts(was), []byte(from.Version[1:]), []byte(to.Version[1:])), texts(now)) &&
-		!bytes.Equal(texts(was), texts(now))
+	renamed := bytes.ReplaceAll(texts(was), []byte(from.Version[1:]), []byte(to.Version[1:]))
+	return was[0].Key.Package == "version" && from.Version != to.Version && bytes.Equal(renamed, texts(now))
 }
 
 // twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one

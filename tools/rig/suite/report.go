@@ -31,12 +31,14 @@ type Result struct {
 // Failure is a case that failed: its name, the fault in one line, and the end of its output.
 type Failure struct{ Name, What, Output string }
 
-// excerptLines is how much of a failed test's output is shown.
+// excerptLines is how much of a failed test's output is shown: the end or, of a panic, the beginning, which says why.
 const excerptLines = 30
 
 func (r *Result) fail(name, what, output string) {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
-	if cut := len(lines) - excerptLines; cut > 0 {
+	if at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "panic: ") }); at >= 0 {
+		lines = lines[at:min(at+excerptLines, len(lines))]
+	} else if cut := len(lines) - excerptLines; cut > 0 {
 		lines = append([]string{fmt.Sprintf("[%d lines left out]", cut)}, lines[cut:]...)
 	}
 	r.Failures = append(r.Failures, Failure{name, what, strings.Join(lines, "\n    ")})

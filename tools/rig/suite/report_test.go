@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,4 +29,12 @@ func TestRedact(t *testing.T) {
 		assert.NotContains(t, got, "secret")
 		assert.Equal(t, want, Redact(got), "twice")
 	}
+}
+
+// TestPanic shows why a test panicked, and what led there, before all that is below.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	var r Result
+	r.fail("a", "failed", strings.Repeat("log\n", 20)+"panic: the reason\n"+strings.Repeat("frame\n", 40))
+	assert.Equal(t, "panic: the reason"+strings.Repeat("\n    frame", excerptLines-1), r.Failures[0].Output)
 }
