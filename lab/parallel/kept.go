@@ -19,10 +19,9 @@ type item struct {
 	value any
 	room  bool
 	hash  uint64
-	size  int
 }
 
-// What a shelf holds before it looks at its oldest half.
+// What a shelf holds before it looks at all of it.
 const (
 	mostItems = 2000
 	mostBytes = 8 << 20
@@ -34,39 +33,36 @@ func (s *shelf) keep(what string, value any, room bool) {
 	if room {
 		overwriteRoom(value)
 	}
-	size := 0
-	if raw, ok := value.([]byte); ok {
-		size = len(raw)
-	}
+	one := item{what, value, room, digest(value, false)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items = append(s.items, item{what, value, room, digest(value, false), size})
-	if s.bytes += size; len(s.items) >= mostItems || s.bytes > mostBytes {
-		s.look(len(s.items)/2 + 1)
+	s.items = append(s.items, one)
+	raw, _ := value.([]byte)
+	if s.bytes += len(raw); len(s.items) >= mostItems || s.bytes > mostBytes {
+		s.look()
 	}
 }
 
-// look compares the oldest things with what they were, and lets them go. The shelf is locked.
-func (s *shelf) look(n int) {
-	for _, i := range s.items[:n] {
+// look compares things with what they were, and lets them go. The shelf is locked.
+func (s *shelf) look() {
+	for _, i := range s.items {
 		if i.room {
 			overwriteRoom(i.value)
 		}
 	}
-	for _, i := range s.items[:n] {
+	for _, i := range s.items {
 		if digest(i.value, false) != i.hash {
 			s.run.finding("handed out", "%s changed after the driver had handed it out; it is now %s", i.what, brief(i.value))
 		}
-		s.bytes -= i.size
 	}
-	s.items = append([]item(nil), s.items[n:]...)
+	s.items, s.bytes = nil, 0
 }
 
 // close looks at all that is left.
 func (s *shelf) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.look(len(s.items))
+	s.look()
 }
 
 func brief(value any) string {

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// loan is what one call hands to the driver. Once the call has returned, each part has to be as it was, and is overwritten: the servers, or
-// the race detector, notice a driver that reads it later.
+// loan is what one call hands to the driver. Once the call has returned, each part has to be as it was, and is spoiled: the servers, or the
+// race detector, notice a driver that reads it later.
 type loan struct {
 	run    *run
 	chance *rand.Rand
@@ -29,11 +29,11 @@ func (l *loan) lend(what string, value any, spoil func()) {
 	l.parts = append(l.parts, part{what, value, digest(value, true), spoil})
 }
 
-// back ends the loan. Parts that the application changed itself during the call are only overwritten.
+// back ends the loan.
 func (l *loan) back() {
 	for _, p := range l.parts {
 		l.run.lent.Add(1)
-		if p.hash != 0 && digest(p.value, true) != p.hash {
+		if digest(p.value, true) != p.hash {
 			l.run.finding("handed in", "the driver changed %s that the application handed in: it is now %s", p.what, brief(p.value))
 		}
 	}
@@ -42,90 +42,57 @@ func (l *loan) back() {
 	}
 }
 
-// shaped is a document in one of its forms in Go.
-type shaped struct {
-	Nonce int32
-	Pad   []byte
-	Extra bson.D `bson:",omitempty"`
-}
-
-// pad is what a server recognizes as a document's of a nonce.
-func pad(nonce int32, size int) []byte { return bytes.Repeat([]byte{byte(nonce)}, size) }
-
-// doc returns a document of the call, in any form, with more fields.
-func (l *loan) doc(what string, size int, more ...bson.E) any {
-	padding := pad(l.nonce, size)
-	d := append(bson.D{{Key: "nonce", Value: l.nonce}, {Key: "pad", Value: padding}}, more...)
-	switch l.chance.IntN(4) {
-	case 0:
-		raw, _ := bson.Marshal(d)
-		room := append(append(make([]byte, 0, len(raw)+40), raw...), pad(7, 40)...)[:len(raw)]
-		l.lend(what, bson.Raw(room), func() { spoilBytes(room[:cap(room)]) })
-		return bson.Raw(room)
-	case 1:
-		m := bson.M{}
-		for _, e := range d {
-			m[e.Key] = e.Value
-		}
-		l.lend(what, m, func() {
-			spoilBytes(padding)
-			m["nonce"] = spoiled
-		})
-		return m
-	case 2:
-		if len(more) == 0 {
-			s := &shaped{Nonce: l.nonce, Pad: padding}
-			l.lend(what, s, func() {
-				spoilBytes(padding)
-				s.Nonce = spoiled
-			})
-			return s
-		}
-	}
-	return l.d(what, d)
-}
-
-// d lends a document in the form that upstream's examples have.
-func (l *loan) d(what string, d bson.D) bson.D {
-	l.lend(what, d, func() { spoilD(d) })
-	return d
-}
-
 // spoiled is what nobody sends.
 const spoiled = int32(-0x22222223)
 
-func spoilBytes(b []byte) {
-	for i := range b {
-		b[i] = 0xDD
-	}
-}
+func spoilBytes(b []byte) { copy(b, bytes.Repeat([]byte{0xDD}, len(b))) }
 
-func spoilD(d bson.D) {
-	for i, e := range d {
+func spoilD(doc bson.D) {
+	for i, e := range doc {
 		switch inner := e.Value.(type) {
 		case bson.D:
 			spoilD(inner)
 		case []byte:
 			spoilBytes(inner)
 		}
-		d[i] = bson.E{Key: "nonce", Value: spoiled}
+		doc[i] = d("nonce", spoiled)
 	}
 }
 
-// lendAll lends a slice of the application's.
-func lendAll[T any](l *loan, what string, all []T, changes bool) []T {
+func d(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
+
+// pad is what a server recognizes as a document's of a nonce.
+func pad(nonce int32, size int) []byte { return bytes.Repeat([]byte{byte(nonce)}, size) }
+
+// doc returns a document of the call, in any form, with more fields.
+func (l *loan) doc(what string, size int, more ...bson.E) any {
+	doc := append(bson.D{d("nonce", l.nonce), d("pad", pad(l.nonce, size))}, more...)
+	if l.chance.IntN(3) > 0 {
+		return l.d(what, doc)
+	}
+	raw, _ := bson.Marshal(doc)
+	room := append(append(make(bson.Raw, 0, len(raw)+40), raw...), pad(7, 40)...)[:len(raw)]
+	l.lend(what, room, func() { spoilBytes(room[:cap(room)]) })
+	return room
+}
+
+// d lends a document in the form that upstream's examples have.
+func (l *loan) d(what string, doc bson.D) bson.D {
+	l.lend(what, doc, func() { spoilD(doc) })
+	return doc
+}
+
+// lendAll lends a slice of the application's, with room behind it.
+func lendAll[T any](l *loan, what string, all []T) []T {
 	all = append(make([]T, 0, len(all)+3), all...)
 	l.lend(what, all, func() { clear(all[:cap(all)]) })
-	if changes { // the application itself, during the call
-		l.parts[len(l.parts)-1].hash = 0
-	}
 	return all
 }
 
 // lendOptions lends options, a builder of upstream's. It must not be applied after the call.
 func lendOptions[T any](l *loan, built T) T {
 	list := reflect.ValueOf(built).Elem().FieldByName("Opts")
-	l.lend("options", []any{list.Len()}, func() {
+	l.lend("options", nil, func() {
 		for i := range list.Len() {
 			list.Index(i).Set(reflect.MakeFunc(list.Type().Elem(), func([]reflect.Value) []reflect.Value {
 				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T", built)
@@ -136,16 +103,14 @@ func lendOptions[T any](l *loan, built T) T {
 	return built
 }
 
-// replacing is a document that, while the driver encodes it, replaces the models that the application handed in beside it, which upstream
+// removing is a document that, while the driver encodes it, removes the models that the application handed in beside it, which upstream
 // has copied by then.
-type replacing struct {
+type removing struct {
 	doc    bson.D
 	models []mongo.WriteModel
 }
 
-func (r replacing) MarshalBSON() ([]byte, error) {
-	for i := range r.models {
-		r.models[i] = mongo.NewDeleteOneModel().SetFilter(bson.D{{Key: "nonce", Value: spoiled}})
-	}
+func (r removing) MarshalBSON() ([]byte, error) {
+	clear(r.models)
 	return bson.Marshal(r.doc)
 }

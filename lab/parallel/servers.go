@@ -1,7 +1,7 @@
 package parallel
 
 import (
-	"maps"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,39 +11,39 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/topology"
 	"mongofork/lab/virtual"
 )
 
 // servers answer commands instead of a database: each reply has the nonce of its command, and documents of that nonce alone.
 type servers struct {
-	run       *run
-	cluster   *virtual.Cluster
-	spec      topology.Spec
-	kind      shape
-	storm     atomic.Bool
-	stormed   atomic.Bool // a storm has begun
-	smaller   atomic.Bool // a member has left its set
-	clock     atomic.Uint32
-	chance    func() float64
-	mu        sync.Mutex
-	last      int64
-	cursors   map[int64]*cursor
-	probes    map[string]map[int32]int // commands that ask for nothing but to be counted, by host and client
-	stale     chan struct{}            // while it is open, slow commands wait
-	staleHeld []virtual.Command
-	hellos    map[string]int // answered, by host
+	*virtual.Cluster
+	run     *run
+	kind    shape
+	storm   atomic.Bool
+	stormed atomic.Bool // a storm has begun
+	smaller atomic.Bool // a member has left its set
+	clock   atomic.Uint32
+
+	mu      sync.Mutex
+	chance  *rand.Rand
+	last    int64
+	cursors map[int64]*cursor
+	probes  map[string]bool // hosts that got a probe, with the client that sent it
+	held    []virtual.Command
+	release chan struct{} // closed once these need not wait any more
+}
+
+// cursor is what is left of a result.
+type cursor struct {
+	nonce, next, docs, size int32
+	stream                  bool
 }
 
 // answer is the hook of the cluster.
 func (s *servers) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 	switch c.Name {
 	case "hello", "isMaster", "ismaster":
-		reply := s.hello(run())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.hellos[c.Host]++
-		return reply
+		return s.hello(run())
 	case "endSessions":
 		return run()
 	}
@@ -52,55 +52,33 @@ func (s *servers) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 			return reply
 		}
 	}
-	var q command
-	if bson.Unmarshal(c.Body, &q) != nil {
-		s.run.finding("handed in", "a server got a command that is no document of its kind: %s", brief(c.Body))
-		return nil
-	}
-	nonce, fine := s.whose(c)
-	if !fine {
+	q := &asked{numbers: map[string]int32{}}
+	if q.read(c.Body); q.wrong() {
+		s.run.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the application "+
+			"overwrote after the call, or mixed two operations: %s", c.Name, brief(c.Body))
 		return virtual.Fail(c, 2)
 	}
-	return s.reply(c, &q, nonce)
+	if q.numbers["slow"] != 0 {
+		s.mu.Lock()
+		s.held = append(s.held, c)
+		s.mu.Unlock()
+		<-s.release
+	}
+	return s.reply(c, q)
 }
 
-// writes have a nonce in each statement.
-var writes = []string{"insert", "update", "delete", "bulkWrite", "findAndModify"}
-
-// hello hides the primary of a set that has none, and a member that has left its set.
-func (s *servers) hello(reply bson.Raw) bson.Raw {
-	if hosts, is := reply.Lookup("hosts").ArrayOK(); is && s.smaller.Load() {
-		values, _ := hosts.Values()
-		reply = bsondoc.With(reply, bson.E{Key: "hosts", Value: slices.Delete(values, 1, 2)})
-	}
-	if !s.kind.headless || reply == nil {
-		return reply
-	}
-	for _, name := range []string{"isWritablePrimary", "ismaster"} {
-		if bsondoc.Has(reply, name) {
-			reply = bsondoc.With(reply, bson.E{Key: name, Value: false}, bson.E{Key: "secondary", Value: true})
-		}
-	}
-	return bsondoc.Rebuild(reply, []string{"primary", "electionId"}, nil)
+// waiting returns the slow commands, which wait.
+func (s *servers) waiting() []virtual.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.held)
 }
 
-// trouble is what commands meet in a storm.
-func (s *servers) trouble(c virtual.Command) (bson.Raw, bool) {
-	switch p := s.chance(); {
-	case p < 0.04:
-		s.run.rejected.Add(1)
-		return virtual.RequestRate.Reply(), true
-	case p < 0.05:
-		return nil, true
-	case p < 0.055:
-		c.Reset()
-		return nil, true
-	case p < 0.065:
-		return virtual.Fail(c, []int32{91, 189, 11600, 10107, 43, 50}[int(p*100_000)%6]), true
-	case p < 0.1:
-		time.Sleep(time.Duration(p * float64(200*time.Millisecond)))
-	}
-	return nil, false
+// unused returns the hosts that have got no probe of a client.
+func (s *servers) unused(client int32) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(s.Hosts(), func(host string) bool { return s.probes[fmt.Sprint(host, client)] })
 }
 
 // open reports whether a cursor of an operation is open.
@@ -115,42 +93,103 @@ func (s *servers) open(nonce int32) bool {
 	return false
 }
 
-// wait lets a command wait as long as the round holds slow ones.
-func (s *servers) wait(c virtual.Command) {
+// hello hides the primary of a set that has none, and a member that has left its set.
+func (s *servers) hello(reply bson.Raw) bson.Raw {
+	if hosts, is := reply.Lookup("hosts").ArrayOK(); is && s.smaller.Load() {
+		values, _ := hosts.Values()
+		reply = bsondoc.With(reply, d("hosts", slices.Delete(values, 1, 2)))
+	}
+	if !s.kind.headless || reply == nil {
+		return reply
+	}
+	reply = bsondoc.With(reply, d("isWritablePrimary", false), d("ismaster", false), d("secondary", true))
+	return bsondoc.Rebuild(reply, []string{"primary", "electionId"}, nil)
+}
+
+// trouble is what commands meet in a storm.
+func (s *servers) trouble(c virtual.Command) (bson.Raw, bool) {
 	s.mu.Lock()
-	s.staleHeld = append(s.staleHeld, c)
+	p := s.chance.Float64()
 	s.mu.Unlock()
-	<-s.stale
+	if p > 0.97 {
+		time.Sleep(time.Duration(int(p*100_000)%20) * time.Millisecond)
+	}
+	switch {
+	case p < 0.01:
+		return nil, true
+	case p < 0.02:
+		c.Reset()
+		return nil, true
+	case p < 0.03:
+		return virtual.Fail(c, []int32{91, 189, 11600, 10107, 43, 50}[int(p*100_000)%6]), true
+	case p < 0.07:
+		s.run.rejected.Add(1)
+		return virtual.RequestRate.Reply(), true
+	}
+	return nil, false
 }
 
-func newServers(r *run, t *bench, kind shape, chance *rand.Rand) *servers {
-	spec, _ := topology.ParseSpec(kind.topology)
-	s := &servers{run: r, spec: spec, kind: kind, cursors: map[int64]*cursor{}, probes: map[string]map[int32]int{},
-		stale: make(chan struct{}), hellos: map[string]int{}}
-	var mu sync.Mutex
-	s.chance = func() float64 {
-		mu.Lock()
-		defer mu.Unlock()
-		return chance.Float64()
+// reply answers a command that is in order, with what any command wants.
+func (s *servers) reply(c virtual.Command, q *asked) bson.Raw {
+	batch, known := s.batch(c, q)
+	if !known {
+		return virtual.Fail(c, 43)
 	}
-	s.cluster = virtual.New(t, virtual.Options{Topology: kind.topology, Batch: kind.batch})
-	for _, host := range s.cluster.Hosts() {
-		s.probes[host] = map[int32]int{}
+	nonce, n, size := q.numbers["nonce"], q.statements, q.numbers["size"]
+	if q.numbers["echo"] != 0 { // so that the result of a write tells whose it is
+		n = nonce
 	}
-	s.cluster.Intercept(s.answer)
-	return s
+	if c.Name == "find" {
+		size = 0
+	}
+	now := bson.Timestamp{T: uint32(time.Now().Unix()), I: s.clock.Add(1)}
+	return bsondoc.Marshal(append(document(nonce, 0, size), bsondoc.D("ok", 1.0, "n", n, "nModified", n, "value", document(nonce, 0, size),
+		"cursor", batch, "nErrors", 0, "nInserted", n, "nMatched", 0, "nUpserted", 0, "nDeleted", 0,
+		"$clusterTime", bsondoc.D("clusterTime", now), "operationTime", now)...))
 }
 
-// held returns the commands that wait.
-func (s *servers) held() []virtual.Command {
+// document is one of a result.
+func document(nonce, i, size int32) bson.D {
+	return bsondoc.D("_id", bsondoc.D("nonce", nonce, "i", i), "nonce", nonce, "i", i, "pad", pad(nonce, int(size)))
+}
+
+// batch returns the next documents of a cursor, unless that is not known.
+func (s *servers) batch(c virtual.Command, q *asked) (bson.D, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.staleHeld)
-}
-
-// beats returns how many hellos each host has answered.
-func (s *servers) beats() map[string]int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.hellos)
+	if client := q.numbers["probe"]; client != 0 {
+		s.probes[fmt.Sprint(c.Host, client)] = true
+	}
+	left, id, name, docs := &cursor{}, int64(0), "firstBatch", bson.A{}
+	switch c.Name {
+	case "find", "aggregate":
+		left = &cursor{q.numbers["nonce"], 0, q.numbers["docs"], q.numbers["size"], q.stream}
+		if last, resumed := q.numbers["i"]; resumed {
+			left.next = last + 1
+		}
+	case "getMore":
+		id, name = c.Body.Lookup("getMore").Int64(), "nextBatch"
+		if left = s.cursors[id]; left == nil {
+			return nil, false
+		}
+		q.numbers["nonce"] = left.nonce
+	case "killCursors":
+		killed, _ := c.Body.Lookup("cursors").Array().Values()
+		for _, id := range killed {
+			delete(s.cursors, id.Int64())
+		}
+	}
+	for most := int(q.numbers["batchSize"]); left.next < left.docs && (most == 0 || len(docs) < most); left.next++ {
+		docs = append(docs, document(left.nonce, left.next, left.size))
+	}
+	switch more := left.next < left.docs || left.stream; {
+	case more && id == 0:
+		s.last++
+		id = s.last
+		s.cursors[id] = left
+	case !more:
+		delete(s.cursors, id)
+		id = 0
+	}
+	return bsondoc.D("id", id, "ns", "db.c", name, docs, "postBatchResumeToken", bsondoc.D("nonce", left.nonce, "i", left.next-1)), true
 }

@@ -12,9 +12,7 @@ import (
 
 func (c *call) insertOne() error {
 	result, err := c.coll.InsertOne(c.ctx, c.doc("a document", c.size()))
-	if result != nil {
-		c.shelf.keep("the result of an InsertOne", result, false)
-	}
+	c.shelf.keep("the result of an InsertOne", result, false)
 	return err
 }
 
@@ -23,22 +21,13 @@ func (c *call) insertMany() error {
 	for i := range docs {
 		docs[i] = c.doc("a document", c.size()/4)
 	}
-	all := lendAll(c.loan, "the slice of documents", docs, false)
-	result, err := c.coll.InsertMany(c.ctx, all, lendOptions(c.loan, options.InsertMany().SetOrdered(c.chance.IntN(2) == 0)))
-	if result == nil {
-		return err
-	}
-	c.shelf.keep("the result of an InsertMany", result, false)
-	return c.allOf("inserted documents", len(result.InsertedIDs), len(docs), err)
-}
-
-func (c *call) update() error {
-	opts := lendOptions(c.loan, options.UpdateOne().SetUpsert(true))
-	result, err := c.coll.UpdateOne(c.ctx, c.doc("a filter", 4, d("echo", true)), c.change(), opts)
+	opts := lendOptions(c.loan, options.InsertMany().SetOrdered(c.chance.IntN(2) == 0))
+	result, err := c.coll.InsertMany(c.ctx, lendAll(c.loan, "the slice of documents", docs), opts)
 	if err != nil {
 		return err
 	}
-	return c.number("the number of updated documents", result.ModifiedCount, nil)
+	c.shelf.keep("the result of an InsertMany", result, false)
+	return c.number("inserted documents", int64(len(result.InsertedIDs)), int64(len(docs)))
 }
 
 // change returns an update.
@@ -46,84 +35,72 @@ func (c *call) change() bson.D {
 	return c.d("an update", bson.D{d("$set", bson.D{d("pad", pad(c.nonce, c.size()))})})
 }
 
-func (c *call) delete() error {
-	result, err := c.coll.DeleteOne(c.ctx, c.doc("a filter", 4, d("echo", true)))
+func (c *call) update() error {
+	opts := lendOptions(c.loan, options.UpdateOne().SetUpsert(true))
+	result, err := c.coll.UpdateOne(c.ctx, c.doc("a filter", 4, d("echo", int32(1))), c.change(), opts)
 	if err != nil {
 		return err
 	}
-	return c.number("the number of deleted documents", result.DeletedCount, nil)
+	return c.number("updated documents", result.ModifiedCount, int64(c.nonce))
 }
 
 func (c *call) modify() error {
 	return c.single("a FindOneAndUpdate", c.coll.FindOneAndUpdate(c.ctx, c.ask(1), c.change()))
 }
 
-// bulk writes models, which the application may replace while the call runs: upstream has copied the list by then.
+// bulk writes models, which the application removes while the call runs: upstream has copied the list by then.
 func (c *call) bulk() error {
-	n := c.chance.IntN(6) + 2
-	models := make([]mongo.WriteModel, n)
-	for i := range models {
-		models[i] = mongo.NewInsertOneModel().SetDocument(c.doc("a document", c.size()/4))
-		if c.chance.IntN(6) == 0 {
-			models[i] = mongo.NewUpdateOneModel().SetFilter(c.doc("a filter", 4)).SetUpdate(bson.D{d("$set", bson.D{d("x", 1)})})
+	models := []mongo.WriteModel{nil}
+	for range c.chance.IntN(6) + 1 {
+		model := mongo.NewUpdateOneModel().SetFilter(c.doc("a filter", 4)).SetUpdate(c.change())
+		if models = append(models, model); c.chance.IntN(6) > 0 {
+			models[len(models)-1] = mongo.NewInsertOneModel().SetDocument(c.doc("a document", c.size()/4))
 		}
 	}
-	replaced := c.chance.IntN(2)
-	models = lendAll(c.loan, "the slice of models", models, true)
-	models[0] = mongo.NewInsertOneModel().SetDocument(c.doc("a document", 4))
-	if replaced == 1 {
-		models[0] = mongo.NewInsertOneModel().SetDocument(replacing{bson.D{d("nonce", c.nonce)}, models[1:]})
-	} else {
-		c.started = func() { clear(models) }
-	}
-	result, err := c.coll.BulkWrite(c.ctx, models, lendOptions(c.loan, options.BulkWrite().SetOrdered(c.chance.IntN(3) > 0)))
+	models[0] = mongo.NewInsertOneModel().SetDocument(removing{bson.D{d("nonce", c.nonce)}, models[1:]})
+	opts := lendOptions(c.loan, options.BulkWrite().SetOrdered(c.chance.IntN(3) > 0))
+	result, err := c.coll.BulkWrite(c.ctx, models, opts)
 	if err != nil {
 		return err
 	}
-	return c.allOf("models of a bulk write", int(result.InsertedCount+result.MatchedCount), n, nil)
+	return c.number("models of a bulk write", result.InsertedCount+result.MatchedCount, int64(len(models)))
 }
 
 func (c *call) clientBulk() error {
-	var writes []mongo.ClientBulkWrite
+	var models []mongo.ClientBulkWrite
 	for range c.chance.IntN(12) + 1 {
 		model := mongo.NewClientInsertOneModel().SetDocument(c.doc("a document", c.size()/4))
-		writes = append(writes, mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: model})
+		models = append(models, mongo.ClientBulkWrite{Database: "db", Collection: "c", Model: model})
 	}
-	result, err := c.client.BulkWrite(c.ctx, lendAll(c.loan, "the slice of models", writes, false))
+	result, err := c.app.BulkWrite(c.ctx, lendAll(c.loan, "the slice of models", models))
 	if err != nil {
 		return err
 	}
-	return c.allOf("models of a client bulk write", int(result.InsertedCount), len(writes), nil)
+	return c.number("models of a client bulk write", result.InsertedCount, int64(len(models)))
 }
 
-func (c *call) transaction() error {
+// several runs calls in a session.
+func (c *call) several(ctx context.Context) error {
+	one := *c
+	one.ctx, one.coll = ctx, c.coll.Clone(options.Collection().SetReadPreference(readpref.Primary()))
+	return errors.Join(one.insertOne(), one.findOne(), one.update())
+}
+
+// session runs causally consistent operations, in a transaction or without one.
+func (c *call) session() error {
 	primary := options.Transaction().SetReadPreference(readpref.Primary())
-	session, err := c.client.StartSession(options.Session().SetDefaultTransactionOptions(primary))
+	session, err := c.app.StartSession(options.Session().SetDefaultTransactionOptions(primary))
 	if err != nil {
 		return err
 	}
 	defer session.EndSession(context.Background())
-	_, err = session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) {
-		one := *c
-		one.ctx, one.coll = ctx, c.coll.Clone(options.Collection().SetReadPreference(readpref.Primary()))
-		return nil, errors.Join(one.insertOne(), one.findOne(), one.update())
-	})
+	if c.chance.IntN(2) == 0 {
+		err = c.several(mongo.NewSessionContext(c.ctx, session))
+	} else {
+		_, err = session.WithTransaction(c.ctx, func(ctx context.Context) (any, error) { return nil, c.several(ctx) })
+	}
+	c.shelf.keep("a session's operation time", session.OperationTime(), true)
 	c.shelf.keep("a session's cluster time", []byte(session.ClusterTime()), false)
+	c.shelf.keep("a session's ID", []byte(session.ID()), false)
 	return err
-}
-
-// session runs causally consistent operations.
-func (c *call) session() error {
-	return c.client.UseSession(c.ctx, func(ctx context.Context) error {
-		one := *c
-		one.ctx = ctx
-		if err := errors.Join(one.update(), one.findOne(), one.all()); err != nil {
-			return err
-		}
-		session := mongo.SessionFromContext(ctx)
-		c.shelf.keep("a session's operation time", session.OperationTime(), true)
-		c.shelf.keep("a session's cluster time", []byte(session.ClusterTime()), false)
-		c.shelf.keep("a session's ID", []byte(session.ID()), false)
-		return nil
-	})
 }

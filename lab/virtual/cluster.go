@@ -73,9 +73,19 @@ type Cluster struct {
 // New starts a cluster in the bubble of the test, and ends it with the test.
 func New(t testing.TB, opts Options) *Cluster {
 	t.Helper()
-	spec, err := topology.ParseSpec(cmp.Or(opts.Topology, "replicaset:3"))
+	c, end, err := Start(opts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return c
+}
+
+// Start starts a cluster, which the caller has to end.
+func Start(opts Options) (started *Cluster, end func(), err error) {
+	spec, err := topology.ParseSpec(cmp.Or(opts.Topology, "replicaset:3"))
+	if err != nil {
+		return nil, nil, err
 	}
 	c := &Cluster{store: newStore(spec, opts), counts: map[string]int{}}
 	c.Intercept(nil)
@@ -89,6 +99,7 @@ func New(t testing.TB, opts Options) *Cluster {
 	}
 	c.topology = topology.New(spec, c.Hosts())
 	ctx, cancel := context.WithCancel(context.Background())
+	var fronts []*proxy.Front
 	for i, h := range c.network.hosts {
 		front := proxy.New(proxy.Config{
 			Accept: h.limits.Accept,
@@ -104,10 +115,14 @@ func New(t testing.TB, opts Options) *Cluster {
 			}
 			front.Go(ctx, conn)
 		}
-		t.Cleanup(front.Wait)
+		fronts = append(fronts, front)
 	}
-	t.Cleanup(cancel)
-	return c
+	return c, func() {
+		cancel()
+		for _, front := range fronts {
+			front.Wait()
+		}
+	}, nil
 }
 
 // hooked counts hellos, or all other commands, and lets the hook see them.

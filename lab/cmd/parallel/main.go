@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -16,7 +17,7 @@ import (
 const description = `Runs the driver with many goroutines, in real time, on a network and servers in memory that come and go, and judges
 what the application and the servers saw. Build it with -race to have the race detector judge, too.
 
-Exit codes: 0 no finding, 1 a finding, 2 wrong usage, 66 a finding of the race detector.`
+Exit codes: 0 no finding, 1 a finding, 2 wrong usage or a panic of the driver, 66 a finding of the race detector.`
 
 type cli struct {
 	Seed     uint64        `default:"1" help:"What is drawn by chance."`
@@ -32,7 +33,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return command.Program{
 		Name: "parallel", Description: description, CLI: &c,
 		Do: func(*kong.Context) error {
-			if n := parallel.Run(ctx, c.Seed, c.Duration, c.First, stdout); n > 0 {
+			var first func()
+			if c.First {
+				first = func() { os.Exit(command.ExitFailed) }
+			}
+			if n := parallel.Run(ctx, c.Seed, c.Duration, first, stdout); n > 0 {
 				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
 			}
 			return ctx.Err()
