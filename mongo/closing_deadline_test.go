@@ -39,52 +39,6 @@ type cleanUp struct {
 	succeeds bool
 }
 
-var cleanUps = []cleanUp{
-	{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]struct{ X int }{}) }),
-		commands: []string{"find", "killCursors"}},
-	{name: "Cursor.All, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
-		commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "Cursor.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) }),
-		commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "killCursors"}},
-	{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "ChangeStream.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
-		commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(firstBatch(7))},
-		run:      withDownload((*GridFSDownloadStream).Close),
-		commands: []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction), succeeds: true,
-		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
-	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: ending(endSession), succeeds: true,
-		commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, succeeds: true,
-		commands: []string{"ping", "endSessions", "endSessions", "endSessions", "endSessions"}},
-}
-
-// TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
-func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)),
-		scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
-	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
-	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
-	require.NoError(t, stream.ctx.Err())
-	require.NoError(t, stream.Close())
-	assert.Equal(t, context.Canceled, stream.ctx.Err())
-	assert.Equal(t, ErrStreamClosed, stream.Close())
-
-	upload, err := bucket.OpenUploadStream(context.Background(), "file")
-	require.NoError(t, err)
-	require.NoError(t, upload.Abort())
-	assert.Equal(t, context.Canceled, upload.ctx.Err())
-}
-
 // TestClosedCursorsGiveTheirSessionsBack is about implicit sessions: an application never sees them, so nobody else ends them.
 func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 	for name, end := range map[string]func(*Cursor) error{
@@ -127,10 +81,8 @@ func TestDropWithoutContext(t *testing.T) {
 	assert.LessOrEqual(t, s.Elapsed, patience)
 }
 
-// TestCleanUpEndsWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
+// cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
-func TestCleanUpEndsWithTheDeadline(t *testing.T) { cleanUpsEndWithTheDeadline(t, cleanUps) }
-
 func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
 	for _, tt := range calls {
 		tt := tt
@@ -162,5 +114,23 @@ func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
 		t.Run(tt.name+"/timeout", func(t *testing.T) {
 			check(t, context.Background(), options.Client().SetTimeout(patience))
 		})
+	}
+}
+
+// cleanUpsSpendTokensForRetriesAlone is about retries that the deadline or a cancelled context prevents: they cost nothing.
+func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
+	for _, tt := range calls {
+		for _, cancelled := range []bool{false, true} {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			s := newImpatientScript(t, tt.replies...)
+			s.Policy.Bucket = retry.NewTokenBucket()
+			if cancelled {
+				s.OnSleep = cancel
+			}
+			_ = tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			cancel()
+			s.Finish()
+			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
+		}
 	}
 }

@@ -29,9 +29,6 @@ func wrapErrors(err error) error {
 //
 //fork:wrap a write that was interrupted before a retry has two errors: the server's, and the context's
 func processWriteError(err error) (returnResult, error) {
-	if batches, ok := err.(driver.BatchesError); ok {
-		err = batches.Err // of the only one
-	}
 	interruption, ok := err.(backpressure.Interruption)
 	if !ok {
 		return upstreamProcessWriteError(err)

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -89,68 +88,6 @@ func TestInterruptedWrite(t *testing.T) {
 			assert.Equal(t, 462, found.Code)
 		})
 	}
-}
-
-// TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
-// which model has failed.
-func TestInterruptedBulkWrite(t *testing.T) {
-	failed := scripted.OK(
-		writeErrorsAt(0), concernError(462),
-		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
-	)
-	models := []WriteModel{NewDeleteOneModel().SetFilter(bson.D{}), NewInsertOneModel().SetDocument(bson.D{})}
-	ctx := scripted.NewContext()
-	s := scripted.New(t, scripted.OK(), failed)
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models)
-	s.Finish()
-
-	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
-	var exception BulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteErrors, 1)
-	assert.Equal(t, 1, exception.WriteErrors[0].Index)
-	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
-	assert.Equal(t, []string{driver.ErrSystemOverloadedError}, exception.Labels, "the first was deleted")
-}
-
-// TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
-func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
-	s.Finish()
-
-	require.Error(t, err)
-	assert.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), err.Error())
-}
-
-// TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
-func TestInterruptedWriteErrors(t *testing.T) {
-	failed := scripted.OK(
-		writeErrorsAt(1), concernError(91),
-		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
-	)
-	ctx := scripted.NewContext()
-	s := scripted.New(t, failed)
-	s.OnSelect = func() error {
-		if len(s.Sent) == 0 {
-			return nil
-		}
-		ctx.End(context.DeadlineExceeded)
-		return context.DeadlineExceeded
-	}
-	_, err := connectScript(t, s).Database("db").Collection("coll").InsertMany(ctx, []any{bson.D{}, bson.D{}})
-	s.Finish()
-
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	var exception BulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteErrors, 1)
-	assert.Equal(t, 1, exception.WriteErrors[0].Index)
-	assert.NotNil(t, exception.WriteConcernError)
 }
 
 // TestMonitorsCommandIsItsOwn is about a monitor that runs a command with the context that it was given, and gives that up: nothing of

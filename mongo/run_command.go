@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // If the command has a maxTimeMS, it is sent as it is. The driver adds none of a deadline or of the Timeout, which still limit the call.
@@ -13,4 +14,20 @@ func (db *Database) RunCommand(
 	ctx context.Context, runCommand any, opts ...options.Lister[options.RunCmdOptions],
 ) *SingleResult {
 	return db.upstreamRunCommand(ctx, runCommand, opts...)
+}
+
+// The cursor's commands follow the rules of RunCommand: they are retried after overload errors only if SetRetryReads and SetRetryWrites
+// are both true. A maxTimeMS in the command is treated as RunCommand does it.
+//
+//fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
+func (db *Database) RunCommandCursor(
+	ctx context.Context, runCommand any, opts ...options.Lister[options.RunCmdOptions],
+) (*Cursor, error) {
+	retCursor, retErr := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
+	if retErr == nil {
+		if bc, ok := retCursor.bc.(*driver.BatchCursor); ok {
+			bc.OfRunCommand()
+		}
+	}
+	return retCursor, retErr
 }

@@ -49,24 +49,6 @@ func TestBackpressureProse4(t *testing.T) {
 	assert.Len(t, s.Sent, 3)
 }
 
-// TestCleanUpSpendsTokensForRetriesAlone is about retries that the deadline or a cancelled context prevents: they cost nothing.
-func TestCleanUpSpendsTokensForRetriesAlone(t *testing.T) {
-	for _, tt := range append(ownCleanUps, cleanUps...) {
-		for _, cancelled := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			s := newImpatientScript(t, tt.replies...)
-			s.Policy.Bucket = retry.NewTokenBucket()
-			if cancelled {
-				s.OnSleep = cancel
-			}
-			_ = tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
-			cancel()
-			s.Finish()
-			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
-		}
-	}
-}
-
 // spentBucket returns a token bucket without tokens.
 func spentBucket(t *testing.T) *retry.TokenBucket {
 	t.Helper()

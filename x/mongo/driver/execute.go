@@ -43,10 +43,12 @@ func (op Operation) Execute(ctx context.Context) error {
 			if ex.nextBatch(last) {
 				continue
 			}
-			err = ex.batchErrors(nil)
+			if ex.results != nil {
+				err = ex.results.written()
+			}
 		}
 		op.tellExecuted(last.mayHaveAdvanced())
-		return ex.withOutcomes(err)
+		return ex.withResults(err)
 	}
 }
 
@@ -58,6 +60,7 @@ func (ex *operationRun) start(ctx context.Context) {
 		ex.op.RetryMode = &none
 	}
 	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime && !ex.purpose.Again)
+	ex.results = ex.newBatchResults()
 	ex.startCommand()
 }
 

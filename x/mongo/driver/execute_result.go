@@ -31,8 +31,8 @@ func (ex *operationRun) conclude(ctx context.Context, a *attempt, err error) err
 	switch {
 	case err == ErrUnacknowledgedWrite:
 		return err
-	case ex.op.Batches != nil:
-		return ex.concludeBatch(ctx, a, executed, err)
+	case ex.results != nil:
+		return ex.results.conclude(ctx, a, executed, err)
 	case err == nil:
 		return ex.processResponse(ctx, a, nil)
 	case a.stage == sent && err != ErrUnsupportedStorageEngine:

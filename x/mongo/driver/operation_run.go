@@ -23,7 +23,8 @@ type operationRun struct {
 	cmd       command
 	backedOff time.Duration // before retries, in all
 	currIndex int           // of the batch's first document
-	outcomes  []Outcome     // of the batches so far that did not simply succeed
+	results   batchResults  // nil without op.Batches
+	kept      any           // by them
 }
 
 // command is the command that is being executed, by any number of attempts.

@@ -27,8 +27,6 @@ func (c *connection) connect(ctx context.Context) error {
 	if c.pool == nil {
 		return c.namingLimit(c.upstreamConnect(ctx))
 	}
-	ctx, cancel := c.pool.whileOpen(ctx)
-	defer cancel()
 	if c.config != nil && c.config.handshaker != nil {
 		c.config.handshaker = knownServer{c.config.handshaker}
 	}

@@ -69,8 +69,8 @@ func (ex *operationRun) finish(ctx context.Context, err error) error {
 	if err != nil && (ex.record.announced || ex.record.notable) {
 		retries := ex.retryError()
 		err = withRetryError(err, retries)
-		for i := range ex.outcomes {
-			ex.outcomes[i].Err = withRetryError(ex.outcomes[i].Err, retries)
+		if ex.results != nil {
+			ex.results.change(func(err error) error { return withRetryError(err, retries) })
 		}
 	}
 	if ex.record.announced {

@@ -14,23 +14,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+// severalCommands is a call of several commands.
+type severalCommands struct {
+	run      func(ctx context.Context, db *Database) error
+	commands int
+	// cursor is the ID of the cursors that replies open; one that is not 0 has a getMore.
+	cursor int64
+	// hides is whether the error of the first command has no such label either.
+	hides bool
+}
+
 // TestErrorsOfLaterCommands is about calls of several commands, each of which is rejected in turn. The error says that nothing was
 // executed, and that the call can be made again, only if none of the commands before has changed anything. Reads change nothing.
 func TestErrorsOfLaterCommands(t *testing.T) {
 	encrypted := bson.D{{Key: "fields", Value: bson.A{}}}
 	model := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
-	changes := map[string]bool{
-		"drop": true, "create": true, "createIndexes": true, "dropIndexes": true, "delete": true, "update": true, "insert": true,
-		"dropDatabase": true,
-	}
-	for name, tt := range map[string]struct {
-		run      func(ctx context.Context, db *Database) error
-		commands int
-		// cursor is the ID of the cursors that replies open; one that is not 0 has a getMore.
-		cursor int64
-		// hides is whether the error of the first command has no such label either.
-		hides bool
-	}{
+	testErrorsOfLaterCommands(t, map[string]severalCommands{
 		"Drop of an encrypted collection": {run: func(ctx context.Context, db *Database) error {
 			return db.Collection("coll").Drop(ctx, options.DropCollection().SetEncryptedFields(encrypted))
 		}, commands: 3},
@@ -40,18 +39,6 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 		"CreateCollection": {run: func(ctx context.Context, db *Database) error { return db.CreateCollection(ctx, "coll") }, commands: 1},
 		"Collection.Drop":  {run: func(ctx context.Context, db *Database) error { return db.Collection("coll").Drop(ctx) }, commands: 1},
 		"Database.Drop":    {run: func(ctx context.Context, db *Database) error { return db.Drop(ctx) }, commands: 1},
-		"the indexes of a bucket": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().createIndexes(ctx)
-		}, commands: 5},
-		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Drop(ctx)
-		}, commands: 2},
-		"GridFSBucket.Delete": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Delete(ctx, 1)
-		}, commands: 2},
-		"GridFSBucket.Rename": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Rename(ctx, 1, "new")
-		}, commands: 1},
 		"IndexView.CreateMany": {run: func(ctx context.Context, db *Database) error {
 			_, err := db.Collection("coll").Indexes().CreateMany(ctx, []IndexModel{model, model})
 			return err
@@ -90,7 +77,16 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 			_, err := db.Client().ListDatabaseNames(ctx, anything)
 			return err
 		}, commands: 1},
-	} {
+	})
+}
+
+// testErrorsOfLaterCommands tests calls, by their names.
+func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
+	changes := map[string]bool{
+		"drop": true, "create": true, "createIndexes": true, "dropIndexes": true, "delete": true, "update": true, "insert": true,
+		"dropDatabase": true,
+	}
+	for name, tt := range calls {
 		for rejected := 0; rejected <= tt.commands; rejected++ {
 			commands, changed := 0, false // before the one that is rejected
 			s := scripted.New(t)
@@ -128,23 +124,6 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 			assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "%s: command %d", name, rejected)
 		}
 	}
-}
-
-// TestRejectedEndSessions is about Disconnect, whose endSessions are rejected: it tells nothing of them, because servers end sessions by
-// themselves.
-func TestRejectedEndSessions(t *testing.T) {
-	s := scripted.New(t)
-	s.Policy.MaxRetries = 0
-	s.Rest = func(body bson.Raw) any {
-		if body.Index(0).Key() == "endSessions" {
-			return scripted.Rejected()
-		}
-		return scripted.OK(bson.E{Key: "n", Value: 1})
-	}
-	client := connectScript(t, s)
-	require.NoError(t, insertAny(context.Background(), client.Database("db").Collection("coll")))
-	assert.NoError(t, client.Disconnect(context.Background()))
-	assert.Equal(t, []string{"insert", "endSessions"}, commandNames(t, s))
 }
 
 // TestBulkOutcomeOfOtherErrors is about errors that hold no outcome.

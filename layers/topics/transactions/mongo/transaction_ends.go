@@ -26,3 +26,11 @@ func (s *Session) CommitTransaction(ctx context.Context) error {
 	}
 	return retErr
 }
+
+// timeToAbort returns a context for aborting a transaction, whose locks would stay if it was not sent for a context that has ended.
+func timeToAbort(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx == nil || ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return backpressure.ForCleanUp(ctx)
+}

@@ -6,12 +6,29 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// concludeBatch concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
-func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt, err error) error {
+// outcomes is a run that keeps the Outcomes of its batches so far that did not simply succeed. It is the run itself, so that nothing is
+// allocated for a write that succeeds.
+type outcomes operationRun
+
+// keptResults makes the run keep the outcome of each command.
+func (ex *operationRun) keptResults() batchResults { return (*outcomes)(ex) }
+
+func (out *outcomes) run() *operationRun { return (*operationRun)(out) }
+
+func (out *outcomes) all() []Outcome {
+	all, _ := out.kept.([]Outcome)
+	return all
+}
+
+func (out *outcomes) add(more ...Outcome) { out.kept = append(out.all(), more...) }
+
+// conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
+func (out *outcomes) conclude(ctx context.Context, a, executed *attempt, err error) error {
+	ex := out.run()
 	o := Outcome{Kind: ex.cmd.errs.outcome(a), First: ex.currIndex, Documents: ex.cmd.documents}
 	if executed == nil {
 		o.Err = err
-		return ex.stop(o, err)
+		return out.stop(o, err)
 	}
 	o.Written, _ = executed.err.(WriteCommandError)
 	o.Err = ex.cmd.errs.failedRetry(a, executed, err)
@@ -20,7 +37,7 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 	}
 	if malformed := o.place(); malformed != nil {
 		o.Kind, o.Written.WriteErrors, o.Err = OutcomeUnknown, nil, malformed
-		return ex.stop(o, malformed)
+		return out.stop(o, malformed)
 	}
 	if o.succeeded() {
 		return nil
@@ -28,10 +45,10 @@ func (ex *operationRun) concludeBatch(ctx context.Context, a, executed *attempt,
 	_, isWritten := err.(WriteCommandError)
 	failed := len(o.Written.WriteErrors)+o.Unread > 0
 	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) {
-		ex.outcomes = append(ex.outcomes, o)
+		out.add(o)
 		return nil
 	}
-	return ex.stop(o, err)
+	return out.stop(o, err)
 }
 
 // failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
@@ -61,36 +78,32 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 }
 
 // stop records the outcome of the last command, and of the batches that are not sent, and returns the operation's error.
-func (ex *operationRun) stop(last Outcome, err error) error {
-	left := ex.op.Batches.Size()
+func (out *outcomes) stop(last Outcome, err error) error {
+	left := out.op.Batches.Size()
 	if last.Documents == 0 { // it was never built
 		last.Documents = left
 	}
-	ex.outcomes = append(ex.outcomes, last)
+	out.add(last)
 	if left > last.Documents {
-		ex.outcomes = append(ex.outcomes,
-			Outcome{Kind: OutcomeUnsent, First: last.First + last.Documents, Documents: left - last.Documents})
+		out.add(Outcome{Kind: OutcomeUnsent, First: last.First + last.Documents, Documents: left - last.Documents})
 	}
-	return ex.batchErrors(err)
+	return out.errors(err)
 }
 
-// ordered reports whether a write error of one batch ends the operation before the next.
-func (ex *operationRun) ordered() bool {
-	ordered := ex.op.Batches.IsOrdered()
-	return ordered == nil || *ordered
-}
+// written returns the error of an operation whose last command has not failed.
+func (out *outcomes) written() error { return out.errors(nil) }
 
-// batchErrors returns the error of an operation whose last command has failed with err: if that was executed, with the errors of all
+// errors returns the error of an operation whose last command has failed with err: if that was executed, with the errors of all
 // batches.
-func (ex *operationRun) batchErrors(err error) error {
-	if len(ex.outcomes) == 0 {
+func (out *outcomes) errors(err error) error {
+	if len(out.all()) == 0 {
 		return err
 	}
 	switch e := err.(type) {
 	case nil, WriteCommandError:
-		return written(ex.outcomes)
+		return written(out.all())
 	case backpressure.Interruption:
-		return e.Around(written(ex.outcomes))
+		return e.Around(written(out.all()))
 	default:
 		return err
 	}
@@ -112,10 +125,17 @@ func written(outcomes []Outcome) WriteCommandError {
 	return all
 }
 
-// withOutcomes returns the operation's error with the outcomes of its batches.
-func (ex *operationRun) withOutcomes(err error) error {
-	if err == nil || len(ex.outcomes) == 0 {
+// change implements the batchResults interface.
+func (out *outcomes) change(change func(error) error) {
+	for all, i := out.all(), 0; i < len(all); i++ {
+		all[i].Err = change(all[i].Err)
+	}
+}
+
+// around returns the operation's error with the outcomes of its batches.
+func (out *outcomes) around(err error) error {
+	if err == nil || len(out.all()) == 0 {
 		return err
 	}
-	return BatchesError{Err: err, Outcomes: ex.outcomes, Ordered: ex.ordered()}
+	return BatchesError{Err: err, Outcomes: out.all(), Ordered: out.run().ordered()}
 }

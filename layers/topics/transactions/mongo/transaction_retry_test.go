@@ -15,50 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-// newShardedScript returns a script for a cluster of three routers.
-func newShardedScript(t *testing.T, replies ...any) *scripted.Script {
-	s := scripted.New(t, replies...)
-	s.Topology = description.TopologyKindSharded
-	s.Servers = nil
-	for _, host := range []string{"a", "b", "c"} {
-		s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
-	}
-	return s
-}
-
-// servers returns the hosts that the commands were sent to, without the port.
-func servers(s *scripted.Script) string {
-	var hosts string
-	for _, sent := range s.Sent {
-		hosts += string(sent.Server[:1])
-	}
-	return hosts
-}
-
-// withTransaction runs the function by WithTransaction, and ends the session.
-func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
-	t.Helper()
-
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
-		return nil, run(ctx, client.Database("db").Collection("coll"))
-	})
-	session.EndSession(context.Background())
-	s.Finish()
-	return err
-}
-
-func insertTwice(ctx context.Context, coll *Collection) error {
-	if err := insertAny(ctx, coll); err != nil {
-		return err
-	}
-	return insertAny(ctx, coll)
-}
 
 // TestShardedTransactionRetries is about which router the commands of a transaction go to.
 func TestShardedTransactionRetries(t *testing.T) {

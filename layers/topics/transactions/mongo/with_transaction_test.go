@@ -14,39 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
-func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
-	t.Helper()
-
-	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-
-	calls := 0
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		calls++
-		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
-	})
-	s.Finish()
-	return calls, err
-}
-
 var errNoServer = errors.New("no server is suitable")
-
-// inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(
-	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
-) {
-	t.Helper()
-
-	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
-	session.EndSession(context.Background())
-	s.Finish()
-}
 
 // aborted is the reply to a command of a transaction that the server has aborted.
 var aborted = scripted.Failure(251, driver.TransientTransactionError)

@@ -91,17 +91,3 @@ func TestWriteConcernErrorBeforeWriteErrors(t *testing.T) {
 		assert.NotEmpty(t, failed.WriteErrors)
 	}
 }
-
-// concernError is what a reply says of a write concern.
-func concernError(code int) bson.E {
-	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
-}
-
-// writeErrorsAt is what a reply says of writes that were made before.
-func writeErrorsAt(indexes ...any) bson.E {
-	errs := bson.A{}
-	for _, index := range indexes {
-		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}})
-	}
-	return bson.E{Key: "writeErrors", Value: errs}
-}

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -270,25 +269,6 @@ func TestClosedIteratorHasNoID(t *testing.T) {
 	stream := watchScript(t, s)
 	require.Error(t, stream.Close(context.Background()))
 	assert.Equal(t, int64(0), stream.ID())
-}
-
-func TestIsTimeoutOfJoinedErrors(t *testing.T) {
-	joined := func(errs ...error) error { return severalErrors(errs) }
-	canceled := topology.WaitQueueTimeoutError{Wrapped: context.Canceled}
-	for _, tt := range []struct {
-		err  error
-		want bool
-	}{
-		{context.DeadlineExceeded, true},
-		{canceled, false},
-		{joined(canceled, io.EOF), false},
-		{joined(canceled, context.DeadlineExceeded), true},
-		{fmt.Errorf("both: %w", joined(canceled, context.DeadlineExceeded)), true},
-		{fmt.Errorf("both: %w", joined(io.EOF, CommandError{Code: 50})), true},
-		{fmt.Errorf("both: %w", joined(canceled, io.EOF)), false},
-	} {
-		assert.Equal(t, tt.want, IsTimeout(tt.err), "%v", tt.err)
-	}
 }
 
 // poolNotReady returns the error of a pool whose server cannot be reached.

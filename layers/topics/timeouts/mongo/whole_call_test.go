@@ -3,44 +3,13 @@ package mongo
 import (
 	"context"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
-
-// deadlines is a deployment that notes the deadline of each command, and of each request to a key management service.
-type deadlines struct {
-	*scripted.Script
-	seen []time.Time
-}
-
-func (d *deadlines) note(ctx context.Context) {
-	deadline, _ := ctx.Deadline()
-	d.seen = append(d.seen, deadline)
-}
-
-func (d *deadlines) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
-	d.note(ctx)
-	return d.Script.SelectServer(ctx, selector)
-}
-
-// newDeadlines returns a collection of a client with a Timeout of an hour.
-func newDeadlines(t *testing.T) (*deadlines, *Collection) {
-	t.Helper()
-	d := &deadlines{Script: scripted.New(t)}
-	d.Rest = scripted.OK(firstBatch(0), bson.E{Key: "value", Value: bson.D{}})
-	opts := options.Client().SetTimeout(time.Hour)
-	opts.Deployment = d
-	client, err := Connect(opts)
-	require.NoError(t, err)
-	return d, client.Database("db").Collection("coll")
-}
 
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
 // (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.

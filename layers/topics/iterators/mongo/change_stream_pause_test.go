@@ -22,13 +22,6 @@ var (
 	withoutAnEvent        = scripted.OK(nextBatch(7))
 )
 
-// nextBatch is what the reply to a getMore says of its cursor.
-func nextBatch(id int64, docs ...any) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: "nextBatch", Value: append(bson.A{}, docs...)},
-	}}
-}
-
 func inARow(replies ...any) []any { return replies }
 
 // reopening are the replies to a getMore that fails, and to the killCursors and the aggregate after it.

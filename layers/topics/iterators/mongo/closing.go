@@ -9,55 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// closeTime is how long closing something may take if neither the context nor the client says: all retries after overload errors, and
-// one round of heartbeats, by which a server that does not answer is known to be gone.
-const closeTime = 10 * time.Second
-
-// closingTime returns a context for closing something on the server. Without a deadline, it has the client's Timeout, anew
-// (client-side-operations-timeout.md, "Cursors"), or closeTime.
-func closingTime(ctx context.Context, timeout *time.Duration) (context.Context, context.CancelFunc) {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
-	if timeout != nil && *timeout > 0 {
-		return context.WithTimeout(ctx, *timeout)
-	}
-	return backpressure.InOwnTime(ctx, closeTime)
-}
-
-// timeToClose returns how long closing may take if the context does not say.
-func timeToClose(timeout *time.Duration) time.Duration {
-	if timeout != nil && *timeout > 0 {
-		return *timeout
-	}
-	return closeTime
-}
-
-// timeToAbort returns a context for aborting a transaction, whose locks would stay if it was not sent for a context that has ended.
-func timeToAbort(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx == nil || ctx.Err() == nil {
-		return ctx, func() {}
-	}
-	return backpressure.ForCleanUp(ctx)
-}
-
-// endSessions ends the sessions of the client's pool.
-//
-//fork:wrap the client's Timeout does not apply to it
-func (c *Client) endSessions(ctx context.Context) {
-	if end, ok := ctx.Value(closedBy{}).(time.Time); ok {
-		var cancelBound context.CancelFunc
-		ctx, cancelBound = backpressure.InOwnTime(ctx, time.Until(end))
-		defer cancelBound()
-	}
-	ctx, cancel := closingTime(ctx, c.timeout)
-	defer cancel()
-	c.upstreamEndSessions(ctx)
-}
-
 func (c *Cursor) timeout() *time.Duration {
 	if !c.hasClientTimeout {
 		return nil
@@ -175,38 +126,4 @@ func restOfCleanUp(ctx context.Context, start time.Time) (context.Context, conte
 	own, cancelOwn := backpressure.ForCleanUp(ctx)
 	own, cancel := context.WithTimeout(own, rest)
 	return own, func() { cancel(); cancelOwn() }
-}
-
-// Close closes the download stream. After that, Read returns ErrStreamClosed, and so do further calls of Close, unless no server has
-// answered the killCursors: they send it again.
-//
-// It takes until the deadline of the context with which the stream was opened or, if that has none, as long as the client's Timeout, or
-// 10 seconds. If that context has ended, or ends before a killCursors is sent, one is sent nevertheless, for which Close takes at most 2
-// seconds more.
-//
-//fork:replace the cursor was closed with a context unrelated to the stream's
-func (ds *GridFSDownloadStream) Close() error {
-	// OpenDownloadStream made the stream's context, for the client's Timeout.
-	if ds.cancel != nil {
-		defer ds.cancel()
-	}
-	if ds.closed && (ds.cursor == nil || ds.cursor.bc.ID() == 0) {
-		return ErrStreamClosed
-	}
-	ds.closed = true
-	if ds.cursor == nil {
-		return nil
-	}
-	return ds.cursor.Close(ds.ctx)
-}
-
-// fillBuffer reads the next chunk. A cursor that an error has ended is closed, and nobody sees how that went.
-//
-//fork:wrap nobody sees the result of its killCursors
-func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
-	retErr := ds.upstreamFillBuffer(ctx)
-	if ended := ds.cursor; ended.err != nil && !ended.closed && ended.ID() == 0 {
-		ended.discard(ctx)
-	}
-	return retErr
 }

@@ -54,3 +54,25 @@ func (c *Client) drain(ctx context.Context) {
 		}
 	}
 }
+
+// timeToClose returns how long closing may take if the context does not say.
+func timeToClose(timeout *time.Duration) time.Duration {
+	if timeout != nil && *timeout > 0 {
+		return *timeout
+	}
+	return closeTime
+}
+
+// endSessions ends the sessions of the client's pool.
+//
+//fork:wrap the client's Timeout does not apply to it
+func (c *Client) endSessions(ctx context.Context) {
+	if end, ok := ctx.Value(closedBy{}).(time.Time); ok {
+		var cancelBound context.CancelFunc
+		ctx, cancelBound = backpressure.InOwnTime(ctx, time.Until(end))
+		defer cancelBound()
+	}
+	ctx, cancel := closingTime(ctx, c.timeout)
+	defer cancel()
+	c.upstreamEndSessions(ctx)
+}

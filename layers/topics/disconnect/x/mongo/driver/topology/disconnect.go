@@ -153,6 +153,15 @@ func newPool(poolConfig, ...ConnectionOption) *pool {
 	return &pool{done: make(chan struct{})}
 }
 
+// connect establishes the connection. Without a connectTimeout, that also ends when the pool is closed.
+//
+//fork:wrap without a connectTimeout, nothing else ends the dialling of a connection
+func (c *connection) connect(ctx context.Context) error {
+	ctx, cancel := c.pool.whileOpen(ctx)
+	defer cancel()
+	return c.upstreamConnect(ctx)
+}
+
 // whileOpen returns a context for establishing a connection, which also ends when the pool is closed. One with a connectTimeout does so
 // already.
 func (p *pool) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -15,13 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// bulkWriteModels are of all kinds that results are read differently for.
-var bulkWriteModels = map[string]ClientWriteModel{
-	"insert": NewClientInsertOneModel().SetDocument(bson.D{{Key: "_id", Value: "new"}}),
-	"update": NewClientUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true),
-	"delete": NewClientDeleteOneModel().SetFilter(anything),
-}
-
 // bulkWriteOfTwo writes two models of a kind. The server's results come with its reply, or by a getMore.
 func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ...any) (*ClientBulkWriteResult, error) {
 	t.Helper()
@@ -125,15 +118,6 @@ func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// inserts are n writes.
-func inserts(n int) []ClientBulkWrite {
-	writes := make([]ClientBulkWrite, n)
-	for i := range writes {
-		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
-	}
-	return writes
 }
 
 // TestClientBulkWriteCounts is about the sums of two batches.

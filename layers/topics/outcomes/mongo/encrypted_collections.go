@@ -4,22 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/csfle"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
-
-// Drop drops the collection on the server. A collection that does not exist is no error.
-//
-// Of a collection with encrypted fields, the two collections with its state are dropped as well: up to four commands, which the
-// context's deadline or, if it has none, the client's Timeout limits together.
-//
-//fork:wrap each of the commands had the client's Timeout anew
-func (coll *Collection) Drop(ctx context.Context, opts ...options.Lister[options.DropCollectionOptions]) error {
-	ctx, cancel := withTimeout(ctx, coll.client.timeout)
-	defer cancel()
-	return coll.upstreamDrop(ctx, opts...)
-}
 
 // createCollectionWithEncryptedFields sends several commands. Its error does not tell which one failed, so it never says that none was
 // executed.
