@@ -38,16 +38,16 @@ func (op Operation) Execute(ctx context.Context) error {
 	}
 	defer ex.end()
 	for {
-		last, err := ex.command(ctx)
+		err := ex.command(ctx)
 		if err == nil {
-			if ex.nextBatch(last) {
+			if ex.nextBatch() {
 				continue
 			}
 			if ex.results != nil {
 				err = ex.results.written()
 			}
 		}
-		op.tellExecuted(last.mayHaveAdvanced())
+		op.tellExecuted(ex.last.mayHaveAdvanced())
 		return ex.withResults(err)
 	}
 }
@@ -74,10 +74,10 @@ func (ex *operationRun) startCommand() {
 	}
 }
 
-// command executes one command. It returns the last attempt, and no error if the operation goes on with the next batch, or is done.
-func (ex *operationRun) command(ctx context.Context) (attempt, error) {
-	a, err := ex.attempts(ctx)
-	return a, ex.conclude(ctx, &a, err)
+// command executes one command. It returns no error if the operation goes on with the next batch, or is done.
+func (ex *operationRun) command(ctx context.Context) (err error) {
+	ex.last, err = ex.attempts(ctx)
+	return ex.conclude(ctx, &ex.last, err)
 }
 
 // attempts makes attempts until one succeeds or fails without a retry. It returns the last.
@@ -109,13 +109,13 @@ func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
 }
 
 // nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
-func (ex *operationRun) nextBatch(last attempt) bool {
+func (ex *operationRun) nextBatch() bool {
 	batches := ex.op.Batches
 	if batches == nil || batches.Size() <= ex.cmd.documents {
 		return false
 	}
 	// A batch is not a retry of the previous one, but a retryable write with its own transaction number.
-	if ex.retrySupported && last.retryEnabled && ex.op.Client != nil {
+	if ex.retrySupported && ex.last.retryEnabled && ex.op.Client != nil {
 		ex.op.Client.IncrementTxnNumber()
 	}
 	ex.currIndex += ex.cmd.documents

@@ -21,6 +21,7 @@ type operationRun struct {
 	begun bool // the first server has been found and retrySupported determined
 
 	cmd       command
+	last      attempt       // of the last command that has ended
 	backedOff time.Duration // before retries, in all
 	currIndex int           // of the batch's first document
 	results   batchResults  // nil without op.Batches
