@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // bulkFailure is what the exception of a call of several commands tells besides its exported fields: the errors of its commands, and
@@ -185,4 +187,14 @@ func (bwe ClientBulkWriteException) Error() string {
 		bwe.WriteError = nil // which has the text of the last command's error
 	}
 	return bwe.failure.message(bwe.upstreamError())
+}
+
+// processWriteError converts the error of a write. Of one with Batches, it is that of the only one.
+//
+//fork:wrap an operation with Batches tells what each has done
+func processWriteError(err error) (returnResult, error) {
+	if batches, ok := err.(driver.BatchesError); ok {
+		err = batches.Err
+	}
+	return upstreamProcessWriteError(err)
 }

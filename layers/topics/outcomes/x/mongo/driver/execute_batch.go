@@ -10,6 +10,8 @@ import (
 // allocated for a write that succeeds.
 type outcomes operationRun
 
+var _ keepsResults = (*operationRun)(nil)
+
 // keptResults makes the run keep the outcome of each command.
 func (ex *operationRun) keptResults() batchResults { return (*outcomes)(ex) }
 
@@ -138,4 +140,22 @@ func (out *outcomes) around(err error) error {
 		return err
 	}
 	return BatchesError{Err: err, Outcomes: out.all(), Ordered: out.run().ordered()}
+}
+
+// union returns the labels with more of them, each once. Nothing limits how many a server sends.
+func union(labels, more []string) []string {
+	if len(more) == 0 {
+		return labels
+	}
+	known := make(map[string]bool, len(labels)+len(more))
+	for _, label := range labels {
+		known[label] = true
+	}
+	for _, label := range more {
+		if !known[label] {
+			known[label] = true
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }

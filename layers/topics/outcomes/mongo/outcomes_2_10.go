@@ -1,0 +1,55 @@
+//fork:base >=v2.10.0
+
+package mongo
+
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
+
+// withNewerOptions returns the operation with the options that older versions lack.
+func (bw *clientBulkWrite) withNewerOptions(op driver.Operation) driver.Operation {
+	op.MaxAdaptiveRetries = bw.maxAdaptiveRetries
+	op.EnableOverloadRetargeting = bw.enableOverloadRetargeting
+	op.SendAfterClusterTime = true
+	return op
+}
+
+// ErrorCodes returns a list of error codes returned by the server, for all commands of the call.
+//
+//fork:wrap those of commands that were not executed, of which WriteError has the last one's
+func (bwe ClientBulkWriteException) ErrorCodes() []int {
+	codes := bwe.upstreamErrorCodes()
+	if last := len(bwe.failure.commands) - 1; last > 0 {
+		codes = append(codes, bulkFailure{commands: bwe.failure.commands[:last]}.codes()...)
+	}
+	return codes
+}
+
+// cursorOptions are the options of the cursor over the results.
+func (mb *modelBatches) cursorOptions() driver.CursorOptions {
+	return driver.CursorOptions{
+		CommandMonitor:        mb.client.monitor,
+		Crypt:                 mb.client.cryptFLE,
+		ServerAPI:             mb.client.serverAPI,
+		Authenticator:         mb.client.authenticator,
+		MarshalValueEncoderFn: newEncoderFn(mb.client.bsonOpts, mb.client.registry),
+	}
+}
+
+// rejectedClientBulkWrite returns the error of a Client.BulkWrite of which nothing was executed: that of its command.
+func rejectedClientBulkWrite(err error) error { return err }
+
+// dropEncryptedCollection drops the collections with the state of an encrypted collection, and then the collection itself.
+//
+//fork:replace the error of a later command said that nothing was dropped
+func (coll *Collection) dropEncryptedCollection(ctx context.Context, ef any, additionalCmd bson.D) error {
+	return coll.dropWithState(ef, func(c *Collection) error {
+		if c == coll {
+			return c.drop(ctx, additionalCmd)
+		}
+		return c.drop(ctx, nil)
+	})
+}
