@@ -223,8 +223,7 @@ func TestAlerts(t *testing.T) {
 // The page names the driver's reasons, and the adapter starts with those verdicts that the page says. Ordinary errors are not counted.
 func TestReasons(t *testing.T) {
 	var reasons, documented, wanted, counted []string
-	for _, file := range []string{"internal/retry/bucket", "internal/retry/verdict", "layers/extras/events/event/retry",
-		"layers/extras/throttling/event/throttled"} {
+	for _, file := range []string{"internal/retry/bucket", "internal/retry/verdict", "layers/extras/events/event/retry"} {
 		for _, found := range matches(read(t, file+".go"), `Reason += "(\w+)"`) {
 			reasons = append(reasons, found[1])
 		}

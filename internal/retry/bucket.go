@@ -37,14 +37,14 @@ func (b *TokenBucket) Tokens() float64 {
 	return float64(b.tenths.Load()) / token
 }
 
-// consume takes the cost of a retry. If the bucket holds less, it takes nothing and reports false.
-func (b *TokenBucket) consume() bool {
+// consume takes the cost of a retry. If the bucket holds less, or no more than the reserve, it takes nothing and reports false.
+func (b *TokenBucket) consume(reserve float64) bool {
 	if b == nil {
 		return true
 	}
 	for {
 		tokens := b.tenths.Load()
-		if tokens < retryCost {
+		if tokens < retryCost || reserve > 0 && float64(tokens) <= reserve*token {
 			return false
 		}
 		if b.tenths.CompareAndSwap(tokens, tokens-retryCost) {

@@ -106,7 +106,7 @@ func TestTokenBucketProperties(t *testing.T) {
 		for _, step := range steps {
 			switch step % 4 {
 			case 0:
-				if bought := bucket.consume(); bought != (count >= 10) {
+				if bought := bucket.consume(0); bought != (count >= 10) {
 					return false
 				} else if bought {
 					count -= 10
@@ -145,7 +145,7 @@ func TestTokenBucketConcurrent(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for j := 0; j < rounds; j++ {
-				if bucket.consume() {
+				if bucket.consume(0) {
 					bought.Add(1)
 				}
 				if j%10 == 0 {

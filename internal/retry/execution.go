@@ -64,7 +64,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 		return Verdict{Reason: DeadlineTooClose}
 	case f.Cause == OwnLimit:
 		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
-	case e.policy.Bucket.consume():
+	case e.policy.Bucket.consume(f.Reserve):
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
 	default:
 		return Verdict{Reason: BucketEmpty}

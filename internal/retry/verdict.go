@@ -17,6 +17,8 @@ type Failure struct {
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
+	// Reserve is how many tokens the command leaves in the bucket to others.
+	Reserve float64
 }
 
 // Cause is what failed an attempt, as far as it matters to the policy.

@@ -24,14 +24,27 @@ type server struct {
 
 // server returns a server of the script.
 func (s *Script) server(desc description.Server) server {
-	return server{s, backpressure.Carry(&s.Policy), desc}
+	carrier := backpressure.Carry(&s.Policy)
+	if carries, ok := any(s).(carries); ok {
+		carrier = carries.carried(desc.Addr)
+	}
+	return server{s, carrier, desc}
+}
+
+// carries is what a script is, too, whose servers carry more than the policy, and note errors; see layers/extras/throttling.
+type carries interface {
+	carried(address.Address) backpressure.Carrier
+	note(error)
 }
 
 // RTTMonitor implements the driver.Server interface.
 func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
-func (s server) ProcessError(error, mnet.Describer) driver.ProcessErrorResult {
+func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorResult {
+	if carries, ok := any(s.Script).(carries); ok {
+		carries.note(err)
+	}
 	return driver.NoChange
 }
 

@@ -33,6 +33,7 @@ type attempt struct {
 	// timeUp is whether the operation's context has ended it, or left no time to send it. The selection of a server may end before
 	// that, by a timeout of its own, and so may a command for the keys of encryption.
 	timeUp bool
+	held   bool  // the client did not send it, because the server would have rejected it
 	ended  error // if nobody waits for another attempt any longer: why
 
 	requestID int32

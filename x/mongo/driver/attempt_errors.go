@@ -20,6 +20,10 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
+	if a.held {
+		// The server's word counts more than the client's own decision.
+		return
+	}
 	errs.previous = a.err
 	if errs.first == nil {
 		errs.first = a.err

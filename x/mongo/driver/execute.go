@@ -30,25 +30,28 @@ func (op Operation) Execute(ctx context.Context) error {
 	}
 
 	ex := operationRun{op: op}
+	ex.plug()
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
 	ex.op.measureSelected(ctx)
+	ex.gate.enter(ctx)
 	ex.start(ctx)
 	if !ex.policy.Closing().Enter(op.endsSomething()) {
 		return backpressure.ErrDisconnected
 	}
 	defer ex.end()
 	for {
-		err := ex.command(ctx)
+		last, err := ex.command(ctx)
+		ex.watcher.released(ctx)
 		if err == nil {
-			if ex.nextBatch() {
+			if ex.nextBatch(last) {
 				continue
 			}
 			if ex.results != nil {
 				err = ex.results.written()
 			}
 		}
-		op.tellExecuted(ex.last.mayHaveAdvanced())
-		return ex.withResults(err)
+		op.tellExecuted(last.mayHaveAdvanced())
+		return ex.withResults(ex.watcher.finished(ctx, err))
 	}
 }
 
@@ -74,48 +77,52 @@ func (ex *operationRun) startCommand() {
 	}
 }
 
-// command executes one command. It returns no error if the operation goes on with the next batch, or is done.
-func (ex *operationRun) command(ctx context.Context) (err error) {
-	ex.last, err = ex.attempts(ctx)
-	return ex.conclude(ctx, &ex.last, err)
+// command executes one command. It returns the last attempt, and no error if the operation goes on with the next batch, or is done.
+func (ex *operationRun) command(ctx context.Context) (*attempt, error) {
+	ex.watcher.commandBegins()
+	a, err := ex.attempts(ctx)
+	return a, ex.conclude(ctx, a, err)
 }
 
 // attempts makes attempts until one succeeds or fails without a retry. It returns the last.
-func (ex *operationRun) attempts(ctx context.Context) (attempt, error) {
+func (ex *operationRun) attempts(ctx context.Context) (*attempt, error) {
 	for {
 		a := ex.attempt(ctx)
+		ex.watcher.attempted(a)
 		if a.err == nil {
-			return a, ex.succeed(&a)
+			return a, ex.succeed(a)
 		}
-		if ex.reauthenticate(ctx, &a) || ex.cmd.errs.waitsForOwnPoolClear(&a) {
+		if ex.reauthenticate(ctx, a) || ex.cmd.errs.waitsForOwnPoolClear(a) {
 			ex.reset()
 			continue
 		}
 
-		a.cause = ex.classify(&a)
-		verdict := ex.decide(ctx, &a)
+		a.cause = ex.classify(a)
+		verdict := ex.decide(ctx, a)
+		ex.watcher.decided(ctx, a, verdict)
 		if !verdict.Retry || !a.cause.Rejected() {
-			if err := ex.unpin(&a); err != nil {
+			if err := ex.unpin(a); err != nil {
 				return a, err
 			}
 		}
 		if !verdict.Retry {
-			return a, ex.giveUp(&a, verdict)
+			return a, ex.giveUp(a, verdict)
 		}
-		if err := ex.prepareRetry(ctx, &a, verdict.Backoff); err != nil {
+		if err := ex.prepareRetry(ctx, a, verdict.Backoff); err != nil {
 			return a, err
 		}
+		ex.watcher.retried()
 	}
 }
 
 // nextBatch prepares for the next batch, on the same connection unless that was returned, and reports whether there is one.
-func (ex *operationRun) nextBatch() bool {
+func (ex *operationRun) nextBatch(last *attempt) bool {
 	batches := ex.op.Batches
 	if batches == nil || batches.Size() <= ex.cmd.documents {
 		return false
 	}
 	// A batch is not a retry of the previous one, but a retryable write with its own transaction number.
-	if ex.retrySupported && ex.last.retryEnabled && ex.op.Client != nil {
+	if ex.retrySupported && last.retryEnabled && ex.op.Client != nil {
 		ex.op.Client.IncrementTxnNumber()
 	}
 	ex.currIndex += ex.cmd.documents

@@ -13,10 +13,10 @@ import (
 )
 
 // attempt makes an attempt. Its err is nil if the server executed the command.
-func (ex *operationRun) attempt(ctx context.Context) attempt {
-	a := attempt{requestID: wiremessage.NextRequestID()}
-	ex.makeAttempt(ctx, &a)
-	return a
+func (ex *operationRun) attempt(ctx context.Context) *attempt {
+	ex.last = attempt{requestID: wiremessage.NextRequestID()}
+	ex.makeAttempt(ctx, &ex.last)
+	return &ex.last
 }
 
 // makeAttempt checks out a connection, and builds and sends the command.
@@ -66,6 +66,7 @@ func recyclable(message []byte) bool {
 // checkOut selects a server and gets a connection to it.
 func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	op := ex.op
+	op.Deployment = ex.gate.deployment(ctx)
 	closing := ex.policy.Closing()
 	if closing.Over() && !op.endsSomething() {
 		a.err = backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed
@@ -77,6 +78,7 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	}
 	if a.err != nil {
 		a.recordCheckoutFailure()
+		a.held = ex.gate.holds(a)
 	}
 }
 
@@ -229,6 +231,7 @@ func (op Operation) compress(conn *mnet.Connection, command string, message *[]b
 // roundTrip sends the message and reads the reply, if one is to follow. It tells the server of each reply, and of each error, which may
 // change the topology (server-discovery-and-monitoring.md, "Error handling").
 func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byte) {
+	began := ex.gate.sending()
 	if a.moreToCome {
 		a.reply, a.err = ex.op.moreToComeRoundTrip(ctx, a.conn, message)
 	} else {
@@ -236,5 +239,6 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	}
 	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
 		_ = processor.ProcessError(a.err, a.conn)
+		ex.gate.sent(a, began)
 	}
 }

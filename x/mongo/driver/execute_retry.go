@@ -40,6 +40,9 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 		return retry.Verdict{Reason: retry.ContextDone}
 	}
 	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
+	if a.held {
+		return ex.gate.verdict(a, v)
+	}
 	if v.Reason != retry.DeadlineTooClose {
 		return v
 	}
@@ -59,6 +62,7 @@ func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure 
 		TimeUp:       a.timeUp || ctx.Err() != nil,
 		Left:         ex.policy.Left(ctx, ex.purpose, ex.backedOff),
 		FirstBackoff: serverFirstBackoff(a.err),
+		Reserve:      ex.gate.reserve(),
 	}
 }
 
@@ -84,6 +88,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 
 // backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
+	ex.watcher.released(ctx)
 	if d == 0 {
 		return nil
 	}
@@ -91,6 +96,7 @@ func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
 		d = ex.policy.Clock.Now().Sub(start)
+		ex.watcher.backoffEnded(err)
 	}
 	ex.backedOff += d
 	return err

@@ -18,12 +18,15 @@ type operationRun struct {
 	purpose backpressure.Purpose // for whom the commands are sent; what is called meanwhile has none
 	limit   retry.Limit          // by the Retryable Reads and Writes specifications, for each command
 
+	watcher watcher
+	gate    gate
+
 	link link // the connection, until it is returned
 	retrySupported,
 	begun bool // the first server has been found and retrySupported determined
 
 	cmd       command
-	last      attempt       // of the last command that has ended
+	last      attempt       // the present one, or the last
 	backedOff time.Duration // before retries, in all
 	currIndex int           // of the batch's first document
 	results   batchResults  // nil without op.Batches

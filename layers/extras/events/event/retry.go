@@ -37,6 +37,17 @@ const (
 	RetryReasonDisconnected = RetryReason(retry.Disconnected)
 )
 
+// RetryReasonThrottled is the reason for a retry, or for none: the client has adaptiveThrottling and withheld the attempt, because the
+// server would most likely have rejected it. The attempt has no command events, and its Failure is named Throttled. There is a retry,
+// unless the overload lasts. If anything else forbids one, such as the limit, the deadline or an option, that is the reason.
+const RetryReasonThrottled RetryReason = "throttled"
+
+// RetryReasonOverloadLasts is the reason for no retry: the client does not set adaptiveThrottling, and the overload has lasted long
+// enough for retries to have become load. The server accepts so little that the retry would only have taken the place of another command,
+// so it was not sent, and the command ends with the server's error. The attempt has no command events, and its Failure, named Throttled,
+// has the share that the server accepts. More retries would make the overload worse: reduce the load, or set adaptiveThrottling.
+const RetryReasonOverloadLasts RetryReason = "overloadLasts"
+
 // RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided
 // whether to make another.
 type RetryDecidedEvent struct {
@@ -62,6 +73,8 @@ type RetryDecidedEvent struct {
 	// Tokens is the number of tokens that the client had left after the decision, from 0 to 1000. It is nil without
 	// adaptiveRetries.
 	Tokens *float64
+	// Criticality is the class of the operation, see mongo.NewCriticalityContext.
+	Criticality Criticality
 }
 
 // RetryFinishedEvent represents an event generated when an operation ends for which a RetryDecidedEvent announced a retry.
@@ -83,6 +96,10 @@ type RetryFinishedEvent struct {
 	Reason RetryReason
 	// Tokens is the number of tokens that the client has left, from 0 to 1000. It is nil without adaptiveRetries.
 	Tokens *float64
+	// Throttled is the number of attempts that were withheld, see SetAdaptiveThrottling.
+	Throttled int
+	// Criticality is that of the operation's RetryDecidedEvents.
+	Criticality Criticality
 }
 
 // RetryMonitor represents a monitor that is triggered by the driver's decisions about retries, under all policies. The operation

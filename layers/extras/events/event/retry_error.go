@@ -20,6 +20,10 @@ type RetryError struct {
 	Backoff time.Duration
 	// Reason is why there was no further retry. It is empty if the server executed the last command.
 	Reason RetryReason
+	// Throttled is the number of attempts that were withheld, see SetAdaptiveThrottling.
+	Throttled int
+	// Criticality is the class of the operation.
+	Criticality Criticality
 }
 
 // Error implements the error interface.
@@ -28,8 +32,19 @@ func (e *RetryError) Error() string {
 	if reason == "" {
 		reason = "executed"
 	}
-	return fmt.Sprintf("no further retry after %s and %v of backoff: %s", e.attempts(), e.Backoff.Round(time.Millisecond), reason)
+	message := fmt.Sprintf("no further retry after %s and %v of backoff: %s", e.attempts(), e.Backoff.Round(time.Millisecond), reason)
+	if e.Reason == RetryReasonOverloadLasts {
+		// Applications that set no option have not read about it.
+		message += ": the server accepts so little that a retry would only take the place of another command"
+	}
+	return message
 }
 
 // attempts returns how many there were, in words.
-func (e *RetryError) attempts() string { return fmt.Sprintf("%d attempts", e.Attempts) }
+func (e *RetryError) attempts() string {
+	attempts := fmt.Sprintf("%d attempts", e.Attempts)
+	if e.Throttled > 0 {
+		attempts += fmt.Sprintf(", %d of them withheld,", e.Throttled)
+	}
+	return attempts
+}

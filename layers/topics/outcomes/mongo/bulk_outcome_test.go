@@ -262,6 +262,9 @@ func tryPlan(
 	checks := []func(acknowledged) string{
 		o.states, o.counts, o.acknowledgement, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind,
 	}
+	if more, ok := any(o).(interface{ retries(acknowledged) string }); ok { // what errors tell of their attempts
+		checks = append(checks, more.retries)
+	}
 	for _, check := range checks {
 		if wrong := check(result); wrong != "" {
 			return fmt.Sprintf("%s\nerror: %T %v\n%+v\n%+v", wrong, err, err, BulkOutcome(err, writes), m)

@@ -20,11 +20,12 @@ const (
 	commandRetryRefused   = "Command retry refused"
 	commandRetriesEnded   = "Command retries ended"
 
-	keyAttempt    = "attempt"
-	keyAttempts   = "attempts"
-	keyBackoffMS  = "backoffMS"
-	keyTokens     = "tokens"
-	keySuppressed = "suppressed"
+	keyAttempt     = "attempt"
+	keyCriticality = "criticality"
+	keyAttempts    = "attempts"
+	keyBackoffMS   = "backoffMS"
+	keyTokens      = "tokens"
+	keySuppressed  = "suppressed"
 )
 
 // The levels: a retry is normal, a refused one is what an operator looks for.
@@ -107,13 +108,15 @@ func (p *Policy) LogFinished(finished *event.RetryFinishedEvent, requestID int64
 func lineOf(finished *event.RetryFinishedEvent, requestID int64) *event.RetryDecidedEvent {
 	return &event.RetryDecidedEvent{
 		CommandName: finished.CommandName, DatabaseName: finished.DatabaseName, OperationID: finished.OperationID,
-		RequestID: requestID,
-		Tokens:    finished.Tokens,
+		RequestID: requestID, Tokens: finished.Tokens, Criticality: finished.Criticality,
 	}
 }
 
 // log logs a line with keys besides those that all lines about retries have, unless there have been too many lines.
 func (p *Policy) log(level logger.Level, message string, line *event.RetryDecidedEvent, keys logger.KeyValues) {
+	if line.Criticality != event.CriticalityNormal {
+		keys.Add(keyCriticality, line.Criticality.String())
+	}
 	suppressed, ok := p.lines.allow(p.Clock.Now())
 	if !ok {
 		return

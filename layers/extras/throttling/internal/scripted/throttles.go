@@ -4,8 +4,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // Script has the throttles of its servers.
@@ -15,6 +13,8 @@ type Script struct {
 	// Throttles are the servers' throttles, by address, for a Policy with Throttling. Those that are missing are made by need.
 	Throttles map[address.Address]*throttle.Throttle
 }
+
+var _ carries = (*Script)(nil)
 
 // carried returns what a server carries: for a Policy with Throttling, its throttle too.
 func (s *Script) carried(addr address.Address) backpressure.Carrier {
@@ -29,12 +29,9 @@ func (s *Script) carried(addr address.Address) backpressure.Carrier {
 	return backpressure.CarryForServer(&s.Policy, addr, known)
 }
 
-// ProcessError also records that a server has rejected something.
-//
-//fork:wrap the policy has to know of the first rejection
-func (s server) ProcessError(err error, describer mnet.Describer) driver.ProcessErrorResult {
+// note notes that a server has rejected something: the policy has to know of the first rejection.
+func (s *Script) note(err error) {
 	if backpressure.IsRetryableOverload(err) && s.Policy != nil {
 		s.Policy.NoteRejection()
 	}
-	return s.upstreamProcessError(err, describer)
 }

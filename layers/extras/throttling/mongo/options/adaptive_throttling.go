@@ -7,6 +7,17 @@ type ClientOptions struct {
 	AdaptiveThrottling *bool
 }
 
+// setURIOpts also takes the option from the URI.
+//
+//fork:wrap it is a URI option
+func setURIOpts(uri string, opts *ClientOptions) error {
+	retErr := upstreamSetURIOpts(uri, opts)
+	if retErr == nil && opts.connString.AdaptiveThrottlingSet {
+		opts.AdaptiveThrottling = &opts.connString.AdaptiveThrottling
+	}
+	return retErr
+}
+
 // SetAdaptiveThrottling specifies what the client withholds from a server that would most likely reject it because it is overloaded, so
 // that the server spends its time on what it accepts. This can also be set through the "adaptiveThrottling" URI option (e.g.
 // "adaptiveThrottling=true"). It has three states:

@@ -29,16 +29,20 @@ type record struct {
 	unreported       *event.RetryDecidedEvent // for the monitor, once no connection is held
 }
 
-func (r *record) startCommand() {
-	r.attempts++
-	r.retriesOfCommand = 0
+var _ watcher = (*operationRun)(nil)
+
+// commandBegins implements the watcher interface.
+func (ex *operationRun) commandBegins() {
+	ex.record.attempts++
+	ex.record.retriesOfCommand = 0
 }
 
 // attempted records an attempt.
-func (r *record) attempted(requestID int32) {
-	r.requestID = requestID
+func (ex *operationRun) attempted(a *attempt) {
+	r := &ex.record
+	r.requestID = a.requestID
 	if r.operationID == 0 {
-		r.operationID = requestID
+		r.operationID = a.requestID
 	}
 	r.reason, r.notable = "", false
 }
@@ -52,16 +56,17 @@ func (r *record) decided(v retry.Verdict) {
 	}
 }
 
-// interrupted records why a backoff has ended before its time.
-func (r *record) interrupted(err error) {
-	r.reason = retry.ContextDone
+// backoffEnded records why a backoff has ended before its time.
+func (ex *operationRun) backoffEnded(err error) {
+	ex.record.reason = retry.ContextDone
 	if isDisconnected(err) {
-		r.reason = retry.Disconnected
+		ex.record.reason = retry.Disconnected
 	}
 }
 
 // retried records that the next attempt is a retry.
-func (r *record) retried() {
+func (ex *operationRun) retried() {
+	r := &ex.record
 	r.attempts++
 	r.retries++
 	r.retriesOfCommand++
@@ -70,10 +75,25 @@ func (r *record) retried() {
 // retryError describes the attempts of an operation that has failed.
 func (ex *operationRun) retryError() *event.RetryError {
 	r := &ex.record
+	class, withheld := ex.classified()
 	return &event.RetryError{
 		Attempts: r.attempts, Retries: r.retries, Backoff: ex.backedOff,
-		Reason: event.RetryReason(r.reason),
+		Reason: event.RetryReason(r.reason), Throttled: withheld, Criticality: class,
 	}
+}
+
+// hasClass is what a run is, too, whose operation has a class; see layers/extras/throttling.
+type hasClass interface {
+	// criticality returns the class, and how many attempts were withheld.
+	criticality() (event.Criticality, int)
+}
+
+// classified returns the class of the operation, and how many attempts were withheld.
+func (ex *operationRun) classified() (event.Criticality, int) {
+	if classes, ok := any(ex).(hasClass); ok {
+		return classes.criticality()
+	}
+	return event.CriticalityNormal, 0
 }
 
 // afterRetries is implemented by errors of other packages that can hold a RetryError and stay of their type.
@@ -103,6 +123,11 @@ func withRetryError(err error, retries *event.RetryError) error {
 type Error struct {
 	account backpressure.Account
 }
+
+// Its end says how often the command was tried, if there was a backoff.
+//
+//fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
+func (e Error) Error() string { return e.account.Message(e.upstreamError()) }
 
 // As lets errors.As find the RetryError.
 func (e Error) As(target any) bool { return e.account.As(target) }

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// report records the decision after a failed attempt, logs it, and keeps it for the monitor.
-func (ex *operationRun) report(a *attempt, v retry.Verdict) {
+// decided records the decision after a failed attempt, logs it, and keeps it for the monitor.
+func (ex *operationRun) decided(_ context.Context, a *attempt, v retry.Verdict) {
 	if ex.policy == nil || v.Reason == "" {
 		return
 	}
@@ -21,7 +21,7 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 	if !log && !monitored {
 		return
 	}
-	decided := ex.decided(a, v)
+	decided := ex.decidedEvent(a, v)
 	if log {
 		ex.policy.LogDecision(decided, a.conn)
 	}
@@ -30,10 +30,11 @@ func (ex *operationRun) report(a *attempt, v retry.Verdict) {
 	}
 }
 
-// decided describes the decision after a failed attempt. Until the command has been built, its name is the one that the caller set, which
-// may be empty.
-func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecidedEvent {
+// decidedEvent describes the decision after a failed attempt. Until the command has been built, its name is the one that the caller set,
+// which may be empty.
+func (ex *operationRun) decidedEvent(a *attempt, v retry.Verdict) *event.RetryDecidedEvent {
 	r := &ex.record
+	class, _ := ex.classified()
 	return &event.RetryDecidedEvent{
 		CommandName:   ex.op.Name,
 		DatabaseName:  ex.op.Database,
@@ -46,12 +47,13 @@ func (ex *operationRun) decided(a *attempt, v retry.Verdict) *event.RetryDecided
 		Backoff:       v.Backoff,
 		Reason:        event.RetryReason(v.Reason),
 		Tokens:        ex.policy.Tokens(),
+		Criticality:   class,
 	}
 }
 
-// reportDecision reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
+// released reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
 // one.
-func (ex *operationRun) reportDecision(ctx context.Context) {
+func (ex *operationRun) released(ctx context.Context) {
 	decided := ex.record.unreported
 	if decided == nil {
 		return
@@ -61,8 +63,8 @@ func (ex *operationRun) reportDecision(ctx context.Context) {
 	ex.policy.Monitor.Decided(ctx, decided)
 }
 
-// finish reports the end of the operation and returns its error, with its RetryError.
-func (ex *operationRun) finish(ctx context.Context, err error) error {
+// finished reports the end of the operation and returns its error, with its RetryError.
+func (ex *operationRun) finished(ctx context.Context, err error) error {
 	if ex.policy == nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	if !log && !monitored {
 		return
 	}
-	finished := ex.finished(err)
+	finished := ex.finishedEvent(err)
 	if log {
 		ex.policy.LogFinished(finished, int64(ex.record.requestID))
 	}
@@ -99,9 +101,10 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	}
 }
 
-// finished describes the end of an operation.
-func (ex *operationRun) finished(err error) *event.RetryFinishedEvent {
+// finishedEvent describes the end of an operation.
+func (ex *operationRun) finishedEvent(err error) *event.RetryFinishedEvent {
 	r := &ex.record
+	class, withheld := ex.classified()
 	return &event.RetryFinishedEvent{
 		CommandName:  ex.op.Name,
 		DatabaseName: ex.op.Database,
@@ -112,6 +115,8 @@ func (ex *operationRun) finished(err error) *event.RetryFinishedEvent {
 		Failure:      ex.reported(err),
 		Reason:       event.RetryReason(r.reason),
 		Tokens:       ex.policy.Tokens(),
+		Throttled:    withheld,
+		Criticality:  class,
 	}
 }
 

@@ -16,9 +16,20 @@ import (
 //
 //fork:extend the least critical operations are withheld first
 type operationRun struct {
-	class     event.Criticality
-	throttled int
+	class    event.Criticality
+	withheld int
 }
+
+var (
+	_ gate     = (*operationRun)(nil)
+	_ hasClass = (*operationRun)(nil)
+)
+
+// criticality implements the hasClass interface.
+func (ex *operationRun) criticality() (event.Criticality, int) { return ex.class, ex.withheld }
+
+// enter implements the gate interface.
+func (ex *operationRun) enter(ctx context.Context) { ex.class = backpressure.CriticalityOf(ctx) }
 
 // attempt says why it was not sent.
 //
@@ -27,39 +38,37 @@ type attempt struct {
 	withheld throttle.Decision // not to send it, if so
 }
 
-// wasWithheld reports whether the attempt was not sent.
-func (a *attempt) wasWithheld() bool { return a.withheld != throttle.Send }
-
-// An attempt that was withheld looks to applications like a rejection by the server after which nothing was executed.
-//
-//fork:wrap it is known from which server it was withheld
-func (a *attempt) recordCheckoutFailure() {
-	a.upstreamRecordCheckoutFailure()
+// holds reports whether an attempt was withheld. To applications it looks like a rejection by the server after which nothing was executed.
+func (ex *operationRun) holds(a *attempt) bool {
 	var held withheldError
-	if errors.As(a.err, &held) {
-		a.withheld, a.address = held.decision, held.server
-		a.err = Error{
-			Name:    "Throttled",
-			Message: held.Error(),
-			Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
-		}
+	if !errors.As(a.err, &held) {
+		return false
 	}
+	a.withheld, a.address = held.decision, held.server
+	a.err = Error{
+		Name:    "Throttled",
+		Message: held.Error(),
+		Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
+	}
+	return true
 }
 
-// A sheddable command leaves half of the tokens to the others.
-//
-//fork:wrap the policy has to know the command's class
-func (ex *operationRun) describe(ctx context.Context, a *attempt) retry.Failure {
-	failure := ex.upstreamDescribe(ctx, a)
-	failure.Sheddable = ex.class == event.CriticalitySheddable
-	return failure
+// sheddableReserve is how many tokens sheddable commands leave to the others, which get any, as the specification says: half of them.
+const sheddableReserve = 500
+
+// reserve implements the gate interface.
+func (ex *operationRun) reserve() float64 {
+	if ex.class == event.CriticalitySheddable {
+		return sheddableReserve
+	}
+	return 0
 }
 
-// gated returns the deployment that selects the server for the next attempt and may withhold it, once a server has rejected anything and
-// unless adaptiveThrottling is false. Otherwise it returns nil.
-func (ex *operationRun) gated(ctx context.Context) *throttlingDeployment {
+// deployment returns the deployment that selects the server for the next attempt. Once a server has rejected anything, and unless
+// adaptiveThrottling is false, it may withhold the attempt.
+func (ex *operationRun) deployment(ctx context.Context) Deployment {
 	if !ex.policy.Rejected() || ex.neverThrottled() {
-		return nil
+		return ex.op.Deployment
 	}
 	attempt := ex.throttledAttempt()
 	attempt.Left = ex.policy.Left(ctx, ex.purpose, ex.backedOff)
@@ -77,8 +86,11 @@ func (ex *operationRun) throttledAttempt() throttle.Attempt {
 	}
 }
 
-// countAttempt tells the server's throttle the end of an attempt that was sent at a time.
-func (ex *operationRun) countAttempt(a *attempt, began time.Time) {
+// sending implements the gate interface.
+func (ex *operationRun) sending() time.Time { return ex.policy.Now() }
+
+// sent tells the server's throttle the end of an attempt that was sent at a time.
+func (ex *operationRun) sent(a *attempt, began time.Time) {
 	if !ex.policy.Rejected() || ex.neverThrottled() || !a.telling() {
 		return
 	}
@@ -103,10 +115,10 @@ const (
 	overloadLasts retry.Reason = "overloadLasts"
 )
 
-// afterWithholding returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
-func (ex *operationRun) afterWithholding(d throttle.Decision, verdict retry.Verdict) retry.Verdict {
-	ex.throttled++
-	switch {
+// verdict returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
+func (ex *operationRun) verdict(a *attempt, verdict retry.Verdict) retry.Verdict {
+	ex.withheld++
+	switch d := a.withheld; {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}
 	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries:

@@ -2,9 +2,12 @@ package topology
 
 import (
 	"math"
+	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -28,6 +31,41 @@ func scopeOf(adaptiveThrottling *bool) throttle.Scope {
 	default:
 		return throttle.Nothing
 	}
+}
+
+// The policy of the client has its option.
+//
+//fork:wrap both the client and NewConfig use it
+func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
+	cfg, retErr := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
+	if retErr == nil {
+		settings := authConfigOptions{}
+		for _, apply := range clientOpts {
+			apply(&settings)
+		}
+		cfg.overload.Throttling = scopeOf(settings.opts.AdaptiveThrottling)
+	}
+	return cfg, retErr
+}
+
+// NewServer makes the server count what it rejects.
+//
+//fork:wrap what one operation learns about an overload helps others
+func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout time.Duration, opts ...ServerOption) *Server {
+	retS := upstreamNewServer(addr, topologyID, connectTimeout, opts...)
+	retS.countRejections()
+	return retS
+}
+
+// It also records whether the server refused the connection.
+//
+//fork:wrap commands that need another connection are withheld like any other
+func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
+	if backpressure.IsRetryableOverload(err) {
+		s.rejected()
+		s.refused()
+	}
+	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
 }
 
 // withholdsAll reports whether the client has adaptiveThrottling.

@@ -2,15 +2,16 @@ package retry
 
 import "testing"
 
-// Half of the tokens are not for sheddable commands.
-func TestSheddableReserve(t *testing.T) {
-	for tenths, want := range map[int64]Reason{sheddableReserve: BucketEmpty, sheddableReserve + 1: Overloaded} {
+// TestReserve is about the tokens that a command leaves to others.
+func TestReserve(t *testing.T) {
+	const reserve = 500
+	for tenths, want := range map[int64]Reason{reserve * token: BucketEmpty, reserve*token + 1: Overloaded} {
 		p := newPolicy(true, true)
 		p.Bucket = new(TokenBucket)
 		p.Bucket.tenths.Store(tenths)
 		ex := p.Start(Read, Never)
 		f := overloaded
-		f.Sheddable = true
+		f.Reserve = reserve
 		if got := ex.Failed(f).Reason; got != want {
 			t.Errorf("with %d tenths: %q, want %q", tenths, got, want)
 		}
