@@ -1,5 +1,5 @@
 // Package layer lays an overlay over a module, layer by layer. Each layer is matched with the result of the layers before it, so it can
-// wrap or replace what an earlier one wrapped, replaced or added.
+// wrap or replace a function of upstream's that an earlier one wrapped or replaced.
 package layer
 
 import (
@@ -44,7 +44,7 @@ func On(m *upstream.Module) *Laid {
 	return &Laid{Plan: &plan.Plan{Module: m}, Module: &pristine}
 }
 
-// Lay returns the module with more layers. A later layer may touch declarations of an earlier one. If a layer has problems, Lay does not
+// Lay returns the module with more layers. If a layer has problems, Lay does not
 // try the later ones, and only the Plan is of use.
 func (l *Laid) Lay(layers ...*plan.Layer) (*Laid, problem.List, error) {
 	p := *l.Plan
@@ -68,6 +68,10 @@ func (l *Laid) add(layer *plan.Layer) error {
 		return err
 	}
 	p, problems := plan.Match(l.Module, layer)
+	earlier := l.Plan.Touches
+	for _, t := range p.Touches {
+		l.refuse(t, earlier, &problems)
+	}
 	l.Plan.Overlay = append(l.Plan.Overlay, layer)
 	l.Plan.Touches, l.Plan.Added = append(l.Plan.Touches, p.Touches...), append(l.Plan.Added, p.Added...)
 	if err := problems.OrNil(); err != nil {
@@ -82,14 +86,34 @@ func (l *Laid) add(layer *plan.Layer) error {
 		if err := apply(e, tree); err != nil {
 			problems.Add(from, e.Line, "name one place that exists", "%v", err)
 		}
-		l.Plan.Touches = append(l.Plan.Touches, plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
-			File: &syntax.File{Path: from}, Line: e.Line, All: l.Module.Lookup(e.In)})
+		edit := plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
+			File: &syntax.File{Path: from}, Line: e.Line, All: l.Module.Lookup(e.In)}
+		l.refuse(edit, earlier, &problems)
+		l.Plan.Touches = append(l.Plan.Touches, edit)
 	}
 	if err := problems.OrNil(); err != nil {
 		return err
 	}
 	l.Module, err = l.Module.With(tree)
 	return err
+}
+
+// refuse adds a problem if a layer changes what another one has written. It may add fields to a struct, and wrap or replace a function of
+// upstream's again, of which all keep the contract.
+func (l *Laid) refuse(t plan.Touch, earlier []plan.Touch, problems *problem.List) {
+	const mend = "let the other layer's code call this one's, by a function that may be nil, a value, or an interface"
+	isText := t.How == syntax.Edit || t.How == syntax.Extend && t.Ours.Func != nil
+	ours := slices.IndexFunc(earlier, func(e plan.Touch) bool {
+		return isText && e.Key == t.Key && (e.How == syntax.Replace || e.How == syntax.Wrap)
+	})
+	switch {
+	case len(t.All) == 0: // there is no such declaration, as another problem says
+	case ours >= 0:
+		other := earlier[ours]
+		problems.Add(t.File.Path, t.Line, mend, "%s %s: its text is that of another layer (%s:%d)", t.How, t.Key, other.File.Path, other.Line)
+	case len(l.Plan.Theirs(t)) == 0 && (isText || t.How != syntax.Extend):
+		problems.Add(t.File.Path, t.Line, mend, "%s %s: another layer has added it (%s)", t.How, t.Key, syntax.Places(t.All))
+	}
 }
 
 // rename gives what earlier layers have wrapped another name, upstreamConnect1 for upstreamConnect, where a layer wraps the same function
