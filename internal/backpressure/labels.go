@@ -27,3 +27,16 @@ func HasLabelInChain(err error, label string) bool {
 	var labeled interface{ HasErrorLabel(string) bool }
 	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
 }
+
+// LabelsInChain returns the labels of an error that does not export them, as HasLabelInChain tells them.
+func LabelsInChain(err error) (labels []string) {
+	for _, label := range []string{
+		"NetworkError", "TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError", "NoWritesPerformed",
+		SystemOverloadedError, RetryableError,
+	} {
+		if HasLabelInChain(err, label) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
+}

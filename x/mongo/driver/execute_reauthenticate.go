@@ -35,7 +35,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 	})
 	if err != nil {
 		err = reauthenticationError{err}
-		a.err, a.stage = Error{Message: err.Error(), Labels: labelsOf(err), Wrapped: err, repeats: true}, unauthenticated
+		a.err, a.stage = Error{Message: err.Error(), Labels: backpressure.LabelsInChain(err), Wrapped: err, repeats: true}, unauthenticated
 		return false
 	}
 	ex.cmd.reauthentications++

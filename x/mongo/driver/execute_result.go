@@ -129,7 +129,7 @@ func withInterruption(err, cause error, when string, unsent bool) error {
 	e, ok := err.(Error)
 	if !ok {
 		return Error{
-			Message: err.Error() + ": " + when, Labels: labelsOf(err),
+			Message: err.Error() + ": " + when, Labels: backpressure.LabelsInChain(err),
 			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
 			unsent:  unsent,
 		}

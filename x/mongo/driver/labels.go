@@ -27,7 +27,7 @@ func withLabel(err error, label string) error {
 		if labeler, ok := err.(retryableWriteLabeler); ok && label == RetryableWriteError {
 			return labeler.ForWrite()
 		}
-		return Error{Message: err.Error(), Labels: addLabel(labelsOf(err), label), Wrapped: err, repeats: true}
+		return Error{Message: err.Error(), Labels: addLabel(backpressure.LabelsInChain(err), label), Wrapped: err, repeats: true}
 	}
 }
 
@@ -71,18 +71,4 @@ func withoutLabel(err error, label string) error {
 // addLabel returns the labels with one more. It never writes to the labels' array, which copies of errors may share.
 func addLabel(labels []string, label string) []string {
 	return append(labels[:len(labels):len(labels)], label)
-}
-
-// labelsOf returns the labels of an error that does not export them.
-func labelsOf(err error) []string {
-	var labels []string
-	for _, label := range []string{
-		NetworkError, TransientTransactionError, UnknownTransactionCommitResult, RetryableWriteError, NoWritesPerformed,
-		ErrSystemOverloadedError, ErrRetryableError,
-	} {
-		if backpressure.HasLabelInChain(err, label) {
-			labels = append(labels, label)
-		}
-	}
-	return labels
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
 // TestWithLabelChangesACopy is about errors that share the array of their labels, which has room for more.
@@ -21,9 +22,9 @@ func TestWithLabelChangesACopy(t *testing.T) {
 		err := err
 		t.Run(name, func(t *testing.T) {
 			first, second := withLabel(err, RetryableWriteError), withLabel(err, TransientTransactionError)
-			assert.Equal(t, []string{NetworkError, RetryableWriteError}, labelsOf(first))
-			assert.Equal(t, []string{NetworkError, TransientTransactionError}, labelsOf(second))
-			assert.Equal(t, []string{NetworkError}, labelsOf(err))
+			assert.Equal(t, []string{NetworkError, RetryableWriteError}, backpressure.LabelsInChain(first))
+			assert.Equal(t, []string{NetworkError, TransientTransactionError}, backpressure.LabelsInChain(second))
+			assert.Equal(t, []string{NetworkError}, backpressure.LabelsInChain(err))
 			_ = withoutLabel(err, NetworkError)
 			assert.Equal(t, []string{NetworkError, "untouched", "untouched"}, array)
 			assert.Equal(t, first, withLabel(first, RetryableWriteError), "no label twice")
@@ -51,7 +52,7 @@ func TestWithLabelWraps(t *testing.T) {
 	err := withLabel(cause, TransientTransactionError)
 	assert.True(t, errors.Is(err, cause))
 	assert.Equal(t, "no server", strings.TrimSpace(err.Error()))
-	assert.Equal(t, []string{TransientTransactionError}, labelsOf(err))
+	assert.Equal(t, []string{TransientTransactionError}, backpressure.LabelsInChain(err))
 	assert.Equal(t, cause, withoutLabel(cause, TransientTransactionError))
-	assert.Empty(t, labelsOf(withoutLabel(err, TransientTransactionError)))
+	assert.Empty(t, backpressure.LabelsInChain(withoutLabel(err, TransientTransactionError)))
 }

@@ -263,7 +263,7 @@ func (us *GridFSUploadStream) abort(late bool) error {
 // remove deletes what the upload has stored.
 func (us *GridFSUploadStream) remove(ctx context.Context) error {
 	if us.published {
-		mine := append(fileFilter("_id", us.FileID), bson.E{Key: "uploadDate", Value: us.uploadDate})
+		mine := append(idFilter("_id", us.FileID), bson.E{Key: "uploadDate", Value: us.uploadDate})
 		if _, err := us.filesColl.DeleteOne(ctx, mine); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (us *GridFSUploadStream) remove(ctx context.Context) error {
 	if us.chunkIndex == 0 {
 		return nil // chunks with the same ID are not this upload's, unless its first one was stored
 	}
-	_, err := us.chunksColl.DeleteMany(ctx, fileFilter("files_id", us.FileID))
+	_, err := us.chunksColl.DeleteMany(ctx, idFilter("files_id", us.FileID))
 	return err
 }
 
@@ -338,7 +338,7 @@ func (b *GridFSBucket) Delete(ctx context.Context, fileID any) error {
 	ctx, cancel := csot.WithTimeout(ctx, b.db.client.timeout)
 	defer cancel()
 
-	res, err := b.filesColl.DeleteOne(ctx, fileFilter("_id", fileID))
+	res, err := b.filesColl.DeleteOne(ctx, idFilter("_id", fileID))
 	if err != nil {
 		return err
 	}
@@ -365,9 +365,4 @@ func (b *GridFSBucket) Drop(ctx context.Context) error {
 		return err
 	}
 	return ofLaterCommand(b.chunksColl.Drop(ctx))
-}
-
-// fileFilter returns a filter of a field for exactly this file ID. Query operators in an ID have no effect.
-func fileFilter(field string, id any) bson.D {
-	return bson.D{{Key: field, Value: bson.D{{Key: "$eq", Value: id}}}}
 }

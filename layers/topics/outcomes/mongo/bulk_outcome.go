@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -177,16 +178,7 @@ func labelsOf(err error) []string {
 	if commandErr, ok := err.(CommandError); ok {
 		return commandErr.Labels
 	}
-	var labels []string
-	for _, label := range []string{
-		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
-		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError,
-	} {
-		if errorHasLabel(err, label) {
-			labels = append(labels, label)
-		}
-	}
-	return labels
+	return backpressure.LabelsInChain(err)
 }
 
 // bulkWriteException returns the error of an InsertMany or a Collection.BulkWrite, whose models these are.

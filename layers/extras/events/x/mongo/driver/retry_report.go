@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
@@ -128,7 +129,7 @@ func (ex *operationRun) reported(err error) error {
 	if !ok || !ex.sensitive() && !saidToAuthentication(err) {
 		return err
 	}
-	redacted := Error{Code: said.Code, Name: said.Name, Message: "REDACTED", Labels: labelsOf(err)}
+	redacted := Error{Code: said.Code, Name: said.Name, Message: "REDACTED", Labels: backpressure.LabelsInChain(err)}
 	if e, ok := err.(Error); ok {
 		redacted.account = e.account
 	}

@@ -1,5 +1,3 @@
-//fork:base <v2.10.0
-
 //go:build go1.21
 
 package topology
