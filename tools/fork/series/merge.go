@@ -21,6 +21,7 @@ type merger struct {
 	at            ast.Stmt       // the statement with the call
 	call          *ast.CallExpr
 	results       []string // what ours calls the results, if it does something with them
+	named         bool     // theirs calls them so already
 	changed       string   // the parameter that the call passes on with another value
 	value         ast.Expr
 }
@@ -95,7 +96,11 @@ func (m *merger) agree() bool {
 			return false
 		}
 	}
-	return len(m.results) == 0 || m.theirs.Type.Results.List[0].Names == nil
+	if len(m.results) == 0 {
+		return true
+	}
+	m.named = slices.Equal(m.results, parameters(m.theirs.Type.Results))
+	return m.named || m.theirs.Type.Results.List[0].Names == nil
 }
 
 // keepsMeaning reports whether every name means the same in the combined function as in the two.
@@ -108,6 +113,9 @@ func (m *merger) keepsMeaning() bool {
 		if slices.Contains(m.parameters, name) && slices.Contains(after, name) {
 			return false
 		}
+	}
+	if m.named {
+		return true
 	}
 	taken := slices.DeleteFunc(body, func(name string) bool { return name == "err" }) // no package is called so
 	return !common(m.results, slices.Concat(m.parameters, taken, declared(outside(m.theirs.Body)), []string{"_"}))
@@ -137,7 +145,7 @@ func (m *merger) head() string {
 		}
 	}
 	name, results := m.theirs.Name, m.text(m.theirs.Type.Params.End(), m.theirs.Body.Lbrace)
-	if len(m.results) > 0 {
+	if len(m.results) > 0 && !m.named {
 		var list []string
 		for i, result := range m.theirs.Type.Results.List {
 			list = append(list, m.results[i]+" "+m.text(result.Pos(), result.End()))

@@ -99,19 +99,29 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 // upstream's style: doConnect for what is upstreamConnect in the fork. Nothing shows how the fork made the change.
 func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	var two []plan.Touch
-	for _, touch := range slices.Backward(p.Touches) { // the last layer is outermost
+	for i, touch := range p.Touches {
 		if touch.How != syntax.Wrap {
 			continue
 		}
-		if one, err := mergeWrapped(p, t, touch); err != nil {
+		ours := touch.Key
+		for _, outer := range slices.Backward(p.Touches[i+1:]) { // the next one has taken its name
+			if outer.How == syntax.Wrap && outer.Key == touch.Key {
+				ours = plan.WrappedKey(outer)
+			}
+		}
+		if one, err := mergeWrapped(p, t, touch, ours.Name); err != nil {
 			return err
 		} else if !one {
 			two = append(two, touch)
 		}
 	}
 	for _, touch := range two {
-		bare, wrapped := touch.Ours.Bare(), touch.Wrapped
-		name, word := "do"+strings.TrimPrefix(wrapped, "upstream"), regexp.MustCompile(`\b`+wrapped+`\b`)
+		bare, wrapped, name := touch.Ours.Bare(), touch.Wrapped, touch.Wrapped
+		if !slices.ContainsFunc(two, func(other plan.Touch) bool { return other.Key == touch.Key && other.Wrapped != wrapped }) {
+			name = plan.UpstreamName(bare) // also if a later layer wraps the function, too, so that this commit does not rename it
+		}
+		name = "do" + strings.TrimPrefix(name, "upstream")
+		word := regexp.MustCompile(`\b` + wrapped + `\b`)
 		doc := regexp.MustCompile(`(?m)^// ` + bare + `( (?:.*\n//)*.*\nfunc (?:\(.*?\) )?` + wrapped + `\()`)
 		for file, data := range t {
 			if path.Dir(file) != path.Dir(touch.Theirs.File.Path) || !word.Match(data) {
@@ -127,8 +137,9 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	return nil
 }
 
-// mergeWrapped makes one function of a wrapper and of what it wraps, if nothing else calls that and the two can be one.
-func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, err error) {
+// mergeWrapped makes one function of a wrapper, which is called so by now, and of what it wraps, if nothing else calls that and the two can be
+// one.
+func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch, wrapper string) (done bool, err error) {
 	for _, f := range p.Overlay.Files() {
 		for _, d := range f.Decls {
 			if d.Func != nil && d.Key.Package == touch.Key.Package && d.Bare() != touch.Ours.Bare() &&
@@ -142,7 +153,7 @@ func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch) (done bool, e
 	if err != nil {
 		return false, err
 	}
-	ours, theirs := source.Decl(touch.Key.Name), source.Decl(plan.WrappedKey(touch).Name)
+	ours, theirs := source.Decl(wrapper), source.Decl(plan.WrappedKey(touch).Name)
 	text, done := merged(source, ours.Func, theirs.Func)
 	if !done {
 		return false, nil

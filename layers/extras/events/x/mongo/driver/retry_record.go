@@ -127,7 +127,10 @@ type Error struct {
 // Its end says how often the command was tried, if there was a backoff.
 //
 //fork:wrap a message has to tell a command that was retried for seconds from one that failed at once
-func (e Error) Error() string { return e.account.Message(e.upstreamError()) }
+func (e Error) Error() string {
+	text := e.upstreamError()
+	return e.account.Message(text)
+}
 
 // As lets errors.As find the RetryError.
 func (e Error) As(target any) bool { return e.account.As(target) }
