@@ -33,8 +33,8 @@ func (s *store) one(q *query, namespace string, inserted bson.Raw) *failure {
 	return nil
 }
 
-// outcome is what a statement did to how many documents, beside one that was upserted.
-type outcome struct {
+// effect is what a statement did to how many documents, beside one that was upserted.
+type effect struct {
 	n, modified   int32
 	upserted      *bson.RawValue
 	before, after bson.Raw // of the last document
@@ -76,9 +76,9 @@ func (q *query) statements() (all []statement) {
 }
 
 // apply runs a statement.
-func (s *store) apply(q *query, one statement) (o outcome, failed *failure) {
+func (s *store) apply(q *query, one statement) (o effect, failed *failure) {
 	if one.kind == "insert" {
-		return outcome{n: 1}, s.one(q, one.namespace, one.Document)
+		return effect{n: 1}, s.one(q, one.namespace, one.Document)
 	}
 	found := s.matching(one.namespace, one.Filter)
 	if len(found) == 0 && one.Upsert {
@@ -88,7 +88,7 @@ func (s *store) apply(q *query, one statement) (o outcome, failed *failure) {
 		}
 		doc = changed(doc, one.Change)
 		id := doc.Lookup("_id")
-		return outcome{upserted: &id, after: doc}, s.one(q, one.namespace, doc)
+		return effect{upserted: &id, after: doc}, s.one(q, one.namespace, doc)
 	}
 	if !one.Multi {
 		found = found[:min(1, len(found))]
@@ -115,7 +115,7 @@ type written struct {
 }
 
 // add adds what a statement did, or that it failed.
-func (w *written) add(i int, kind string, o outcome, failed *failure) {
+func (w *written) add(i int, kind string, o effect, failed *failure) {
 	index := int32(i)
 	if failed != nil {
 		fails := bsondoc.D("code", failed.Code, "errmsg", failed.Message)

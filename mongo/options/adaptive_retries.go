@@ -18,8 +18,8 @@ func (c *ClientOptions) SetAdaptiveRetries(b bool) *ClientOptions {
 	return c
 }
 
-// takeSwitches takes adaptiveRetries from the URI.
-func (c *ClientOptions) takeSwitches() {
+// takeAdaptiveRetries takes adaptiveRetries from the URI.
+func (c *ClientOptions) takeAdaptiveRetries() {
 	if c.connString.AdaptiveRetriesSet {
 		c.AdaptiveRetries = &c.connString.AdaptiveRetries
 	}

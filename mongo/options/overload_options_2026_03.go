@@ -32,6 +32,6 @@ func setURIOpts(uri string, opts *ClientOptions) error {
 	if opts.connString.MaxAdaptiveRetriesSet {
 		opts.MaxAdaptiveRetries = &opts.connString.MaxAdaptiveRetries
 	}
-	opts.takeSwitches()
+	opts.takeAdaptiveRetries()
 	return retErr
 }

@@ -15,7 +15,7 @@ type ClientOptions struct {
 func setURIOpts(uri string, opts *ClientOptions) error {
 	retErr := upstreamSetURIOpts(uri, opts)
 	if retErr == nil {
-		opts.takeSwitches()
+		opts.takeAdaptiveRetries()
 	}
 	return retErr
 }

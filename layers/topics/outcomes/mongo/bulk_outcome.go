@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// bulkOutcome is what the commands of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite did. Result and error of these calls are
+// bulkRecord is what the commands of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite did. Result and error of these calls are
 // put together from it alone.
-type bulkOutcome struct {
+type bulkRecord struct {
 	writes  int // of the call: its documents, or its models
 	ordered bool
 	// commands are those that did not simply succeed. Writes that are in none of them were executed.
@@ -33,7 +33,7 @@ func (c *bulkCommand) index(document int) int {
 }
 
 // add adds what the commands of an operation did that failed with err, of so many documents with these indexes in the call.
-func (o *bulkOutcome) add(err error, documents int, indexes []int) {
+func (o *bulkRecord) add(err error, documents int, indexes []int) {
 	failed, ok := err.(driver.BatchesError)
 	if !ok { // it failed before it could send anything
 		kind := driver.OutcomeUnsent
@@ -42,8 +42,8 @@ func (o *bulkOutcome) add(err error, documents int, indexes []int) {
 		}
 		failed.Outcomes = []driver.Outcome{{Kind: kind, Documents: documents, Err: err}}
 	}
-	for _, outcome := range failed.Outcomes {
-		o.commands = append(o.commands, bulkCommand{outcome, indexes})
+	for _, one := range failed.Outcomes {
+		o.commands = append(o.commands, bulkCommand{one, indexes})
 	}
 }
 
@@ -54,7 +54,7 @@ func isInvalid(err error) bool {
 }
 
 // setMany notes which writes with a write error may have changed several documents.
-func (o *bulkOutcome) setMany(many func(write int) bool) {
+func (o *bulkRecord) setMany(many func(write int) bool) {
 	for i := range o.commands {
 		c := &o.commands[i]
 		for _, writeErr := range c.Written.WriteErrors {
@@ -71,7 +71,7 @@ func (o *bulkOutcome) setMany(many func(write int) bool) {
 }
 
 // executed reports whether the server executed anything of the call, as far as that is known.
-func (o *bulkOutcome) executed() bool {
+func (o *bulkRecord) executed() bool {
 	others := o.writes
 	for _, c := range o.commands {
 		if c.Kind == driver.OutcomeExecuted {
@@ -85,7 +85,7 @@ func (o *bulkOutcome) executed() bool {
 // commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the
 // last one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if
 // commands failed in other ways.
-func (o *bulkOutcome) commandError() error {
+func (o *bulkRecord) commandError() error {
 	if o.executed() {
 		return nil
 	}
@@ -113,20 +113,20 @@ func (o *bulkOutcome) commandError() error {
 	}
 	err := wrapErrors(last)
 	if commandErr, ok := err.(CommandError); ok {
-		commandErr.Wrapped = outcomeError{commandErr.Wrapped, o}
+		commandErr.Wrapped = bulkRecordError{commandErr.Wrapped, o}
 		return commandErr
 	}
 	return err
 }
 
-// outcomeError is an error from which BulkOutcome learns what became of the writes of a call.
-type outcomeError struct {
+// bulkRecordError is an error from which BulkOutcome learns what became of the writes of a call.
+type bulkRecordError struct {
 	error
-	outcome *bulkOutcome
+	record *bulkRecord
 }
 
-func (e outcomeError) Unwrap() error             { return e.error }
-func (e outcomeError) bulkOutcome() *bulkOutcome { return e.outcome }
+func (e bulkRecordError) Unwrap() error           { return e.error }
+func (e bulkRecordError) bulkRecord() *bulkRecord { return e.record }
 
 // bulkErrors are the errors of a call, with the indexes of its writes, and the labels that are right for all of it.
 type bulkErrors struct {
@@ -137,7 +137,7 @@ type bulkErrors struct {
 	labeled  map[string]bool
 }
 
-func (o *bulkOutcome) errors() bulkErrors {
+func (o *bulkRecord) errors() bulkErrors {
 	errs := bulkErrors{labeled: map[string]bool{}}
 	perhaps := false // a command may have been executed, and a retry that the server recognizes would be right
 	for i := range o.commands {
@@ -182,7 +182,7 @@ func labelsOf(err error) []string {
 }
 
 // bulkWriteException returns the error of an InsertMany or a Collection.BulkWrite, whose models these are.
-func (o *bulkOutcome) bulkWriteException(models []WriteModel) error {
+func (o *bulkRecord) bulkWriteException(models []WriteModel) error {
 	if err := o.commandError(); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (o *bulkOutcome) bulkWriteException(models []WriteModel) error {
 }
 
 // clientBulkWriteException returns the error of a Client.BulkWrite with this result so far.
-func (o *bulkOutcome) clientBulkWriteException(result *ClientBulkWriteResult) error {
+func (o *bulkRecord) clientBulkWriteException(result *ClientBulkWriteResult) error {
 	if err := o.commandError(); err != nil {
 		return rejectedClientBulkWrite(err)
 	}
@@ -239,7 +239,7 @@ func topLevelError(err error) *WriteError {
 }
 
 // succeeded reports whether at least one write was executed without an error (bulk-write.md, "Handling the bulkWrite Server Response").
-func (o *bulkOutcome) succeeded() bool {
+func (o *bulkRecord) succeeded() bool {
 	for _, c := range o.commands {
 		if c.Kind == driver.OutcomeExecuted && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
 			return true

@@ -39,21 +39,21 @@ type BulkWriteOutcome struct {
 // It knows nothing of writes with an unacknowledged write concern, though without an error it says that they are Done: no server has
 // acknowledged them.
 func BulkOutcome(err error, writes int) BulkWriteOutcome {
-	outcome := &bulkOutcome{writes: writes}
-	var holder interface{ bulkOutcome() *bulkOutcome }
+	record := &bulkRecord{writes: writes}
+	var holder interface{ bulkRecord() *bulkRecord }
 	switch {
 	case err == nil:
-	case errors.As(err, &holder) && holder.bulkOutcome() != nil:
-		outcome = holder.bulkOutcome()
+	case errors.As(err, &holder) && holder.bulkRecord() != nil:
+		record = holder.bulkRecord()
 	default:
-		outcome.commands = []bulkCommand{{Outcome: driver.Outcome{Kind: kindWithoutOutcome(err), Documents: writes, Err: err}}}
+		record.commands = []bulkCommand{{Outcome: driver.Outcome{Kind: kindWithoutRecord(err), Documents: writes, Err: err}}}
 	}
-	return outcome.public()
+	return record.public()
 }
 
-// kindWithoutOutcome returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that
+// kindWithoutRecord returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that
 // have sent nothing.
-func kindWithoutOutcome(err error) driver.OutcomeKind {
+func kindWithoutRecord(err error) driver.OutcomeKind {
 	var selection topology.ServerSelectionError
 	switch {
 	case isInvalid(err):
@@ -79,7 +79,7 @@ const (
 var overloadCodes = map[int64]bool{433: true, 449: true, 450: true, 462: true, 473: true, 489: true}
 
 // states returns what became of each write of the call.
-func (o *bulkOutcome) states() []writeState {
+func (o *bulkRecord) states() []writeState {
 	states := make([]writeState, o.writes)
 	for i := range o.commands {
 		c := &o.commands[i]
@@ -93,14 +93,14 @@ func (o *bulkOutcome) states() []writeState {
 }
 
 // stateOf returns what became of the writes of a command that have no write error.
-func stateOf(outcome driver.Outcome) writeState {
-	switch outcome.Kind {
+func stateOf(one driver.Outcome) writeState {
+	switch one.Kind {
 	case driver.OutcomeRejected, driver.OutcomeUnsent:
 		return writeNotExecuted
 	case driver.OutcomeFailed:
 		return writeFailed
 	case driver.OutcomeExecuted:
-		if outcome.Unread == 0 {
+		if one.Unread == 0 {
 			return writeDone
 		}
 	}
@@ -108,7 +108,7 @@ func stateOf(outcome driver.Outcome) writeState {
 }
 
 // setFailed sets the states of writes that have a write error, and of those after it that an ordered command does not execute.
-func (o *bulkOutcome) setFailed(states []writeState, c *bulkCommand) {
+func (o *bulkRecord) setFailed(states []writeState, c *bulkCommand) {
 	for _, writeErr := range c.Written.WriteErrors {
 		write := c.index(int(writeErr.Index))
 		states[write] = writeFailed
@@ -125,7 +125,7 @@ func (o *bulkOutcome) setFailed(states []writeState, c *bulkCommand) {
 }
 
 // public returns the outcome as applications see it.
-func (o *bulkOutcome) public() BulkWriteOutcome {
+func (o *bulkRecord) public() BulkWriteOutcome {
 	var outcome BulkWriteOutcome
 	for write, state := range o.states() {
 		switch state {
@@ -147,7 +147,7 @@ func (o *bulkOutcome) public() BulkWriteOutcome {
 }
 
 // explain adds the errors of the writes that failed.
-func (o *bulkOutcome) explain(failed map[int]error) {
+func (o *bulkRecord) explain(failed map[int]error) {
 	for i := range o.commands {
 		c := &o.commands[i]
 		if c.Kind == driver.OutcomeFailed {

@@ -11,7 +11,7 @@ import (
 // bulkFailure is what the exception of a call of several commands tells besides its exported fields: the errors of its commands, and
 // what became of each write.
 type bulkFailure struct {
-	outcome  *bulkOutcome
+	record   *bulkRecord
 	commands []error
 }
 
@@ -80,7 +80,7 @@ func (bwe BulkWriteException) Is(target error) bool { return bwe.failure.is(targ
 // As lets errors.As find the errors of the call's commands.
 func (bwe BulkWriteException) As(target any) bool { return bwe.failure.as(target) }
 
-func (bwe BulkWriteException) bulkOutcome() *bulkOutcome { return bwe.failure.outcome }
+func (bwe BulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
 
 // Error implements the error interface.
 //
@@ -177,7 +177,7 @@ func (bwe ClientBulkWriteException) Is(target error) bool { return bwe.failure.i
 // As lets errors.As find the errors of the call's commands.
 func (bwe ClientBulkWriteException) As(target any) bool { return bwe.failure.as(target) }
 
-func (bwe ClientBulkWriteException) bulkOutcome() *bulkOutcome { return bwe.failure.outcome }
+func (bwe ClientBulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
 
 // Error implements the error interface.
 //

@@ -20,36 +20,36 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 
 	ordered := bw.ordered == nil || *bw.ordered
 	bw.result = BulkWriteResult{UpsertedIDs: make(map[int64]any), Acknowledged: bw.writeConcern.Acknowledged()}
-	var outcome *bulkOutcome // nil until a command fails
+	var record *bulkRecord // nil until a command fails
 	batches := createBatches(bw.models, ordered)
 	for _, batch := range batches {
 		if len(batch.models) == 0 {
 			continue
 		}
 		var err error
-		stopped := ordered && outcome != nil
+		stopped := ordered && record != nil
 		if !stopped {
 			err = bw.runBatch(ctx, batch)
 		}
 		if stopped || err != nil && !isUnacknowledged(err) {
-			if outcome == nil {
-				outcome = &bulkOutcome{writes: len(bw.models), ordered: ordered}
+			if record == nil {
+				record = &bulkRecord{writes: len(bw.models), ordered: ordered}
 			}
-			outcome.add(err, len(batch.models), batch.indexes)
+			record.add(err, len(batch.models), batch.indexes)
 		}
 	}
 	if !bw.result.Acknowledged { // the server replies nevertheless, to all commands of a batch but the last
 		bw.result = BulkWriteResult{UpsertedIDs: bw.result.UpsertedIDs}
 	}
-	if outcome == nil {
+	if record == nil {
 		return nil
 	}
-	bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
-	return outcome.exceptionOf(modelsOf(batches, len(bw.models)))
+	bw.result.Acknowledged = bw.result.Acknowledged && record.executed()
+	return record.exceptionOf(modelsOf(batches, len(bw.models)))
 }
 
 // exceptionOf returns the error of a Collection.BulkWrite of the models.
-func (o *bulkOutcome) exceptionOf(models []WriteModel) error {
+func (o *bulkRecord) exceptionOf(models []WriteModel) error {
 	o.setMany(func(write int) bool {
 		switch models[write].(type) {
 		case *UpdateManyModel, *DeleteManyModel:

@@ -13,19 +13,19 @@ import (
 //
 //fork:replace an error hid what other commands of the call did
 func (bw *clientBulkWrite) execute(ctx context.Context) error {
-	outcome, err := bw.send(ctx)
+	record, err := bw.send(ctx)
 	switch {
-	case outcome != nil:
-		err = outcome.clientBulkWriteException(&bw.result)
-		bw.result.Acknowledged = bw.result.Acknowledged && outcome.executed()
+	case record != nil:
+		err = record.clientBulkWriteException(&bw.result)
+		bw.result.Acknowledged = bw.result.Acknowledged && record.executed()
 	case err != nil:
 		bw.result.Acknowledged = false
 	}
 	return err
 }
 
-// send returns the outcome of the commands if any of them failed, or else an error if none was sent.
-func (bw *clientBulkWrite) send(ctx context.Context) (*bulkOutcome, error) {
+// send returns the record of the commands if any of them failed, or else an error if none was sent.
+func (bw *clientBulkWrite) send(ctx context.Context) (*bulkRecord, error) {
 	if len(bw.writePairs) == 0 {
 		return nil, fmt.Errorf("invalid writes: %w", ErrEmptySlice)
 	}
@@ -39,16 +39,16 @@ func (bw *clientBulkWrite) send(ctx context.Context) (*bulkOutcome, error) {
 	if !ok {
 		return nil, err
 	}
-	outcome := &bulkOutcome{writes: len(bw.writePairs), ordered: failed.Ordered}
-	outcome.add(failed, len(bw.writePairs), nil)
-	outcome.setMany(func(write int) bool {
+	record := &bulkRecord{writes: len(bw.writePairs), ordered: failed.Ordered}
+	record.add(failed, len(bw.writePairs), nil)
+	record.setMany(func(write int) bool {
 		switch bw.writePairs[write].model.(type) {
 		case *ClientUpdateManyModel, *ClientDeleteManyModel:
 			return true
 		}
 		return false
 	})
-	return outcome, nil
+	return record, nil
 }
 
 // operation returns the operation that sends the models. Whether a command can be retried is decided when its batch is built: not if it has

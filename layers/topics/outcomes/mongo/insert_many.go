@@ -52,14 +52,14 @@ func (coll *Collection) InsertMany(
 
 // insertedSome returns the result and the error of an InsertMany of documents with these _id values that has failed.
 func insertedSome(ids []any, failed driver.BatchesError) (*InsertManyResult, error) {
-	outcome := &bulkOutcome{writes: len(ids), ordered: failed.Ordered}
-	outcome.add(failed, len(ids), nil)
-	err := outcome.bulkWriteException(nil)
-	if !outcome.executed() {
+	record := &bulkRecord{writes: len(ids), ordered: failed.Ordered}
+	record.add(failed, len(ids), nil)
+	err := record.bulkWriteException(nil)
+	if !record.executed() {
 		return nil, err
 	}
 	inserted := []any{}
-	for i, state := range outcome.states() {
+	for i, state := range record.states() {
 		if state == writeDone {
 			inserted = append(inserted, ids[i])
 		}

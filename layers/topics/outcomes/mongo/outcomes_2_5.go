@@ -30,7 +30,7 @@ func rejectedClientBulkWrite(err error) error {
 	}
 	return ClientBulkWriteException{
 		WriteError: topLevelError(commandErr), Labels: commandErr.Labels,
-		failure: bulkFailure{outcome: commandErr.Wrapped.(outcomeError).outcome, commands: []error{commandErr}},
+		failure: bulkFailure{record: commandErr.Wrapped.(bulkRecordError).record, commands: []error{commandErr}},
 	}
 }
 

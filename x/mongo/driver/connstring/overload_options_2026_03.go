@@ -41,5 +41,5 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: " +
 			"remove it")
 	}
-	return u.takeSwitches()
+	return u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet)
 }

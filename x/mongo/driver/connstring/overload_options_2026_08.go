@@ -18,5 +18,5 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	if err != nil {
 		return err
 	}
-	return u.takeSwitches()
+	return u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet)
 }

@@ -6,28 +6,28 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// outcomes is a run that keeps the Outcomes of its batches so far that did not simply succeed. It is the run itself, so that nothing is
+// keptBatches is a run that keeps the Outcomes of its batches so far that did not simply succeed. It is the run itself, so that nothing is
 // allocated for a write that succeeds.
-type outcomes operationRun
+type keptBatches operationRun
 
 var _ keepsResults = (*operationRun)(nil)
 
 // keptResults makes the run keep the outcome of each command.
-func (ex *operationRun) keptResults() batchResults { return (*outcomes)(ex) }
+func (ex *operationRun) keptResults() batchResults { return (*keptBatches)(ex) }
 
-func (out *outcomes) run() *operationRun { return (*operationRun)(out) }
+func (out *keptBatches) run() *operationRun { return (*operationRun)(out) }
 
-func (out *outcomes) all() []Outcome {
+func (out *keptBatches) all() []Outcome {
 	all, _ := out.kept.([]Outcome)
 	return all
 }
 
-func (out *outcomes) add(more ...Outcome) { out.kept = append(out.all(), more...) }
+func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.all(), more...) }
 
 // conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
-func (out *outcomes) conclude(ctx context.Context, a, executed *attempt, err error) error {
+func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	ex := out.run()
-	o := Outcome{Kind: ex.cmd.errs.outcome(a), First: ex.currIndex, Documents: ex.cmd.documents}
+	o := Outcome{Kind: ex.cmd.errs.ended(a), First: ex.currIndex, Documents: ex.cmd.documents}
 	if executed == nil {
 		o.Err = err
 		return out.stop(o, err)
@@ -80,7 +80,7 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 }
 
 // stop records the outcome of the last command, and of the batches that are not sent, and returns the operation's error.
-func (out *outcomes) stop(last Outcome, err error) error {
+func (out *keptBatches) stop(last Outcome, err error) error {
 	left := out.op.Batches.Size()
 	if last.Documents == 0 { // it was never built
 		last.Documents = left
@@ -93,11 +93,11 @@ func (out *outcomes) stop(last Outcome, err error) error {
 }
 
 // written returns the error of an operation whose last command has not failed.
-func (out *outcomes) written() error { return out.errors(nil) }
+func (out *keptBatches) written() error { return out.errors(nil) }
 
 // errors returns the error of an operation whose last command has failed with err: if that was executed, with the errors of all
 // batches.
-func (out *outcomes) errors(err error) error {
+func (out *keptBatches) errors(err error) error {
 	if len(out.all()) == 0 {
 		return err
 	}
@@ -128,14 +128,14 @@ func written(outcomes []Outcome) WriteCommandError {
 }
 
 // change implements the batchResults interface.
-func (out *outcomes) change(change func(error) error) {
+func (out *keptBatches) change(change func(error) error) {
 	for all, i := out.all(), 0; i < len(all); i++ {
 		all[i].Err = change(all[i].Err)
 	}
 }
 
 // around returns the operation's error with the outcomes of its batches.
-func (out *outcomes) around(err error) error {
+func (out *keptBatches) around(err error) error {
 	if err == nil || len(out.all()) == 0 {
 		return err
 	}

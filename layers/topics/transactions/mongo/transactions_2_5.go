@@ -1,8 +1,18 @@
-//fork:base <v2.9.0
+//fork:base <v2.10.0
 
 package mongo
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+)
+
+// transactionBackoff returns the backoff of WithTransaction after the given number of failed attempts.
+func transactionBackoff(failed int, jitter float64) time.Duration {
+	return retry.TransactionBackoff(failed, jitter)
+}
 
 // The context's deadline or, if it has none, the client's Timeout is for the whole call. If the context has ended, the transaction is
 // aborted nevertheless, for which the call takes at most 2 seconds.

@@ -5,11 +5,6 @@ import (
 	"strings"
 )
 
-// takeSwitches removes adaptiveRetries from the unknown options.
-func (u *ConnString) takeSwitches() error {
-	return u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet)
-}
-
 // takeBool removes an option from the unknown ones and returns its value.
 func (u *ConnString) takeBool(name string, value, set *bool) error {
 	key := strings.ToLower(name) // as the parser keeps unknown options
