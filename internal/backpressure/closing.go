@@ -14,92 +14,65 @@ var ErrDisconnected = errors.New("client is disconnected")
 // application disconnects the client. An operation that runs goes on until the end, unless it waits for a server or a connection. The zero
 // value is a client that is open, and so is nil. It is safe for concurrent use.
 type Closing struct {
-	begun   atomic.Bool
 	running atomic.Int64 // operations
 
-	mu    sync.Mutex
-	over  bool
-	begin chan struct{} // closed when it begins; made when it is first asked for
-	end   chan struct{} // closed when it is over
-	idle  chan struct{} // closed when no operation runs
+	made, begins, ends sync.Once
+
+	begun chan struct{} // closed when it begins
+	over  chan struct{} // closed at the end
+	idle  chan struct{} // holds a value once no operation runs any more
+}
+
+// get returns the closing with its channels.
+func (c *Closing) get() *Closing {
+	c.made.Do(func() { c.begun, c.over, c.idle = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1) })
+	return c
 }
 
 // Begin begins the end of the client. Operations that begin later are refused.
 func (c *Closing) Begin() {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.begun.Load() {
-		c.begun.Store(true)
-		closeMade(c.begin)
+	if c != nil {
+		c.begins.Do(func() { close(c.get().begun) })
 	}
 }
 
 // End wakes all who still wait.
 func (c *Closing) End() {
-	if c == nil {
-		return
-	}
-	c.Begin()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.over {
-		c.over = true
-		closeMade(c.end)
+	if c != nil {
+		c.Begin()
+		c.ends.Do(func() { close(c.over) })
 	}
 }
 
-func closeMade(ch chan struct{}) {
-	if ch != nil {
-		close(ch)
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
 	}
 }
 
 // Begun reports whether the client is being disconnected.
-func (c *Closing) Begun() bool { return c != nil && c.begun.Load() }
+func (c *Closing) Begun() bool { return c != nil && isClosed(c.get().begun) }
 
 // Woken returns what is closed when somebody who begins to wait now has to stop: when the closing begins, or at its end if it has begun.
 func (c *Closing) Woken() <-chan struct{} {
-	if c == nil {
+	switch {
+	case c == nil:
 		return nil
+	case c.Begun():
+		return c.ended()
+	default:
+		return c.begun
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.begun.Load() {
-		return made(&c.end, c.over)
-	}
-	return made(&c.begin, false)
 }
 
 // ended returns what is closed at the end.
-func (c *Closing) ended() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return made(&c.end, c.over)
-}
-
-// made returns a channel that is made when it is first asked for, closed if what it tells has happened.
-func made(ch *chan struct{}, happened bool) <-chan struct{} {
-	if *ch == nil {
-		*ch = make(chan struct{})
-		if happened {
-			close(*ch)
-		}
-	}
-	return *ch
-}
+func (c *Closing) ended() <-chan struct{} { return c.get().over }
 
 // Over reports whether the end has come.
-func (c *Closing) Over() bool {
-	if !c.Begun() {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.over
-}
+func (c *Closing) Over() bool { return c != nil && isClosed(c.get().over) }
 
 // Enter counts an operation until Leave, and reports whether it may begin. Once the client is being disconnected, only one may that ends
 // something.
@@ -108,7 +81,7 @@ func (c *Closing) Enter(endsSomething bool) bool {
 		return true
 	}
 	c.running.Add(1) // before it is asked whether the closing has begun, so that Drain misses none
-	if !c.begun.Load() || endsSomething {
+	if !c.Begun() || endsSomething {
 		return true
 	}
 	c.Leave()
@@ -117,13 +90,16 @@ func (c *Closing) Enter(endsSomething bool) bool {
 
 // Leave is the end of an operation.
 func (c *Closing) Leave() {
-	if c == nil || c.running.Add(-1) > 0 || !c.begun.Load() {
-		return
+	if c != nil && c.running.Add(-1) == 0 && c.Begun() {
+		c.tellIdle()
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	closeMade(c.idle)
-	c.idle = nil
+}
+
+func (c *Closing) tellIdle() {
+	select {
+	case c.idle <- struct{}{}:
+	default: // it is told already
+	}
 }
 
 // Drain waits until no operation runs, or the context ends. The closing has begun.
@@ -131,15 +107,12 @@ func (c *Closing) Drain(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	c.mu.Lock()
-	idle := made(&c.idle, false)
-	none := c.running.Load() == 0
-	c.mu.Unlock()
-	if none {
-		return
+	for c.running.Load() > 0 {
+		select {
+		case <-c.get().idle:
+		case <-ctx.Done():
+			return
+		}
 	}
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
+	c.get().tellIdle() // whoever else waits for that
 }

@@ -21,10 +21,12 @@ func TestClosingCountsOperations(t *testing.T) {
 		t.Fatal("an operation that ends something is refused")
 	}
 	drained := make(chan struct{})
-	go func() {
-		defer close(drained)
-		c.Drain(context.Background())
-	}()
+	for i := 0; i < 2; i++ {
+		go func() {
+			c.Drain(context.Background())
+			drained <- struct{}{}
+		}()
+	}
 	c.Leave()
 	late, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
@@ -33,6 +35,7 @@ func TestClosingCountsOperations(t *testing.T) {
 		t.Fatal("the closing does not wait for an operation that runs")
 	}
 	c.Leave()
+	<-drained
 	<-drained
 	c.Drain(context.Background())
 	if c.Over() {
