@@ -128,7 +128,6 @@ func (ex *operationRun) begin(a *attempt) {
 func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[]byte) (startedInformation, error) {
 	maxTimeMS, err := ex.maxTimeMS(ctx, a)
 	if err != nil {
-		a.timeUp = isContextError(err)
 		return startedInformation{}, err
 	}
 	if a.desc.IsCryptd || ex.purpose.OwnTime {
@@ -142,7 +141,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own
 		// Timeout.
 		if _, late := ex.maxTimeMS(ctx, a); late != nil {
-			a.timeUp, err = isContextError(late), late
+			err = late
 		}
 	}
 	if err != nil {
@@ -162,14 +161,15 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	return started, nil
 }
 
-// maxTimeMS returns how long the server may take, or an error if no time is left.
+// maxTimeMS returns how long the server may take. If no time is left, it returns an error, and the attempt's time is up.
 func (ex *operationRun) maxTimeMS(ctx context.Context, a *attempt) (int64, error) {
 	rtt := ex.op.selectedRTT()
 	left, err := ex.op.calculateMaxTimeMS(ctx, rtt, "")
 	if err != nil { // only now is the text worth what it costs
-		return ex.op.calculateMaxTimeMS(ctx, rtt, a.server.RTTMonitor().Stats())
+		left, err = ex.op.calculateMaxTimeMS(ctx, rtt, a.server.RTTMonitor().Stats())
+		a.timeUp = isContextError(err)
 	}
-	return left, nil
+	return left, err
 }
 
 // send publishes the command, sends it, and publishes its end: each started event has its counterpart.

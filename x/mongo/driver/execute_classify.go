@@ -101,35 +101,37 @@ func (ex *operationRun) unsupportedStorageEngine(err error) bool {
 	}
 }
 
-// classifyCheckout classifies the failure to select a server or to get a connection to it: whether no command was sent because the
-// pool was cleared, because the client itself could open no connection, or because the handshake of a new connection, including the
-// authentication step, met a retryable error (retryable-reads.md and retryable-writes.md, "Retryable Error").
+// classifyCheckout classifies the failure to select a server or to get a connection to it.
 func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	establishment := establishmentError(a.err)
-	var poolErr RetryablePoolError
-	ownLimit := errors.Is(a.err, backpressure.ErrOwnLimit)
-	retryable := ownLimit
-	switch {
-	case ownLimit:
-	case establishment != nil:
-		retryable = ex.retryableHandshake(establishment)
-	default:
-		retryable = errors.As(a.err, &poolErr) && poolErr.Retryable()
-	}
-	if retryable || (establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError)) {
+	cause := ex.checkoutCause(a.err, establishment)
+	if cause != retry.Other || establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError) {
 		a.err = ex.labelTransaction(ex.labelUnsentWrite(a.err))
 	}
 	switch {
-	case !retryable, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
+	case cause == retry.Other, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
 		return retry.Other
-	case ex.limit != retry.Never && ownLimit:
-		return retry.OwnLimit
-	case ex.limit != retry.Never && establishment != nil:
-		return retry.Unestablished
 	case ex.limit != retry.Never:
-		return retry.ReadWrite
+		return cause
 	case !ex.op.retryEnabled() && !ex.op.IsOutputAggregate && (ex.op.Type == Read || ex.op.Type == Write):
 		return retry.ReadWriteOff
+	default:
+		return retry.Other
+	}
+}
+
+// checkoutCause returns why no command was sent, if that is retryable: the client itself could open no connection, the handshake of a new
+// one, including the authentication step, met a retryable error, or the pool was cleared (retryable-reads.md and retryable-writes.md,
+// "Retryable Error").
+func (ex *operationRun) checkoutCause(err, establishment error) retry.Cause {
+	var poolErr RetryablePoolError
+	switch {
+	case errors.Is(err, backpressure.ErrOwnLimit):
+		return retry.OwnLimit
+	case establishment != nil && ex.retryableHandshake(establishment):
+		return retry.Unestablished
+	case establishment == nil && errors.As(err, &poolErr) && poolErr.Retryable():
+		return retry.ReadWrite
 	default:
 		return retry.Other
 	}
