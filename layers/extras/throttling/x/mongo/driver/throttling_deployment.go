@@ -100,7 +100,7 @@ func (e withheldError) Error() string {
 	said := fmt.Sprintf("withheld from %s, which is overloaded: it recently accepted %.0f %% of what this client sent",
 		e.server, 100*e.accepted)
 	if e.scope == throttle.Retries {
-		return said + ", so a retry would only take the place of another command (adaptiveThrottling=false sends it)"
+		return said + ", so a retry would only take the place of another command"
 	}
-	return said + " (adaptiveThrottling)"
+	return said + " (adaptiveThrottling=true)"
 }

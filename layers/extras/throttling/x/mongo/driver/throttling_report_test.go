@@ -40,7 +40,7 @@ func TestThrottledOperations(t *testing.T) {
 			serverErr, ok := err.(driver.Error)
 			require.True(t, ok, "got %T (%v)", err, err)
 			assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what "+
-				"this client sent (adaptiveThrottling) (no further retry after 6 attempts, 6 of them withheld, and "+
+				"this client sent (adaptiveThrottling=true) (no further retry after 6 attempts, 6 of them withheld, and "+
 				"1.55s of backoff: limit)",
 				err.Error())
 			assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NoWritesPerformed},

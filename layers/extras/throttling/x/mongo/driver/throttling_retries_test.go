@@ -75,7 +75,7 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 			require.Equal(t, []string{refused}, sink.lines)
 			assert.Equal(t, "overloadLasts", sink.keys[0]["reason"])
 			assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what this client sent, "+
-				"so a retry would only take the place of another command (adaptiveThrottling=false sends it)", sink.keys[0]["failure"])
+				"so a retry would only take the place of another command", sink.keys[0]["failure"])
 		})
 	}
 }
