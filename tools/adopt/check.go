@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -132,8 +133,32 @@ func (a Application) CommandLine(dir string, flags ...string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return shellescape.QuoteCommand(slices.Concat([]string{"go", "-C", a.Project.Root, "run", "./tools/cmd/mongofork", "use"}, flags,
-		[]string{dir}))
+	return a.builder(slices.Concat([]string{"use"}, flags, []string{dir})...)
+}
+
+// builder returns a command line of the builder.
+func (a Application) builder(args ...string) string {
+	return shellescape.QuoteCommand(slices.Concat([]string{"go", "-C", a.Project.Root, "run", "./tools/cmd/mongofork"}, args))
+}
+
+// gone fails if the go.mod file puts the fork's folder into the driver's place, and the folder, which the go command would read, is not
+// there.
+func (a Application) gone(file *modfile.File) error {
+	built := a.Dir
+	if a.work != "" {
+		built = filepath.Dir(a.work)
+	}
+	if vendored(built) {
+		return nil
+	}
+	for _, r := range replacements(file) {
+		folder := below(a.Dir, r.New.Path)
+		if _, err := os.Stat(folder); r.New.Version == "" && ours(r, a.Dir) && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s is built with the fork of %s, whose folder %s is not there: %s makes it", file.Module.Mod.Path,
+				r.Old.Version, folder, a.builder("build", "--base", r.Old.Version))
+		}
+	}
+	return nil
 }
 
 // Check reports what the application is built with, in the present environment. Upstream's driver is an error, and so is a fork of a
@@ -163,6 +188,9 @@ func (a Application) check(ctx context.Context, least string) (effect, mend stri
 		return "", "", err
 	}
 	s, err := a.selected(ctx, nil)
+	if gone := a.gone(file); gone != nil && (err != nil || s.Replace != nil) {
+		return "", "", gone // in a workspace, the go command has failed, too
+	}
 	if err != nil {
 		return "", "", err
 	}
