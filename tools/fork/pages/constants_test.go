@@ -2,15 +2,18 @@ package pages
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// TestPagesFollowTheConstants finds what the pages say of the retries, computed from the constants of the code.
+// TestPagesFollowTheConstants finds what the pages, and other files, say of the retries, computed from the constants of the code.
 func TestPagesFollowTheConstants(t *testing.T) {
 	t.Parallel()
 	base := constant(t, "internal/retry/policy.go", `BaseBackoff = (\d+) \* time.Millisecond`)
@@ -20,8 +23,8 @@ func TestPagesFollowTheConstants(t *testing.T) {
 	newest := constant(t, "x/mongo/driver/topology/overload_revision_2026_08.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
 	const loops, commands = 3, 5 // of the examples in migrating.md
 	all := waits(base, retries)
-	require.Contains(t, text(t, "docs/overload/exhausted.svg"),
-		fmt.Sprintf("error after %.2f s: … (no further retry after %d attempts and %.2fs of backoff: limit)", all/2, 1+retries, all/2))
+	exhausted := fmt.Sprintf("(no further retry after %d attempts and %.2fs of backoff: limit)", 1+retries, all/2)
+	buckets := boundaries(base, longest)
 	for page, sentences := range map[string][]string{
 		"README.md": {fmt.Sprintf("March 2026: %d retries", retries), fmt.Sprintf("August 2026: %d retries", newest)},
 		"docs/overload.md": {
@@ -37,11 +40,26 @@ func TestPagesFollowTheConstants(t *testing.T) {
 			fmt.Sprintf("four commands and the commit, up to %.1f s", commands*all),
 		},
 		"docs/differences.md": {fmt.Sprintf("| longest first backoff | %d ms | %d ms,", base, 2*base)},
-		"docs/runbook.md":     {fmt.Sprintf("spent half of its tokens: %d retries more", tokens/2)},
+		"docs/runbook.md": {
+			fmt.Sprintf("spent half of its tokens: %d retries more", tokens/2),
+		},
+		"docs/overload/exhausted.svg":             {fmt.Sprintf("error after %.2f s: … %s", all/2, exhausted)},
+		"docs/troubleshooting.md":                 {exhausted},
+		"internal/retry/policy.go":                {map[int]string{5: "With five retries none is as long"}[retries]},
+		"layers/extras/events/mongo/retry_error_test.go": {exhausted},
+		"layers/extras/events/mongo/retry_examples_test.go": {
+			exhausted, fmt.Sprintf("attempts=%d backoff=%.2fs", 1+retries, all/2),
+		},
+		"internal/scripted/script.go":     {fmt.Sprintf("MaxRetries: %d, FirstBackoff: retry.BaseBackoff", retries)},
+		"contrib/prometheus/collector.go": {buckets},
+		"contrib/otel/retry.go":           {buckets},
+		"contrib/prometheus/alerts.yaml":  {fmt.Sprintf("mongodb_driver_retry_tokens) < %d", tokens/2)},
 	} {
-		words := strings.Join(strings.Fields(text(t, page)), " ")
+		content, err := os.ReadFile(filepath.Join(root, page))
+		assert.NoError(t, err)
+		words := strings.Join(strings.Fields(string(content)), " ")
 		for _, sentence := range sentences {
-			if !strings.Contains(words, sentence) {
+			if sentence == "" || !strings.Contains(words, sentence) {
 				t.Errorf("%s does not say %q, as the constants of the code have it", page, sentence)
 			}
 		}
@@ -52,6 +70,16 @@ func TestPagesFollowTheConstants(t *testing.T) {
 func waits(base, retries int) float64 {
 	const inSecond = 1000
 	return float64(base*(1<<retries-1)) / inSecond
+}
+
+// boundaries are the histogram's: from a quarter of the first backoff on, each twice as long as that before, up to the longest of all.
+func boundaries(base, longest int) string {
+	const inSecond = 1000
+	var list []string
+	for s := float64(base) / inSecond / 4; s < float64(longest); s *= 2 {
+		list = append(list, strconv.FormatFloat(s, 'g', -1, 64))
+	}
+	return "{" + strings.Join(append(list, strconv.Itoa(longest)), ", ") + "}"
 }
 
 // constant returns a number of a file of the overlay.
