@@ -56,7 +56,7 @@ func readCosts(output string) map[string][]cost {
 // costTable compares the rounds of two drivers, which took turns.
 func costTable(base string, upstream, fork map[string][]cost) (string, error) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "| of upstream %s | allocations | bytes | CPU time: median, lowest and highest of the rounds |\n"+
+	fmt.Fprintf(&text, "| | allocations: upstream %s → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |\n"+
 		"|---|---|---|---|\n", base)
 	for _, row := range costs {
 		was, is := upstream[row.benchmark], fork[row.benchmark]

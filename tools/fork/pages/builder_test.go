@@ -75,7 +75,7 @@ func TestBuilderPage(t *testing.T) {
 	// The page has a folder of root's, and the module cache stands for other proxies.
 	t.Run("a release", func(t *testing.T) {
 		release := strings.ReplaceAll(block(t, page), "/srv/", s.dir+"/")
-		s.sh(t, "overload", "shopt -s expand_aliases\n"+release)
+		s.sh(t, "overload", release)
 	})
 	s.env = append(s.env, "GOPROXY=file://"+s.dir+"/goproxy/fork.1,"+proxies(t))
 	t.Run("a job of CI, with a release", func(t *testing.T) { s.job(t, block(t, page), false) })

@@ -39,13 +39,13 @@ func TestPagesFollowTheConstants(t *testing.T) {
 			fmt.Sprintf("sends up to %d commands and waits up to %.1f s", loops*(1+retries), loops*all),
 			fmt.Sprintf("four commands and the commit, up to %.1f s", commands*all),
 		},
-		"docs/differences.md": {fmt.Sprintf("| longest first backoff | %d ms | %d ms,", base, 2*base)},
+		"docs/differences/bases.md": {fmt.Sprintf("| longest first backoff | %d ms | %d ms,", base, 2*base)},
 		"docs/runbook.md": {
 			fmt.Sprintf("spent half of its tokens: %d retries more", tokens/2),
 		},
-		"docs/overload/exhausted.svg":             {fmt.Sprintf("error after %.2f s: … %s", all/2, exhausted)},
-		"docs/troubleshooting.md":                 {exhausted},
-		"internal/retry/policy.go":                {map[int]string{5: "With five retries none is as long"}[retries]},
+		"docs/overload/exhausted.svg":                    {fmt.Sprintf("error after %.2f s: … %s", all/2, exhausted)},
+		"docs/troubleshooting.md":                        {exhausted},
+		"internal/retry/policy.go":                       {map[int]string{5: "With five retries none is as long"}[retries]},
 		"layers/extras/events/mongo/retry_error_test.go": {exhausted},
 		"layers/extras/events/mongo/retry_examples_test.go": {
 			exhausted, fmt.Sprintf("attempts=%d backoff=%.2fs", 1+retries, all/2),
