@@ -1,13 +1,13 @@
 package options
 
-// SetAdaptiveRetries specifies whether the client limits its retries after overload errors by a token bucket, which keeps them
-// from prolonging the overload. The bucket belongs to the client and starts with 1000 tokens, its capacity. A retry after an
-// overload error takes one token; if none is left, the error is returned. Each command that succeeds returns 0.1 tokens, and one
-// more if it was a retry. A retry that fails with an error other than an overload error returns one token.
+// SetAdaptiveRetries specifies whether a token bucket limits the client's retries after overload errors, which keeps them from prolonging
+// an overload. Few applications need it, because a client that leaves SetAdaptiveThrottling unset withholds such retries by itself. In
+// clients that send little, the 1000 tokens outlast most overloads.
 //
-// With the bucket the client still retries through a short overload. In a long one its retries settle at about a tenth of the
-// commands that succeed, and the application sees more overload errors. Without the bucket a command may be retried up to its
-// limit. Retries by RetryReads and RetryWrites after other errors take no tokens.
+// The bucket belongs to the client and starts full, with 1000 tokens. A retry after an overload error takes one token; if none is left, the
+// error is returned. Each command that succeeds returns 0.1 tokens, and one more if it was a retry. A retry that fails with an error other
+// than an overload error returns one token. So the client still retries through a short overload, and in a long one its retries settle at
+// about a tenth of the commands that succeed. Retries by RetryReads and RetryWrites after other errors take no tokens.
 //
 // This can also be set through the "adaptiveRetries" URI option (e.g. "adaptiveRetries=true"). The default is false.
 //

@@ -11,8 +11,11 @@ type ClientOptions struct {
 }
 
 // SetMaxAdaptiveRetries specifies how often the client retries a command after overload errors. The default is 5, in later versions
-// of the driver 2. With 0 it retries nothing after an overload error. SetRetryReads and SetRetryWrites still cover network errors
-// and the like. This can also be set through the "maxAdaptiveRetries" URI option (e.g. "maxAdaptiveRetries=2").
+// of the driver 2. This can also be set through the "maxAdaptiveRetries" URI option (e.g. "maxAdaptiveRetries=2").
+//
+// Set 1 in programs that end after an operation or two, such as functions and scripts: they cannot learn that an overload lasts, so that
+// many of them together would prolong it by their retries. With 0 the client retries nothing after an overload error. SetRetryReads and
+// SetRetryWrites still cover network errors and the like.
 //
 // See the Client Backpressure specification, "Overload retry policy".
 func (c *ClientOptions) SetMaxAdaptiveRetries(n uint) *ClientOptions {

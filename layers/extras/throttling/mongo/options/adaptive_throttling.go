@@ -18,20 +18,20 @@ func setURIOpts(uri string, opts *ClientOptions) error {
 	return retErr
 }
 
-// SetAdaptiveThrottling specifies what the client withholds from a server that would most likely reject it because it is overloaded, so
-// that the server spends its time on what it accepts. This can also be set through the "adaptiveThrottling" URI option (e.g.
-// "adaptiveThrottling=true"). It has three states:
+// SetAdaptiveThrottling specifies whether the client withholds what an overloaded server would most likely reject. Most applications leave
+// it unset. This can also be set through the "adaptiveThrottling" URI option (e.g. "adaptiveThrottling=true"), which drivers of other
+// languages may refuse.
 //
-// Unset, the default, suits most applications. The first attempt of each command is always sent. Once an overload has lasted for a second,
-// so that retries only take the place of other commands, most retries are not sent. The command then ends with the server's own
-// error, whose RetryError has the reason RetryReasonOverloadLasts. A client that has sent fewer than six commands since the
-// server began to reject some has ten retries for them at first.
+// Unset, the default, withholds retries: once an overload has lasted for a second, they only take the place of other commands, so most are
+// not sent. The first attempt of each command always is. A command whose retry is not sent ends with the server's own error, whose
+// RetryError has the reason RetryReasonOverloadLasts. A client that has sent fewer than six commands since the server began to reject some
+// has ten retries for them at first.
 //
-// True withholds first attempts, too. Choose it if overload may last and all or most of the server's clients can have it: others take what
-// it leaves them.
+// True withholds first attempts, too, so that a server spends its time on what it accepts. Choose it only if overload may last and all or
+// most of the server's clients have it: others take what it leaves them, and beside them few of its own operations succeed.
 //
-// False does what the Client Backpressure specification's pseudocode does: up to maxAdaptiveRetries retries, however long the overload
-// lasts. Choose it if an operation has to be tried as often as possible, whatever that costs others.
+// False withholds nothing: as in the Client Backpressure specification's pseudocode, there are up to maxAdaptiveRetries retries, however
+// long the overload lasts. They can make an outage of an overload, so do not choose it to get more done.
 //
 // For each server, the client counts what it recently sent, and what of that the server accepted, reads and writes apart. The less was
 // accepted, the more attempts it withholds. These go to another suitable server at once, if there is one that accepts more. If there
