@@ -19,7 +19,7 @@ func TestExampleOfThrottling(t *testing.T) {
 	slack, exponent := number(t, "slack"), number(t, "exponent")
 	_, example, found := strings.Cut(text(t, "docs/throttling.md"), "## An example\n")
 	require.True(t, found)
-	share := regexp.MustCompile(`q = ([\d.]+)`).FindAllStringSubmatch(example, -1)
+	share := regexp.MustCompile(`\| q = ([\d.]+)`).FindAllStringSubmatch(example, -1)
 	rows := regexp.MustCompile(`(?m)^\| \w+ \| (\d+) \| (\d+) \| (.*) \|$`).FindAllStringSubmatch(example, -1)
 	require.Len(t, rows, 3)
 	n := 0.0
