@@ -154,8 +154,8 @@ func (a Application) gone(file *modfile.File) error {
 	for _, r := range replacements(file) {
 		folder := below(a.Dir, r.New.Path)
 		if _, err := os.Stat(folder); r.New.Version == "" && ours(r, a.Dir) && errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is built with the fork of %s, whose folder %s is not there: %s makes it", file.Module.Mod.Path,
-				r.Old.Version, folder, a.builder("build", "--base", r.Old.Version))
+			return fmt.Errorf("%s is built with the fork of %s, whose folder %s is not there: %s makes it",
+				file.Module.Mod.Path, r.Old.Version, folder, a.builder("build", "--base", r.Old.Version))
 		}
 	}
 	return nil
