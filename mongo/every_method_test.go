@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -128,8 +129,9 @@ func TestErrorOfEachCommand(t *testing.T) {
 				}
 				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
 				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
-				if failed == "" {
-					break // it has fewer
+				if failed == "" { // it has fewer
+					assert.False(t, returnsNoCursor[method.name] && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
+					break
 				}
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
@@ -143,6 +145,18 @@ func TestErrorOfEachCommand(t *testing.T) {
 			}
 		}
 	}
+}
+
+// returnsNoCursor are methods that close the cursor, or the last one, that they read from.
+var returnsNoCursor = map[string]bool{
+	"Collection.CountDocuments": true, "Collection.FindOne": true, "Database.ListCollectionNames": true, "collection info": true,
+	"Database.ListCollectionSpecifications": true, "IndexView.ListSpecifications": true, "data keys": true, "Cursor.All": true,
+}
+
+// leavesCursor reports whether the last of the cursors of such a server is not read to its end, nor closed.
+func leavesCursor(sent []scripted.Sent) bool {
+	last := sent[len(sent)-1].Command.Index(0).Key()
+	return last != "getMore" && last != "killCursors"
 }
 
 // answering is the reply to a command of a server that has nothing, a document, or two batches of one.
@@ -198,4 +212,26 @@ var withSeveralCommands = []sendingMethod{
 		_, err := (&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument)
 		return err
 	}},
+}
+
+// needsContext tells methods in which upstream's driver needs a context, or that put a session into one.
+var needsContext = regexp.MustCompile(`^(ClientEncryption|Client.UseSession|(Search)?IndexView.Create|Session|data keys|collection info)`)
+
+// TestNilContext is about methods that are given no context: they do what they do with one that does not end.
+func TestNilContext(t *testing.T) {
+	var none context.Context
+	for i, method := range append(sendingMethods(), withSeveralCommands...) {
+		if needsContext.MatchString(method.name) {
+			continue
+		}
+		var ends, commands [2]string
+		for which, ctx := range []context.Context{context.Background(), none} {
+			s := scripted.New(t)
+			s.Rest = func(body bson.Raw) any { return answering(body, "two batches") }
+			ends[which] = fmt.Sprint(method.run(ctx, connectScript(t, s).Database("db").Collection("coll")))
+			commands[which] = fmt.Sprint(commandNames(t, s))
+		}
+		assert.Equal(t, ends[0], ends[1], "%s/%d", method.name, i)
+		assert.Equal(t, commands[0], commands[1], "%s/%d", method.name, i)
+	}
 }

@@ -24,6 +24,11 @@ func TestInterruption(t *testing.T) {
 	other := errors.New("all writes failed")
 	around := tests["context canceled"].Around(other)
 	assert.True(t, errors.Is(around, other) && errors.Is(around, context.Canceled) && !errors.Is(around, failed))
+	first := Interruption{Err: driverException{labels: []string{"a"}}, Cause: context.Canceled}
+	again := first.Around(driverException{labels: []string{"b"}}).Around(driverException{labels: []string{"c"}})
+	for label, want := range map[string]bool{"a": true, "b": false, "c": true} {
+		assert.Equal(t, want, again.HasErrorLabel(label), "the labels of the first error, and of the last")
+	}
 
 	// The exceptions hold slices.
 	exception := driverException{labels: []string{"a"}}
@@ -34,3 +39,12 @@ func TestInterruption(t *testing.T) {
 type driverException struct{ labels []string }
 
 func (driverException) Error() string { return "" }
+
+func (e driverException) HasErrorLabel(label string) bool {
+	for _, has := range e.labels {
+		if has == label {
+			return true
+		}
+	}
+	return false
+}

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 // reauthentications is an authenticator that fails with these errors, one after the other; the last again and again.
@@ -19,10 +20,12 @@ type reauthentications struct {
 	driver.Authenticator
 	errs []error
 	n    int
+	cfg  *driver.AuthConfig // of the last one
 }
 
-func (a *reauthentications) Reauth(context.Context, *driver.AuthConfig) error {
+func (a *reauthentications) Reauth(_ context.Context, cfg *driver.AuthConfig) error {
 	a.n++
+	a.cfg = cfg
 	if len(a.errs) == 0 {
 		return nil
 	}
@@ -85,9 +88,12 @@ func TestExecuteReauthentication(t *testing.T) {
 		s.Policy.RetryReads = !tt.noReads
 		auth := &reauthentications{errs: tt.errs}
 		op := tt.op(s)
-		op.Authenticator = auth
+		op.Authenticator, op.Clock, op.ServerAPI = auth, &session.ClusterClock{}, driver.NewServerAPIOptions("1")
 		err := s.Execute(context.Background(), op)
 		assert.Equal(t, tt.n, auth.n, name)
+		assert.Equal(t, s.Servers[0].Addr, auth.cfg.Description.Addr, name)
+		assert.Equal(t, op.ServerAPI, auth.cfg.ServerAPI, name)
+		assert.True(t, auth.cfg.ClusterClock == op.Clock, name)
 		assert.Equal(t, tt.slept, s.Slept, name)
 		if tt.want == "" && tt.code == 0 {
 			assert.NoError(t, err, name)

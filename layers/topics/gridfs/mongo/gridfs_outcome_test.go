@@ -619,3 +619,18 @@ func TestGridFSUploadEndsWithItsContext(t *testing.T) {
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
 	require.Equal(t, 3, source.reads)
 }
+
+// TestGridFSIndexes is about the indexes of a bucket before its first file (gridfs-spec.md, "Before Write Operations").
+func TestGridFSIndexes(t *testing.T) {
+	s := scripted.New(t)
+	s.Rest = scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1})
+	_, err := connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(context.Background(), "name")
+	require.NoError(t, err)
+	names := []string{"find", "listIndexes", "createIndexes", "listIndexes", "createIndexes"}
+	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(t, s)))
+	files, chunks := s.Sent[2].Command.Lookup("indexes", "0").Document(), s.Sent[4].Command.Lookup("indexes", "0").Document()
+	require.Equal(t, `{"filename": {"$numberInt":"1"},"uploadDate": {"$numberInt":"1"}}`, files.Lookup("key").String())
+	require.Equal(t, `{"files_id": {"$numberInt":"1"},"n": {"$numberInt":"1"}}`, chunks.Lookup("key").String())
+	require.True(t, chunks.Lookup("unique").Boolean())
+	require.Equal(t, fmt.Sprint([]any{nil, nil, "fs.files", nil, "fs.chunks"}), fmt.Sprint(s.Field("createIndexes")))
+}

@@ -242,13 +242,16 @@ func (us *GridFSUploadStream) Abort() error {
 	if us.closed {
 		return ErrStreamClosed
 	}
-	return us.abort(us.ctx.Err() != nil)
+	return us.abort(false)
 }
 
-// abort deletes what the upload has stored, in the driver's own time if that of the stream is up, and ends the stream.
+// abort deletes what the upload has stored, in the driver's own time if that of the stream is up or a call was late, and ends the stream.
 func (us *GridFSUploadStream) abort(late bool) error {
 	ctx := us.ctx
-	if late {
+	if ctx == nil { // nor had OpenUploadStream one
+		ctx = context.Background()
+	}
+	if late || ctx.Err() != nil {
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
 		ctx = own
@@ -309,7 +312,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if err == nil || us.published || us.uploadDate != 0 && IsDuplicateKeyError(err) { // the chunks may be those of the file that is there
 		return err
 	}
-	abortErr := us.abort(us.ctx.Err() != nil || IsTimeout(err))
+	abortErr := us.abort(IsTimeout(err))
 	if abortErr == nil || sessionFromContext(ctx).TransactionRunning() { // whose abort removes them, too
 		return err
 	}

@@ -161,12 +161,15 @@ func TestCursorsThatStayOpen(t *testing.T) {
 
 // TestTimeoutOfRead is about the deadline of a connection, which can come before the context knows that its own has come.
 func TestTimeoutOfRead(t *testing.T) {
-	cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}}
-	cs.err = CommandError{Message: "read", Labels: []string{networkErrorLabel}, Wrapped: context.DeadlineExceeded}
-	assert.False(t, cs.resumesAtOnce(context.Background()))
-	assert.True(t, cs.goesOn && cs.lost)
-	assert.ErrorContains(t, cs.err, "no event came in time")
-	assert.True(t, IsTimeout(cs.err))
+	for _, err := range []error{
+		CommandError{Message: "read", Labels: []string{networkErrorLabel}, Wrapped: context.DeadlineExceeded}, context.DeadlineExceeded,
+	} {
+		cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}, err: err}
+		assert.False(t, cs.resumesAtOnce(context.Background()))
+		assert.True(t, cs.goesOn && cs.lost)
+		assert.ErrorContains(t, cs.err, "no event came in time")
+		assert.True(t, IsTimeout(cs.err))
+	}
 }
 
 // TestStartAfterUntilAnEvent is about a stream that is resumed after its first event.
@@ -264,12 +267,18 @@ func TestClosedIteratorHasNoID(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, cursor.Close(context.Background()))
 	assert.Equal(t, int64(0), cursor.ID())
+	sent := len(s.Sent)
+	assert.False(t, cursor.Next(context.Background()) || cursor.TryNext(context.Background()), "it is closed")
+	assert.Len(t, s.Sent, sent)
 
 	s = scripted.New(t, emptyOpen)
 	s.Rest = scripted.Overloaded()
 	stream := watchScript(t, s)
 	require.Error(t, stream.Close(context.Background()))
 	assert.Equal(t, int64(0), stream.ID())
+	sent = len(s.Sent)
+	assert.False(t, stream.Next(context.Background()) || stream.TryNext(context.Background()), "it is closed")
+	assert.Len(t, s.Sent, sent)
 }
 
 // poolNotReady returns the error of a pool whose server cannot be reached.

@@ -86,3 +86,12 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestEncryptedFieldsThatCannotBeEncoded is about Drop, which sends nothing then.
+func TestEncryptedFieldsThatCannotBeEncoded(t *testing.T) {
+	s := scripted.New(t)
+	err := connectScript(t, s).Database("db").Collection("coll").Drop(context.Background(),
+		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}}))
+	assert.ErrorContains(t, err, "encrypted fields: ")
+	assert.Empty(t, s.Sent)
+}

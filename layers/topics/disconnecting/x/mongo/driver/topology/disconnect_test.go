@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // counting is a context with a deadline that counts how often it is asked for its end, which it comes to when it is asked too often.
@@ -85,10 +90,11 @@ func TestClosedSubscription(t *testing.T) {
 // joining is a context with a deadline during which somebody begins to wait.
 type joining struct {
 	context.Context
+	once *sync.Once
 	join func()
 }
 
-func (c joining) Done() <-chan struct{} { c.join(); return c.Context.Done() }
+func (c joining) Done() <-chan struct{} { c.once.Do(c.join); return c.Context.Done() }
 
 // TestDrainWakesAll is about those who wait for a connection, idle or new, when the client is disconnected, or begin to wait while it waits
 // for its operations: each learns that the pool is closed.
@@ -109,10 +115,57 @@ func TestDrainWakesAll(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	join()
-	topo.Drain(joining{ctx, join})
+	topo.Drain(joining{ctx, &sync.Once{}, join})
 	assert.Greater(t, len(all), 4, "nobody began to wait meanwhile")
+	assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
 	for i, w := range all {
 		assert.False(t, w.waiting(), "%d", i)
 		assert.Equal(t, ErrPoolClosed, w.err, "%d", i)
 	}
+}
+
+// TestConnectionOfAClosedPool is about whoever asks for a connection when the client is disconnected, and not before.
+func TestConnectionOfAClosedPool(t *testing.T) {
+	topo, err := New(nil)
+	assert.NoError(t, err)
+	server := NewServer("a:27017", topo.id, time.Second, func(cfg *serverConfig) { cfg.overload = topo.cfg.overload })
+	server.state = serverConnected
+	server.pool.close(context.Background())
+	for _, disconnected := range []bool{false, true} {
+		if disconnected {
+			topo.closing().Begin()
+		}
+		_, err := server.Connection(context.Background())
+		assert.True(t, errors.Is(err, ErrPoolClosed), "got %v", err)
+		assert.Equal(t, disconnected, errors.Is(err, ErrTopologyClosed), "got %v", err)
+		assert.Equal(t, disconnected, errors.Is(err, backpressure.ErrDisconnected), "got %v", err)
+	}
+}
+
+// TestDialEndsWithItsPool is about a connection that is dialled without a connectTimeout.
+func TestDialEndsWithItsPool(t *testing.T) {
+	p := newPool(poolConfig{})
+	ctx, cancel := p.whileOpen(context.Background())
+	defer cancel()
+	assert.NoError(t, ctx.Err())
+	close(p.done)
+	<-ctx.Done()
+}
+
+// TestMalformedHelloOfAPool is about a hello that does not describe its server: there is no connection.
+func TestMalformedHelloOfAPool(t *testing.T) {
+	malformed := errors.New("no wire version")
+	client, _ := net.Pipe()
+	conn := newConnection("a:27017", WithDialer(func(Dialer) Dialer {
+		return DialerFunc(func(context.Context, string, string) (net.Conn, error) { return client, nil })
+	}), WithHandshaker(func(Handshaker) Handshaker {
+		return &testHandshaker{getHandshakeInformation: func(context.Context, address.Address, *mnet.Connection) (
+			driver.HandshakeInformation, error,
+		) {
+			return driver.HandshakeInformation{Description: description.Server{LastError: malformed}}, nil
+		}}
+	}))
+	conn.pool = newPool(poolConfig{})
+	err := conn.connect(context.Background())
+	assert.True(t, errors.Is(err, malformed), "got %v", err)
 }

@@ -1,0 +1,318 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// optionsOf are the options of a method.
+type optionsOf struct {
+	name    string
+	builder func() any
+	run     func(context.Context, *Collection, any) error
+	local   string // the option that no command tells
+}
+
+func lister[T any](o any) options.Lister[T] { return o.(options.Lister[T]) }
+
+func twoInserts() []WriteModel {
+	return []WriteModel{NewInsertOneModel().SetDocument(replaced), NewDeleteOneModel().SetFilter(anything)}
+}
+
+var everyOption = []optionsOf{
+	{"Aggregate", func() any { return options.Aggregate() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.Aggregate(ctx, Pipeline{}, lister[options.AggregateOptions](o))
+		return err
+	}, "MaxAwaitTime"},
+	{"BulkWrite", func() any { return options.BulkWrite() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.BulkWrite(ctx, twoInserts(), lister[options.BulkWriteOptions](o))
+		return err
+	}, ""},
+	{"Client.BulkWrite", func() any { return options.ClientBulkWrite() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: replaced}}},
+			lister[options.ClientBulkWriteOptions](o))
+		return err
+	}, ""},
+	{"CountDocuments", func() any { return options.Count() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.CountDocuments(ctx, anything, lister[options.CountOptions](o))
+		return err
+	}, ""},
+	{"CreateCollection", func() any { return options.CreateCollection() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.Database().CreateCollection(ctx, "new", lister[options.CreateCollectionOptions](o))
+	}, ""},
+	{"DeleteMany", func() any { return options.DeleteMany() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.DeleteMany(ctx, anything, lister[options.DeleteManyOptions](o))
+		return err
+	}, ""},
+	{"DeleteOne", func() any { return options.DeleteOne() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.DeleteOne(ctx, anything, lister[options.DeleteOneOptions](o))
+		return err
+	}, ""},
+	{"Distinct", func() any { return options.Distinct() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.Distinct(ctx, "x", anything, lister[options.DistinctOptions](o)).Err()
+	}, ""},
+	{"Find", func() any { return options.Find() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.Find(ctx, anything, lister[options.FindOptions](o))
+		return err
+	}, "MaxAwaitTime"},
+	{"FindOne", func() any { return options.FindOne() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.FindOne(ctx, anything, lister[options.FindOneOptions](o)).Err()
+	}, ""},
+	{"FindOneAndDelete", func() any { return options.FindOneAndDelete() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.FindOneAndDelete(ctx, anything, lister[options.FindOneAndDeleteOptions](o)).Err()
+	}, ""},
+	{"FindOneAndReplace", func() any { return options.FindOneAndReplace() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.FindOneAndReplace(ctx, anything, replaced, lister[options.FindOneAndReplaceOptions](o)).Err()
+	}, ""},
+	{"FindOneAndUpdate", func() any { return options.FindOneAndUpdate() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.FindOneAndUpdate(ctx, anything, increment, lister[options.FindOneAndUpdateOptions](o)).Err()
+	}, ""},
+	{"GridFSBucket.Find", func() any { return options.GridFSFind() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := bucketOf(c).Find(ctx, anything, lister[options.GridFSFindOptions](o))
+		return err
+	}, ""},
+	{"GridFSBucket.UploadFromStreamWithID", func() any { return options.GridFSUpload() }, func(ctx context.Context, c *Collection, o any) error {
+		return bucketOf(c).UploadFromStreamWithID(ctx, 1, "file", content(), lister[options.GridFSUploadOptions](o))
+	}, "Registry"},
+	{"GridFSBucket.OpenDownloadStreamByName", func() any { return options.GridFSName() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := bucketOf(c).OpenDownloadStreamByName(ctx, "file", lister[options.GridFSNameOptions](o))
+		return err
+	}, ""},
+	{"InsertMany", func() any { return options.InsertMany() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.InsertMany(ctx, []any{replaced}, lister[options.InsertManyOptions](o))
+		return err
+	}, ""},
+	{"InsertOne", func() any { return options.InsertOne() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.InsertOne(ctx, replaced, lister[options.InsertOneOptions](o))
+		return err
+	}, ""},
+	{"ListCollectionNames", func() any { return options.ListCollections() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.Database().ListCollectionNames(ctx, anything, lister[options.ListCollectionsOptions](o))
+		return err
+	}, "NameOnly"},
+	{"ReplaceOne", func() any { return options.Replace() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.ReplaceOne(ctx, anything, replaced, lister[options.ReplaceOptions](o))
+		return err
+	}, ""},
+	{"RunCommand", func() any { return options.RunCmd() }, func(ctx context.Context, c *Collection, o any) error {
+		return c.Database().RunCommand(ctx, replaced, lister[options.RunCmdOptions](o)).Err()
+	}, ""},
+	{"UpdateMany", func() any { return options.UpdateMany() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.UpdateMany(ctx, anything, increment, lister[options.UpdateManyOptions](o))
+		return err
+	}, ""},
+	{"UpdateOne", func() any { return options.UpdateOne() }, func(ctx context.Context, c *Collection, o any) error {
+		_, err := c.UpdateOne(ctx, anything, increment, lister[options.UpdateOneOptions](o))
+		return err
+	}, ""},
+	{"Watch", func() any { return options.ChangeStream() }, func(ctx context.Context, c *Collection, o any) error {
+		stream, err := c.Watch(ctx, Pipeline{}, lister[options.ChangeStreamOptions](o))
+		if err == nil {
+			stream.TryNext(ctx)
+			stream.TryNext(ctx)
+		}
+		return err
+	}, ""},
+}
+
+// TestEveryOptionIsSent is about the options of methods: each changes a command, or is known not to.
+func TestEveryOptionIsSent(t *testing.T) {
+	for _, method := range everyOption {
+		without := sentWith(t, method, method.builder())
+		typ := reflect.TypeOf(method.builder())
+		for i := 0; i < typ.NumMethod(); i++ {
+			setter := typ.Method(i)
+			option := strings.TrimPrefix(setter.Name, "Set")
+			if option == setter.Name || setter.Type.NumIn() != 2 {
+				continue
+			}
+			sent := false
+			for _, value := range optionValues(setter.Type.In(1)) {
+				builder := method.builder()
+				setter.Func.Call([]reflect.Value{reflect.ValueOf(builder), value})
+				sent = sent || sentWith(t, method, builder) != without
+			}
+			assert.Equal(t, option != method.local, sent, "%s: %s", method.name, option)
+		}
+	}
+}
+
+// sentWith returns the commands that a method sends with options, without what is another each time.
+func sentWith(t *testing.T, method optionsOf, builder any) string {
+	s := scripted.New(t)
+	s.Rest = func(body bson.Raw) any {
+		if body.Index(0).Key() == "aggregate" {
+			return emptyOpen
+		}
+		return answering(body, "a document")
+	}
+	s.Servers[0].MaxBatchCount = 10
+	_ = method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"), builder)
+	var all []string
+	for _, sent := range s.Sent {
+		elements, _ := sent.Command.Elements()
+		for _, e := range elements {
+			switch key := e.Key(); key {
+			case "lsid", "$clusterTime", "txnNumber":
+			case "documents", "ops": // with new _id values
+				values, _ := e.Value().Array().Values()
+				for _, value := range values {
+					all = append(all, namesIn(value.Document()))
+				}
+			default:
+				all = append(all, e.String())
+			}
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// namesIn returns the names of the elements of a document, with the values of numbers.
+func namesIn(doc bson.Raw) string {
+	var names []string
+	elements, _ := doc.Elements()
+	for _, e := range elements {
+		name := e.Key()
+		if value, ok := e.Value().AsInt64OK(); ok {
+			name += fmt.Sprint(value)
+		}
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return strings.Join(names, " ")
+}
+
+// optionValues returns values of an option's type, at least one of which is not its default.
+func optionValues(typ reflect.Type) []reflect.Value {
+	if typ == reflect.TypeOf(time.Duration(0)) {
+		return []reflect.Value{reflect.ValueOf(3 * time.Second)}
+	}
+	switch typ.Kind() {
+	case reflect.Bool:
+		return []reflect.Value{reflect.ValueOf(false).Convert(typ), reflect.ValueOf(true).Convert(typ)}
+	case reflect.String:
+		return []reflect.Value{reflect.ValueOf("updateLookup").Convert(typ)}
+	case reflect.Interface:
+		return []reflect.Value{reflect.ValueOf(replaced), reflect.ValueOf("x")}
+	case reflect.Slice:
+		if list := reflect.ValueOf([]any{replaced}); list.Type().ConvertibleTo(typ) {
+			return []reflect.Value{list.Convert(typ)}
+		}
+		return []reflect.Value{reflect.Zero(typ)}
+	case reflect.Pointer:
+		value := reflect.New(typ.Elem())
+		if typ.Elem().Kind() != reflect.Struct {
+			value.Elem().Set(optionValues(typ.Elem())[0])
+			return []reflect.Value{value}
+		}
+		for i := 0; i < typ.Elem().NumField(); i++ {
+			if field := value.Elem().Field(i); field.CanSet() {
+				field.Set(optionValues(field.Type())[0])
+			}
+		}
+		return []reflect.Value{value}
+	case reflect.Map:
+		return []reflect.Value{reflect.ValueOf(bson.M{"custom": 1}).Convert(typ)}
+	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64, reflect.Uint32:
+		return []reflect.Value{reflect.ValueOf(1).Convert(typ), reflect.ValueOf(3).Convert(typ)}
+	default:
+		return []reflect.Value{reflect.Zero(typ)}
+	}
+}
+
+// everyKind has a field for each option that says how values are encoded or decoded.
+type everyKind struct {
+	Slice    []string
+	Bytes    []byte
+	Map      map[string]int
+	Keys     map[kindKey]int
+	Int      int64
+	Zero     struct{ A int } `bson:",omitempty"`
+	Empty    string
+	Document any
+	Binary   any
+	ID       string
+	Double   int
+	Time     time.Time
+}
+
+type kindKey string
+
+func (k kindKey) String() string { return "the key " + string(k) }
+
+// decoding are the options of a client for BSON that say how values are decoded; the others say how they are encoded.
+const decoding = "DefaultDocumentM DefaultDocumentMap UseLocalTimeZone ObjectIDAsHexString BinaryAsSlice " +
+	"AllowTruncatingDoubles ZeroMaps ZeroStructs"
+
+// TestEveryBSONOption is about the options of a client for BSON: each changes what an insert sends, or what each method decodes.
+func TestEveryBSONOption(t *testing.T) {
+	without := codedWith(t, options.BSONOptions{})
+	typ := reflect.TypeOf(options.BSONOptions{})
+	for i := 0; i < typ.NumField(); i++ {
+		option := typ.Field(i).Name
+		var opts options.BSONOptions
+		reflect.ValueOf(&opts).Elem().Field(i).SetBool(true)
+		with := codedWith(t, opts)
+		switch decodes := strings.Contains(" "+decoding+" ", " "+option+" "); {
+		case decodes:
+			for how := 1; how < len(with); how++ {
+				assert.NotEqual(t, without[how], with[how], "%s: decoded by %d", option, how)
+			}
+		case option != "ErrorOnInlineDuplicates" && option != "UseJSONStructTags": // what upstream learns about a type, it remembers
+			assert.NotEqual(t, without[0], with[0], option)
+		}
+	}
+}
+
+// codedWith returns what an insert sends, and what FindOne, Cursor.Decode and Cursor.All decode.
+func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
+	s := scripted.New(t)
+	coll := connectScript(t, s, options.Client().SetBSONOptions(&opts)).Database("db").Collection("coll")
+	s.Rest = scripted.OK()
+	_, err := coll.InsertOne(context.Background(), everyKind{Keys: map[kindKey]int{"k": 1}})
+	coded[0] = fmt.Sprint(err)
+	if len(s.Sent) > 0 {
+		elements, _ := s.Sent[0].Command.Lookup("documents", "0").Document().Elements()
+		for _, e := range elements {
+			if e.Key() != "_id" {
+				coded[0] += e.String() + e.Value().Type.String()
+			}
+		}
+	}
+	for _, field := range []bson.E{
+		{Key: "document", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "binary", Value: bson.Binary{Data: []byte("b")}},
+		{Key: "id", Value: bson.ObjectID{1}}, {Key: "double", Value: 3.5}, {Key: "time", Value: bson.DateTime(1)},
+		{Key: "map", Value: bson.D{{Key: "new", Value: 1}}}, {Key: "zero", Value: bson.D{}},
+	} {
+		s.Rest = scripted.OK(firstBatch(0, bson.D{field}))
+		used := func() everyKind { return everyKind{Map: map[string]int{"old": 1}, Zero: struct{ A int }{1}} }
+		told := func(how int, v everyKind, err error) {
+			coded[how] += fmt.Sprintf("%#v %#v %v %v %v %v %v %v\n", v.Document, v.Binary, v.ID, v.Double, v.Time.Location(), v.Map,
+				v.Zero, err)
+		}
+		one, two, all := used(), used(), []everyKind{used()}
+		err := coll.FindOne(context.Background(), anything).Decode(&one)
+		told(1, one, err)
+		cursor, err := coll.Find(context.Background(), anything)
+		require.NoError(t, err)
+		require.True(t, cursor.Next(context.Background()))
+		err = cursor.Decode(&two)
+		told(2, two, err)
+		cursor, err = coll.Find(context.Background(), anything)
+		require.NoError(t, err)
+		err = cursor.All(context.Background(), &all)
+		told(3, all[0], err)
+	}
+	return coded
+}
