@@ -57,21 +57,6 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 	}
 }
 
-// TestNoContext is about methods that accept nil for a context, as applications give it.
-func TestNoContext(t *testing.T) {
-	var none context.Context
-	s := scripted.New(t, scripted.OK(firstBatch(7)), scripted.OK(), scripted.OK(firstBatch(0)), scripted.OK())
-	db := connectScript(t, s).Database("db")
-	cursor, err := db.Collection("coll").Find(none, bson.D{})
-	require.NoError(t, err)
-	require.NoError(t, cursor.Close(none))
-	_, err = db.ListCollectionNames(none, bson.D{})
-	require.NoError(t, err)
-	_, err = db.Collection("coll").InsertMany(none, []any{bson.D{}})
-	require.NoError(t, err)
-	s.Finish()
-}
-
 // TestDropWithoutContext is about a method whose backoffs end with the client's Timeout, also if the application gives no context.
 func TestDropWithoutContext(t *testing.T) {
 	var none context.Context

@@ -35,6 +35,6 @@ func TestStatedLength(t *testing.T) {
 		_, err = decode(doc[:1000])
 		runtime.ReadMemStats(&after)
 		assert.Error(t, err, name)
-		assert.True(t, after.TotalAlloc-before.TotalAlloc < 16<<20, "%s: %d bytes", name, after.TotalAlloc-before.TotalAlloc)
+		assert.True(t, after.TotalAlloc-before.TotalAlloc < 3<<20, "%s: %d bytes", name, after.TotalAlloc-before.TotalAlloc)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -145,6 +146,7 @@ func TestMemoryReaderReadsOn(t *testing.T) {
 	require.NoError(t, dec.Decode(&second))
 	assert.Equal(t, first, second)
 	assert.Equal(t, io.EOF, dec.Decode(&second))
+	assert.NoError(t, iotest.TestReader(&inmemory.Document{Bytes: doc}, doc))
 }
 
 func FuzzMemoryReader(f *testing.F) {

@@ -200,10 +200,11 @@ func (b *bucketServer) changed(before int, err error) {
 func (b *bucketServer) content() (data []byte, chunks int, file bool) {
 	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}})
 	require.NoError(b.t, err)
-	wanted := bson.Raw(raw).Lookup("_id")
+	wanted, length := bson.Raw(raw).Lookup("_id"), int64(0)
 	for _, d := range b.docs["fs.files"] {
 		if d.doc.Lookup("_id").Equal(wanted) {
 			file = true
+			length, _ = d.doc.Lookup("length").AsInt64OK()
 		}
 	}
 	var found []bson.Raw
@@ -219,6 +220,9 @@ func (b *bucketServer) content() (data []byte, chunks int, file bool) {
 		}
 		_, bytes := chunk.Lookup("data").Binary()
 		data = append(data, bytes...)
+	}
+	if file && int64(len(data)) != length {
+		return nil, len(found), file
 	}
 	return data, len(found), file
 }

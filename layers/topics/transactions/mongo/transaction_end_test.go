@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -106,6 +107,28 @@ func TestAbortAfterTheCall(t *testing.T) {
 			assert.Equal(t, errNoServer, err)
 			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(t, s))
 		})
+	}
+}
+
+// TestTimeOfAnAbort is about how long an abort is tried again, after a call of a tenth of a second and after one without a limit
+// (client-side-operations-timeout.md, "Convenient Transactions API").
+func TestTimeOfAnAbort(t *testing.T) {
+	for backoff, tt := range map[time.Duration]struct {
+		limit time.Duration
+		slept int
+	}{
+		200 * time.Millisecond: {100 * time.Millisecond, 2}, // in the grace after the call
+		longBackoff:            {0, 1},                      // in ten seconds
+	} {
+		s := newImpatientScript(t, scripted.Failure(1))
+		s.Policy.Jitter = func() float64 { return float64(backoff) / float64(retry.MaxBackoff) }
+		ctx := scripted.NewContext()
+		ctx.Until = time.Time{}
+		if tt.limit > 0 {
+			ctx.Until = s.Now().Add(tt.limit)
+		}
+		require.Error(t, insertWithTransaction(ctx, connectScript(t, s).Database("db").Collection("coll")))
+		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(t, s))
 	}
 }
 

@@ -56,7 +56,7 @@ func establishments() map[string]establishment {
 	_, mismatch := (&net.Dialer{LocalAddr: &net.UDPAddr{}}).DialContext(context.Background(), "tcp", "127.0.0.1:1")
 	serverless := tls.Client(nil, &tls.Config{}).Handshake()
 
-	return map[string]establishment{
+	all := map[string]establishment{
 		"closed":              {io.EOF, perhapsOverload, "so does the limiter of connections"},
 		"closed in a reply":   {io.ErrUnexpectedEOF, perhapsOverload, "a server that is short of memory may"},
 		"reset":               {opError("read", syscall.ECONNRESET), perhapsOverload, "the queue of connections was full"},
@@ -96,7 +96,6 @@ func establishments() map[string]establishment {
 		"denied, lookup":     {lookup("write udp 10.0.0.1:53: " + syscall.EPERM.Error()), notAllowed, "a local firewall"},
 
 		"no such family":     {dialling("socket", syscall.EAFNOSUPPORT), noOverload, "the system has no IPv6"},
-		"family, Windows":    {dialling("socket", 10047), noOverload, "WSAEAFNOSUPPORT"},
 		"no such protocol":   {dialling("socket", syscall.EPROTONOSUPPORT), noOverload, "the system has no TCP"},
 		"interface is down":  {dialling("connect", syscall.ENETDOWN), noOverload, "no packet has left"},
 		"no Unix socket":     {dialling("connect", syscall.ENOENT), noOverload, "the server is not running"},
@@ -135,6 +134,10 @@ func establishments() map[string]establishment {
 		"hello refused":     {driver.Error{Code: 18, Message: "no"}, noOverload, "the server has answered"},
 		"hello malformed":   {malformedHelloError{errors.New("no wire version")}, noOverload, "the server has answered"},
 	}
+	for _, number := range []syscall.Errno{10041, 10043, 10044, 10046, 10047, 10050, 10091, 10093, 10106} {
+		all[fmt.Sprintf("Windows %d", int(number))] = establishment{dialling("socket", number), noOverload, "no packet has left"}
+	}
+	return all
 }
 
 // TestCauseOfEstablishmentErrors is about all of them: which get the labels of a retryable overload error, and which say that they are the

@@ -14,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -81,6 +82,11 @@ func TestRetryMonitorReasons(t *testing.T) {
 	output := func(s *scripted.Script) driver.Operation {
 		op := withoutRetry(read)(s)
 		op.IsOutputAggregate = true
+		return op
+	}
+	unacknowledged := func(s *scripted.Script) driver.Operation {
+		op := s.Write()
+		op.Client, op.WriteConcern = nil, writeconcern.Unacknowledged()
 		return op
 	}
 	noConnection := scripted.NoConnection{Err: scripted.PoolCleared{}}
@@ -164,6 +170,11 @@ func TestRetryMonitorReasons(t *testing.T) {
 			"attempt 1: retry after 50ms, overloaded",
 			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
+		{name: "an unacknowledged write that gets its connection late", op: unacknowledged, replies: []any{establishmentError{server: "a:27017"}},
+			want: []string{
+				"attempt 1: retry after 50ms, overloaded",
+				`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
+			}},
 		{name: "an exempt command", op: command, set: func(s *scripted.Script) { s.Policy = nil },
 			replies: []any{scripted.Overloaded()}},
 	}

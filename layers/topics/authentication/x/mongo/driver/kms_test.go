@@ -89,7 +89,7 @@ func kmsService(t *testing.T, silent bool, handle func(net.Conn)) (*crypt, *ques
 
 // TestKMSRequest is about a service that answers in parts, and one that does not answer.
 func TestKMSRequest(t *testing.T) {
-	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("k")); _, _ = conn.Write([]byte("ey")) })
+	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("ke")); _, _ = conn.Write([]byte("y")) })
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
 

@@ -35,6 +35,9 @@ func TestOutcomes(t *testing.T) {
 			want: []outcome{{driver.OutcomeFailed, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the second may be executed": {replies: then([]any{scripted.OK()}, closed...),
 			want: []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
+		"the second tells of a document that it does not have": {
+			replies: []any{scripted.OK(), reply("writeErrors", bson.A{bson.D{{Key: "index", Value: 2}, {Key: "code", Value: 11000}}})},
+			want:    []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the last was interrupted": {replies: []any{scripted.OK(), scripted.OK(), scripted.Failure(50)},
 			want: []outcome{{driver.OutcomeUnknown, 4, 2}}},
 		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, want: []outcome{{driver.OutcomeUnsent, 0, 6}}},
