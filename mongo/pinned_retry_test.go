@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -48,18 +49,18 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 2, 2, 2}, connections(s), "find is retried on another connection, getMore is not")
 }
 
+// TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one whose getMore is lost with its connection.
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
-	replies := []any{scripted.OK(firstBatch(7, bson.D{}))}
-	replies = append(replies, scripted.Repeat(6, scripted.Overloaded())...)
-	s := newLoadBalancedScript(t, append(replies, scripted.OK() /* killCursors */)...)
-	client := connectScript(t, s)
-
-	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	var docs []bson.D
-	assertOverloadError(t, cursor.All(context.Background(), &docs))
-	s.Finish()
-	assert.Equal(t, []int{1, 1, 1, 1, 1, 1, 1, 1}, connections(s))
+	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
+		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)
+		cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
+		require.NoError(t, err)
+		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
+		assert.Equal(t, lost, s.Expired)
+		for _, number := range connections(s) {
+			assert.Equal(t, 1, number)
+		}
+	}
 }
 
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {

@@ -46,6 +46,8 @@ type Script struct {
 	Elapsed time.Duration
 	// Selected are the servers that were selected.
 	Selected []address.Address
+	// Expired is the number of pinned connections that are of no further use.
+	Expired int
 
 	t           testing.TB
 	begin       time.Time // on the clock

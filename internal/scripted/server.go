@@ -79,7 +79,7 @@ func (c *connection) Description() description.Server { return c.desc }
 func (c *connection) ID() string                      { return string(c.desc.Addr) }
 func (c *connection) DriverConnectionID() int64       { return int64(c.number) }
 func (c *connection) Alive() bool                     { return !c.closed }
-func (c *connection) Expire() error                   { return c.Close() }
+func (c *connection) Expire() error                   { c.Expired++; return c.Close() }
 func (c *connection) Address() address.Address        { return c.desc.Addr }
 func (c *connection) Stale() bool                     { return false }
 func (c *connection) OIDCTokenGenID() uint64          { return 0 }
