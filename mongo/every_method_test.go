@@ -131,6 +131,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
 				if failed == "" { // it has fewer
 					assert.False(t, returnsNoCursor[method.name] && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
+					assert.False(t, returnsNoCursor[method.name] && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
 					break
 				}
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {

@@ -82,29 +82,3 @@ func TestClientRetriesEstablishment(t *testing.T) {
 	require.NoError(t, client.Ping(context.Background(), nil))
 	assert.Len(t, sent(), 2)
 }
-
-// TestClientRetriesEveryCommand is about commands that are not made as most are, and so are easily left out.
-func TestClientRetriesEveryCommand(t *testing.T) {
-	ctx := context.Background()
-	tests := map[string]func(*mongo.Collection) error{
-		"create":       func(c *mongo.Collection) error { return c.Database().CreateCollection(ctx, "new") },
-		"create view":  func(c *mongo.Collection) error { return c.Database().CreateView(ctx, "v", "coll", mongo.Pipeline{}) },
-		"drop":         func(c *mongo.Collection) error { return c.Drop(ctx) },
-		"dropDatabase": func(c *mongo.Collection) error { return c.Database().Drop(ctx) },
-		"createSearchIndexes": func(c *mongo.Collection) error {
-			_, err := c.SearchIndexes().CreateOne(ctx, mongo.SearchIndexModel{Definition: bson.D{}})
-			return err
-		},
-		"updateSearchIndex": func(c *mongo.Collection) error { return c.SearchIndexes().UpdateOne(ctx, "a", bson.D{}) },
-		"dropSearchIndex":   func(c *mongo.Collection) error { return c.SearchIndexes().DropOne(ctx, "a") },
-	}
-	for name, run := range tests {
-		run := run
-		t.Run(name, func(t *testing.T) {
-			l := scripted.Listen(t, overloaded, nil)
-			client, sent := connect(t, l.URI(), options.Client())
-			require.Error(t, run(client.Database("db").Collection("coll")))
-			assert.Len(t, sent(), 3)
-		})
-	}
-}

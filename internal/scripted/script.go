@@ -60,6 +60,7 @@ type Script struct {
 type Sent struct {
 	Server     address.Address
 	Connection int // the number of the connection, from 1
+	Held       int // how many are checked out
 	Command    bson.Raw
 }
 

@@ -132,7 +132,7 @@ func (c *connection) Write(_ context.Context, wm []byte) error {
 		require.True(c.t, ok, "the message has a malformed document sequence")
 		elements = appendDocuments(elements, name, docs)
 	}
-	c.Sent = append(c.Sent, Sent{c.desc.Addr, c.number, bson.Raw(bsoncore.BuildDocument(nil, elements))})
+	c.Sent = append(c.Sent, Sent{c.desc.Addr, c.number, c.open, bson.Raw(bsoncore.BuildDocument(nil, elements))})
 	return nil
 }
 
