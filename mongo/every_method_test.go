@@ -199,7 +199,7 @@ var withSeveralCommands = []sendingMethod{
 		return us.Abort()
 	})},
 	{name: "GridFSUploadStream.Write after unsure chunks", run: withUpload(func(us *GridFSUploadStream) error {
-		us.unsure, us.buffer = []bson.ObjectID{{}}, make([]byte, 9)
+		us.unsure, us.chunkSize, us.buffer = []bson.ObjectID{{}}, 3, make([]byte, 9)
 		_, err := us.Write(make([]byte, 9))
 		return err
 	})},

@@ -22,12 +22,16 @@ type counting struct {
 	context.Context
 	asked int
 	done  chan struct{}
+	first func()
 }
 
 const tooOften = 100
 
 func (c *counting) Done() <-chan struct{} {
-	if c.asked++; c.asked == tooOften {
+	switch c.asked++; c.asked {
+	case 1:
+		c.first()
+	case tooOften:
 		close(c.done)
 	}
 	return c.done
@@ -45,8 +49,10 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	})
 	long, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	ctx := &counting{Context: long, done: make(chan struct{})}
+	late := newWantConn()
+	ctx := &counting{Context: long, done: make(chan struct{}), first: func() { p.idleConnWait.pushBack(late) }}
 	p.close(ctx)
+	assert.Equal(t, ErrPoolClosed, late.err, "of whoever began to wait meanwhile")
 	assert.Less(t, ctx.asked, tooOften)
 	assert.Greater(t, ctx.asked, 1)
 }
@@ -99,28 +105,36 @@ func (c joining) Done() <-chan struct{} { c.once.Do(c.join); return c.Context.Do
 // TestDrainWakesAll is about those who wait for a connection, idle or new, when the client is disconnected, or begin to wait while it waits
 // for its operations: each learns that the pool is closed.
 func TestDrainWakesAll(t *testing.T) {
-	topo, err := New(nil)
-	assert.NoError(t, err)
-	server := NewServer("a:27017", topo.id, time.Second)
-	topo.servers["a:27017"] = server
-	var all []*wantConn
-	join := func() {
-		idle, dialled := newWantConn(), newWantConn()
-		server.pool.idleConnWait.pushBack(idle)
-		server.pool.newConnWait.pushBack(dialled)
-		all = append(all, idle, dialled)
-	}
-	join()
-	topo.Drain(context.Background())
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-	defer cancel()
-	join()
-	topo.Drain(joining{ctx, &sync.Once{}, join})
-	assert.Greater(t, len(all), 4, "nobody began to wait meanwhile")
-	assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
-	for i, w := range all {
-		assert.False(t, w.waiting(), "%d", i)
-		assert.Equal(t, ErrPoolClosed, w.err, "%d", i)
+	for _, graceful := range []bool{false, true} {
+		topo, err := New(nil)
+		assert.NoError(t, err)
+		server := NewServer("a:27017", topo.id, time.Second)
+		topo.servers["a:27017"] = server
+		var all []*wantConn
+		join := func() {
+			idle, dialled := newWantConn(), newWantConn()
+			server.pool.idleConnWait.pushBack(idle)
+			server.pool.newConnWait.pushBack(dialled)
+			all = append(all, idle, dialled)
+		}
+		join()
+		ctx := context.Background()
+		if graceful {
+			ended, cancel := context.WithTimeout(ctx, time.Millisecond)
+			defer cancel()
+			ctx = joining{ended, &sync.Once{}, func() {
+				assert.True(t, topo.closing().Begun() && !topo.closing().Over(), "it waits for operations")
+				assert.False(t, all[0].waiting() || all[1].waiting(), "operations may wait for them")
+				join()
+			}}
+		}
+		topo.Drain(ctx)
+		assert.Equal(t, graceful, len(all) > 2, "somebody began to wait meanwhile")
+		assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
+		for i, w := range all {
+			assert.False(t, w.waiting(), "%d", i)
+			assert.Equal(t, ErrPoolClosed, w.err, "%d", i)
+		}
 	}
 }
 
