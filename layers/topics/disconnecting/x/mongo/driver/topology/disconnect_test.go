@@ -128,7 +128,8 @@ func TestDrainWakesAll(t *testing.T) {
 				join()
 			}}
 		}
-		topo.Drain(ctx)
+		topo.state = topologyConnected
+		assert.NoError(t, topo.Disconnect(ctx))
 		assert.Equal(t, graceful, len(all) > 2, "somebody began to wait meanwhile")
 		assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
 		for i, w := range all {
