@@ -22,6 +22,7 @@ type question struct {
 	again   bool // it can be repeated: a connection that failed is no error yet
 	pause   time.Duration
 	asked   int
+	more    []byte // that is asked after the question
 	onFed   func()
 	fails   string // the method that does
 }
@@ -43,7 +44,7 @@ func (q *question) BytesNeeded() int32        { return int32(q.wants - len(q.ans
 func (q *question) Pause() time.Duration      { return q.pause }
 func (q *question) MessageAfterPause() ([]byte, error) {
 	q.asked++
-	return []byte("decrypt"), q.failing("MessageAfterPause")
+	return append([]byte("decrypt"), q.more...), q.failing("MessageAfterPause")
 }
 func (q *question) RequestError() error {
 	if q.again {
@@ -111,6 +112,9 @@ func TestKMSRequestThatFails(t *testing.T) {
 	c, q := kmsService(t, true, func(net.Conn) {})
 	q.again = true
 	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no TLS")
+	c, q = kmsService(t, false, func(net.Conn) {})
+	q.again, q.more = true, make([]byte, 64<<20)
+	assert.Error(t, c.sendKMSRequest(context.Background(), q), "only the first bytes were read")
 	c, q = kmsService(t, false, func(net.Conn) {})
 	q.again, q.address = true, "127.0.0.1:0"
 	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no service")

@@ -114,6 +114,31 @@ func TestCachedToken(t *testing.T) {
 	}
 }
 
+// TestOIDCErrors is about authentications that get no token, or whose connection is lost: none of them succeeds.
+func TestOIDCErrors(t *testing.T) {
+	denied := errors.New("denied")
+	for want, oa := range map[string]*OIDCAuthenticator{
+		"no OIDC callback provided": {},
+		"must be specified for Azure OIDC": {
+			AuthMechanismProperties: map[string]string{EnvironmentProp: AzureEnvironmentValue},
+		},
+		"denied": {OIDCMachineCallback: func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, denied }},
+	} {
+		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t), func() {})}
+		assert.ErrorContains(t, oa.Auth(context.Background(), cfg), want)
+		assert.ErrorContains(t, oa.Reauth(context.Background(), cfg), want)
+	}
+	assert.ErrorContains(t, (&OIDCAuthenticator{}).Auth(context.Background(), nil), "config must be set")
+
+	conversation, err := (&OIDCAuthenticator{accessToken: "cached"}).CreateSpeculativeConversation()
+	require.NoError(t, err)
+	_, err = conversation.FirstMessage()
+	require.NoError(t, err)
+	cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t, io.EOF), func() {})}
+	unfinished := marshal(t, bson.D{{Key: "done", Value: false}, {Key: "payload", Value: []byte{}}})
+	assert.Error(t, conversation.Finish(context.Background(), cfg, unfinished))
+}
+
 // TestForget is about a token that another connection has replaced meanwhile.
 func TestForget(t *testing.T) {
 	oa := &OIDCAuthenticator{accessToken: "new"}
