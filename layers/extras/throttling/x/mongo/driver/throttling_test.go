@@ -284,6 +284,9 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 	require.True(t, errors.As(err, &retries))
 	assert.Equal(t, event.RetryReasonDeadline, retries.Reason)
 	assert.Equal(t, 1, retries.Throttled)
+
+	s.Replies = []any{scripted.Overloaded(), scripted.OK()}
+	require.NoError(t, s.Execute(context.Background(), s.Read()), "without a deadline, none is too late")
 }
 
 // TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is withheld again fails.
