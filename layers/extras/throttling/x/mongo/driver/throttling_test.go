@@ -272,21 +272,20 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 			throttle.TooLate, name)
 	}
 
-	s := throttled(t, nil, nil, "a")
-	s.Replies = []any{slowReply{func() { s.Elapsed += 600 * ms }}, scripted.Overloaded()}
-	reject(s, "a", 1)
-	require.NoError(t, s.Read().Execute(context.Background()))
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	err := s.Execute(ctx, s.Read())
-	hasCode(462)(t, err)
-	var retries *event.RetryError
-	require.True(t, errors.As(err, &retries))
-	assert.Equal(t, event.RetryReasonDeadline, retries.Reason)
-	assert.Equal(t, 1, retries.Throttled)
-
-	s.Replies = []any{scripted.Overloaded(), scripted.OK()}
-	require.NoError(t, s.Execute(context.Background(), s.Read()), "without a deadline, none is too late")
+	for limit, late := range map[time.Duration]bool{time.Second: true, time.Hour: false} {
+		s := throttled(t, nil, nil, "a")
+		s.Replies = []any{slowReply{func() { s.Elapsed += 600 * ms }}, scripted.Overloaded()}
+		reject(s, "a", 1)
+		require.NoError(t, s.Read().Execute(context.Background()))
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		err := s.Execute(ctx, s.Read())
+		cancel()
+		hasCode(462)(t, err)
+		var retries *event.RetryError
+		require.True(t, errors.As(err, &retries))
+		assert.Equal(t, late, retries.Reason == event.RetryReasonDeadline, "%v: %v", limit, retries)
+		assert.Equal(t, late, retries.Throttled == 1, "%v: %v", limit, retries)
+	}
 }
 
 // TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is withheld again fails.
