@@ -46,20 +46,3 @@ func TestClosingCountsOperations(t *testing.T) {
 		t.Fatal("the end has not come")
 	}
 }
-
-// TestClosingWaitsForTheLast is about two operations: the end of the first does not end the waiting.
-func TestClosingWaitsForTheLast(t *testing.T) {
-	var c Closing
-	c.Enter(false)
-	c.Enter(false)
-	c.Begin()
-	idle := made(&c.idle, false) // as Drain asks
-	c.Leave()
-	select {
-	case <-idle:
-		t.Fatal("one still runs")
-	default:
-	}
-	c.Leave()
-	<-idle
-}
