@@ -108,13 +108,21 @@ func TestDrainWakesAll(t *testing.T) {
 	for _, graceful := range []bool{false, true} {
 		topo, err := New(nil)
 		assert.NoError(t, err)
-		server := NewServer("a:27017", topo.id, time.Second)
+		server := NewServer("a:27017", topo.id, time.Second, WithMaxConnections(func(uint64) uint64 { return 1 }))
 		topo.servers["a:27017"] = server
+		only := newConnection("a:27017") // so that nobody dials another one
+		only.pool = server.pool
+		dialling := server.pool.createConnectionsCond.L
+		dialling.Lock()
+		server.pool.conns[only.driverConnectionID] = only
+		dialling.Unlock()
 		var all []*wantConn
 		join := func() {
 			idle, dialled := newWantConn(), newWantConn()
 			server.pool.idleConnWait.pushBack(idle)
+			dialling.Lock()
 			server.pool.newConnWait.pushBack(dialled)
+			dialling.Unlock()
 			all = append(all, idle, dialled)
 		}
 		join()
