@@ -57,6 +57,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
 		assert.Equal(t, lost, s.Expired)
+		assert.Equal(t, int64(0), cursor.ID())
 		for _, number := range connections(s) {
 			assert.Equal(t, 1, number)
 		}

@@ -90,8 +90,9 @@ func TestRetryTokens(t *testing.T) {
 		assert.Equal(t, 995.0, tokens)
 	})
 	t.Run("without", func(t *testing.T) {
-		_, ok := connectScript(t, scripted.New(t)).RetryTokens()
+		tokens, ok := connectScript(t, scripted.New(t)).RetryTokens()
 		assert.False(t, ok)
+		assert.Equal(t, 0.0, tokens)
 	})
 	t.Run("a deployment without a policy", func(t *testing.T) {
 		s := scripted.New(t)

@@ -140,16 +140,17 @@ func functions(tree, folder string) (all []function, err error) {
 	return all, err
 }
 
-// key names a function in its package.
+// key names a function in its package. One of upstream that is wrapped, which then begins with "upstream", has its former name.
 func key(f *ast.FuncDecl) string {
+	name := strings.ToLower(strings.TrimPrefix(f.Name.Name, "upstream"))
 	if f.Recv == nil {
-		return f.Name.Name
+		return name
 	}
 	receiver := f.Recv.List[0].Type
 	if pointer, is := receiver.(*ast.StarExpr); is {
 		receiver = pointer.X
 	}
-	return fmt.Sprint(receiver) + "." + f.Name.Name
+	return fmt.Sprint(receiver) + "." + name
 }
 
 // mutants returns those of a function, but for lines that upstream's function of that name has.

@@ -132,6 +132,10 @@ func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 		return s.Execute(context.Background(), op)
 	}
 	require.NoError(t, execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())...))
+	mode, s := driver.RetryContext, scripted.New(t, then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())...)
+	op := s.Write()
+	op.RetryMode = &mode
+	require.NoError(t, s.Execute(context.Background(), op), "with the mode that says so")
 
 	err := execute(then([]any{scripted.Overloaded()}, scripted.Repeat(5, scripted.ShuttingDown())...)...)
 	assert.Equal(t, int32(91), err.(driver.Error).Code)

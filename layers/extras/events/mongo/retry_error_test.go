@@ -68,6 +68,7 @@ func TestRetryErrorOfSeveralCommands(t *testing.T) {
 			assert.Equal(t, 5, retries.Retries)
 			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
 			assert.Contains(t, err.Error(), "no further retry after")
+			assert.NotContains(t, err.Error(), "no causes")
 			assert.False(t, errorHasLabel(err, driver.ErrRetryableError))
 		}
 	}

@@ -207,6 +207,7 @@ func (b *bucketServer) content() (data []byte, chunks int, file bool) {
 		if d.doc.Lookup("_id").Equal(wanted) {
 			file = true
 			length, _ = d.doc.Lookup("length").AsInt64OK()
+			require.Positive(b.t, d.doc.Lookup("chunkSize").Int32())
 		}
 	}
 	var found []bson.Raw
@@ -477,7 +478,7 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 		_, err := stream.Write([]byte(content))
 		require.NoError(t, err)
 		require.Error(t, stream.Close())
-		n, err := stream.Write([]byte("more"))
+		n, err := stream.Write([]byte("s"))
 		require.Error(t, err)
 		require.Equal(t, 0, n)
 		require.Equal(t, err, stream.Close(), "the file would lack what was written")

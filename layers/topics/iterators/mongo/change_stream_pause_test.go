@@ -153,3 +153,16 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 	assert.Equal(t, int64(0), stream.ID())
 	s.Finish()
 }
+
+// TestInterruptionOfResumes is about a context that ends before the first resume, and one that ends during an aggregate after errors.
+func TestInterruptionOfResumes(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	cs := &ChangeStream{}
+	assert.False(t, cs.resume(ctx))
+	assert.True(t, errors.Is(cs.err, context.Canceled) && cs.goesOn, "got %v", cs.err)
+
+	resumes := streamResumes{last: errNoServer}
+	err := resumes.interrupted(CommandError{Code: 462, Wrapped: context.Canceled})
+	assert.True(t, errors.Is(err, context.Canceled) && !IsTimeout(err), "got %v", err)
+}

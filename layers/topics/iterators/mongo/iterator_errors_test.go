@@ -257,6 +257,10 @@ func TestAllAfterLostReply(t *testing.T) {
 	assert.Equal(t, lost, cursor.All(context.Background(), &docs))
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 	s.Finish()
+
+	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, nil, nil)
+	require.NoError(t, err)
+	assert.Error(t, cursor.All(context.Background(), docs), "no pointer, of a cursor without a server")
 }
 
 // TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.

@@ -260,3 +260,11 @@ func TestWithTransactionThatCannotStart(t *testing.T) {
 	assert.ErrorContains(t, err, "transaction already in progress")
 	assert.False(t, called)
 }
+
+// TestWithTransactionWithoutAPolicy is about a deployment of another package.
+func TestWithTransactionWithoutAPolicy(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.OK())
+	s.Policy = nil
+	require.NoError(t, insertWithTransaction(context.Background(), connectScript(t, s).Database("db").Collection("coll")))
+	s.Finish()
+}

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"sync"
@@ -38,6 +39,11 @@ func TestCandidates(t *testing.T) {
 		assert.Equal(t, []description.Server{primary, secondary, unknown}, all)
 	}
 	assert.Equal(t, float64(1), testing.AllocsPerRun(10, func() { candidates(all[:2]) }))
+
+	none := errors.New("none")
+	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, none })
+	_, err := (&Topology{}).selectServerFromDescription(description.Topology{Servers: all}, failing)
+	assert.True(t, errors.Is(err, none), "got %v", err)
 }
 
 // TestRemovedServerStaysInFormerDescriptions: a selection may still read it, when SRV records no longer have it.
