@@ -90,3 +90,35 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+// TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it has not executed the write, unless
+// that is one of many documents, of which it may have changed some.
+func TestRejectedWritesOfManyDocuments(t *testing.T) {
+	ctx, rejected := context.Background(), bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
+	for model, many := range map[any]bool{
+		NewInsertOneModel().SetDocument(anything):                               false,
+		NewDeleteOneModel().SetFilter(anything):                                 false,
+		NewDeleteManyModel().SetFilter(anything):                                true,
+		NewUpdateOneModel().SetFilter(anything).SetUpdate(increment):            false,
+		NewUpdateManyModel().SetFilter(anything).SetUpdate(increment):           true,
+		NewClientInsertOneModel().SetDocument(anything):                         false,
+		NewClientDeleteOneModel().SetFilter(anything):                           false,
+		NewClientDeleteManyModel().SetFilter(anything):                          true,
+		NewClientUpdateManyModel().SetFilter(anything).SetUpdate(increment):     true,
+		NewClientReplaceOneModel().SetFilter(anything).SetReplacement(replaced): false,
+	} {
+		s := scripted.New(t)
+		s.Rest = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{rejected}}, firstBatch(0, rejected), bson.E{Key: "nErrors", Value: 1})
+		coll := connectScript(t, s).Database("db").Collection("coll")
+		var err error
+		if write, ok := model.(WriteModel); ok {
+			_, err = coll.BulkWrite(ctx, []WriteModel{write})
+		} else {
+			_, err = coll.client.BulkWrite(ctx, []ClientBulkWrite{{Database: "db", Collection: "coll", Model: model.(ClientWriteModel)}})
+		}
+		require.Error(t, err)
+		outcome := BulkOutcome(err, 1)
+		assert.Equal(t, many, len(outcome.Failed) == 1, "%T: %+v", model, outcome)
+		assert.Equal(t, many, len(outcome.NotExecuted) == 0, "%T: %+v", model, outcome)
+	}
+}
