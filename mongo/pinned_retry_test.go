@@ -49,7 +49,7 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 2, 2, 2}, connections(s), "find is retried on another connection, getMore is not")
 }
 
-// TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one whose getMore is lost with its connection.
+// TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one that loses its connection.
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
 		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)

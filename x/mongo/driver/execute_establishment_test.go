@@ -188,8 +188,8 @@ func TestExecuteOutOfFiles(t *testing.T) {
 	}
 }
 
-// TestExecuteEndsSomethingOfAClosingClient is about a command that is woken while its client is being disconnected: if it ends something, it
-// waits again, but not for ever; any other is given up.
+// TestExecuteEndsSomethingOfAClosingClient is about a command that is woken while its client is being disconnected: if it ends
+// something, it waits again, but not for ever; any other is given up.
 func TestExecuteEndsSomethingOfAClosingClient(t *testing.T) {
 	woken := scripted.NoConnection{Err: backpressure.ErrDisconnected}
 	for name, replies := range map[string][]any{"kept": {woken, woken, scripted.OK()}, "": {woken, woken, woken}} {

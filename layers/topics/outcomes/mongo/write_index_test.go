@@ -94,7 +94,8 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 // TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it has not executed the write, unless
 // that is one of many documents, of which it may have changed some.
 func TestRejectedWritesOfManyDocuments(t *testing.T) {
-	ctx, rejected := context.Background(), bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
+	ctx := context.Background()
+	rejected := bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
 	for model, many := range map[any]bool{
 		NewInsertOneModel().SetDocument(anything):                               false,
 		NewDeleteOneModel().SetFilter(anything):                                 false,
