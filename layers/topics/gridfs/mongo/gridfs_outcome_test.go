@@ -314,7 +314,7 @@ func TestGridFSUploads(t *testing.T) {
 			require.Less(t, tries, 10, "%v: %v", plan, err)
 		}
 		_, _, file := server.content()
-		require.True(t, file, "%v", plan)
+		require.True(t, file && len(stream.unsure) == 0, "%v", plan)
 		require.Equal(t, ErrStreamClosed, stream.Close())
 	})
 }

@@ -2,11 +2,13 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -65,6 +67,8 @@ func TestRetryRedaction(t *testing.T) {
 			told = append(told, fmt.Sprintf("%+v", e.Failure))
 		}
 		for _, e := range r.finished {
+			var attempts *event.RetryError
+			assert.True(t, tt.command != "createUser" || errors.As(e.Failure, &attempts), "%s: it does not tell its attempts", name)
 			told = append(told, fmt.Sprintf("%+v", e.Failure))
 		}
 		for _, keys := range sink.keys {
