@@ -218,7 +218,7 @@ func TestEveryBSONOption(t *testing.T) {
 			for how := 1; how < len(with); how++ {
 				assert.NotEqual(t, without[how], with[how], "%s: decoded by %d", option, how)
 			}
-		case option != "ErrorOnInlineDuplicates" && option != "UseJSONStructTags": // what upstream learns about a type, it remembers
+		case option != "ErrorOnInlineDuplicates" && option != "UseJSONStructTags": // the codec remembers what it has learnt about a type
 			assert.NotEqual(t, without[0], with[0], option)
 		}
 	}
