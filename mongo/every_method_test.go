@@ -219,7 +219,7 @@ var withSeveralCommands = []sendingMethod{
 	}},
 }
 
-// needsContext tells methods in which upstream's driver needs a context, or that put a session into one.
+// needsContext tells methods in which the driver always needed a context, or that put a session into one.
 var needsContext = regexp.MustCompile(`^(ClientEncryption|Client.UseSession|(Search)?IndexView.Create|Session|data keys|collection info)`)
 
 // TestNilContext is about methods that are given no context: they do what they do with one that does not end.
