@@ -194,15 +194,6 @@ var withSeveralCommands = []sendingMethod{
 		}
 		return us.Close()
 	})},
-	{name: "GridFSUploadStream.Abort of a file that may be there", run: withUpload(func(us *GridFSUploadStream) error {
-		us.chunkIndex, us.published, us.unsure = 1, true, []bson.ObjectID{{}}
-		return us.Abort()
-	})},
-	{name: "GridFSUploadStream.Write after unsure chunks", run: withUpload(func(us *GridFSUploadStream) error {
-		us.unsure, us.chunkSize, us.buffer = []bson.ObjectID{{}}, 3, make([]byte, 9)
-		_, err := us.Write(make([]byte, 9))
-		return err
-	})},
 	{name: "CreateCollection with encrypted fields", run: func(ctx context.Context, c *Collection) error {
 		return c.Database().CreateCollection(ctx, "new", encrypted)
 	}},
