@@ -41,7 +41,7 @@ func rows(page string) (all [][]string) {
 	return all
 }
 
-// successes are the figures of both untouched drivers and the fork in a scenario, of the first table with all of them.
+// successes are the figures of both untouched drivers and both forks in a scenario, of the first table with all of them.
 func successes(goals [][]string, scenario string) (figures []string) {
 	for _, row := range goals {
 		what, scenarios, _ := strings.Cut(row[0], ": ")
@@ -49,7 +49,7 @@ func successes(goals [][]string, scenario string) (figures []string) {
 		if len(row) != 6 || at < 0 || !strings.Contains(what, "succe") {
 			continue
 		}
-		for _, cell := range row[2:5] {
+		for _, cell := range row[2:6] {
 			figures = append(figures, strings.Split(cell, "; ")[at])
 		}
 		return figures
