@@ -98,37 +98,6 @@ func TestTokenBucketStartsFull(t *testing.T) {
 	}
 }
 
-// TestTokenBucketProperties holds the bucket against a plain count, over random sequences.
-func TestTokenBucketProperties(t *testing.T) {
-	agrees := func(start uint16, steps []uint8) bool {
-		count := int64(start) % 10_001
-		bucket := holding(count)
-		for _, step := range steps {
-			switch step % 4 {
-			case 0:
-				if bought := bucket.consume(0); bought != (count >= 10) {
-					return false
-				} else if bought {
-					count -= 10
-				}
-			default:
-				returned := []int64{1, 10, 11}[step%4-1]
-				bucket.deposit(returned)
-				if count += returned; count > 10_000 {
-					count = 10_000
-				}
-			}
-			if bucket.tenths.Load() != count {
-				return false
-			}
-		}
-		return true
-	}
-	if err := quick.Check(agrees, nil); err != nil {
-		t.Error(err)
-	}
-}
-
 // TestTokenBucketConcurrent checks the exact balance after concurrent use: below the capacity nothing is lost, and no
 // more is bought than was there.
 func TestTokenBucketConcurrent(t *testing.T) {

@@ -102,31 +102,6 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestWithheldSaysNothing: what is withheld tells nothing of the server.
-func TestWithheldSaysNothing(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 30, 70)
-	s.draw = 0
-	for i := 0; i < 100; i++ {
-		if s.Decide(first) != Withhold {
-			t.Fatal("it was sent")
-		}
-	}
-	s.expect(t, first, 0.548, "after that")
-	if _, accepted := s.State(false); math.Abs(accepted-0.7) > 1e-9 {
-		t.Errorf("the share %v of what was sent was accepted, want 0.7", accepted)
-	}
-}
-
-// TestFirstsByFirsts: of a few commands that are always rejected only the retries are too many.
-func TestFirstsByFirsts(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 15, 85)
-	s.ended(again, 25, 0)
-	s.expect(t, first, 1, "first attempts")
-	s.expect(t, again, math.Pow(1.25*85/125, 4.5), "retries")
-}
-
 // TestReadsAndWrites are judged apart.
 func TestReadsAndWrites(t *testing.T) {
 	s := newSubject()
@@ -136,47 +111,6 @@ func TestReadsAndWrites(t *testing.T) {
 	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != Withhold {
 		t.Error("reads are withheld, or writes are not")
 	}
-}
-
-// TestMemory: weights fall to 1/e in ten seconds, so that what is newer counts more, and as long after the last rejection all is forgotten.
-func TestMemory(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 100, 0)
-	s.at = s.at.Add(10 * time.Second)
-	s.ended(first, 0, 100)
-	s.Ended(first, true, 0)
-	s.expect(t, first, math.Pow(1.25*100/(101+100/math.E), 4.5), "after ten seconds")
-	s.at = s.at.Add(10*time.Second + 1)
-	s.known[0].tokens = 0
-	if s.draw = 0; s.Decide(again) != Send || s.active[0].Load() {
-		t.Error("it is not forgotten")
-	}
-}
-
-// TestGrowth: K is constant for half a second after a rejection, and then grows by e in a second.
-func TestGrowth(t *testing.T) {
-	for after, grown := range map[time.Duration]float64{0: 1, 500 * ms: 1, 700 * ms: math.Exp(0.2), 900 * ms: math.Exp(0.4), 2 * time.Second: 9} {
-		s := newSubject()
-		s.ended(first, 50, 50)
-		s.at = s.at.Add(after)
-		s.known[0].sent = s.at // something was sent
-		s.expect(t, first, math.Min(1, math.Pow(0.625*grown, 4.5)), after.String())
-	}
-}
-
-// TestFewKnown: who knows little sends all first attempts and what is critical, and pays for other retries with what was accepted.
-func TestFewKnown(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 5, 0)
-	s.expect(t, first, 1, "five first attempts are known")
-	s.expect(t, again, 0, "there is no token")
-	s.expect(t, of(criticalClass, again), 1, "a critical retry")
-	s.known[0].tokens = 1
-	if s.draw = 0; s.Decide(again) != Send || s.Decide(again) != Withhold {
-		t.Error("one token pays for one retry")
-	}
-	s.ended(first, 1, 0)
-	s.expect(t, first, 0, "six are known")
 }
 
 // TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to ten. Those of what continues something are ten at
@@ -259,113 +193,6 @@ func TestWithoutTheOption(t *testing.T) {
 	}
 }
 
-// TestContinued: what the server holds a cursor for is never withheld, does not count, and has tokens for its retries.
-func TestContinued(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 100, 0)
-	before := s.known[0].wanted
-	started := continued
-	started.First = true
-	for i := 0; i < mostTokens; i++ {
-		if s.Decide(started) != Send || s.Decide(continued) != Send {
-			t.Fatal("it is withheld")
-		}
-		s.Ended(continued, true, 0)
-	}
-	s.at = s.at.Add(4 * time.Second)
-	if d := s.Decide(continued); d != Withhold {
-		t.Errorf("without a token it is decided %v", d)
-	}
-	s.Ended(continued, false, time.Hour)
-	if s.Decide(continued) != Send {
-		t.Error("a retry that was accepted does not return its token")
-	}
-	if s.known[0].took != 0 || s.known[0].wanted[1] > before[1] {
-		t.Error("it counts")
-	}
-}
-
-// TestRouted: to a router first attempts are sent, and retries unless something would be withheld.
-func TestRouted(t *testing.T) {
-	routed, retried := first, again
-	routed.Routed, retried.Routed = true, true
-	s := newSubject()
-	s.ended(routed, 20, 80)
-	s.expect(t, retried, 1, "a fifth is rejected")
-	s.ended(routed, 5, 0)
-	s.expect(t, routed, 1, "more than a fifth")
-	s.expect(t, retried, 0, "more than a fifth")
-}
-
-// TestRareRoutedAreRetried: what is rare and critical would not be withheld from a server, so from a router its retries are only delayed,
-// however long the overload lasts.
-func TestRareRoutedAreRetried(t *testing.T) {
-	critical := of(1, again)
-	critical.Routed = true
-	s := newSubject()
-	for i := 0; i < 40; i++ {
-		s.at = s.at.Add(100 * ms)
-		s.ended(of(0, first), 1, 1)
-	}
-	s.ended(of(1, first), 1, 1)
-	s.draw = 0
-	if got := s.Decide(critical); got != Withhold {
-		t.Errorf("a critical retry is decided %v after an overload of four seconds", got)
-	}
-}
-
-// TestAloneBehindARouter: without the option, two commands alone have all their retries, also behind a router or a load balancer.
-func TestAloneBehindARouter(t *testing.T) {
-	routed := again
-	routed.Routed = true
-	s := newSubjectOf(Retries)
-	for command := 0; command < 2; command++ {
-		s.ended(first, 1, 0)
-		for retry := 0; retry < 5; retry++ {
-			s.at = s.at.Add(time.Second)
-			if got := s.Decide(routed); got != Send {
-				t.Fatalf("retry %d of command %d is decided %v", retry, command, got)
-			}
-			s.Ended(routed, true, 0)
-		}
-	}
-	if got := s.Decide(routed); got != GiveUp {
-		t.Errorf("without a token it is decided %v", got)
-	}
-}
-
-// TestSomethingIsSent: if nothing was sent for a second, an attempt is.
-func TestSomethingIsSent(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 100, 0)
-	s.draw = 0
-	s.at = s.at.Add(time.Second - 1)
-	if s.Decide(first) != Withhold {
-		t.Error("before a second")
-	}
-	s.at = s.at.Add(1)
-	if s.Decide(first) != Send || s.Decide(first) != Withhold {
-		t.Error("after a second one is sent")
-	}
-}
-
-// TestLateRetries: a retry is of no use if less time is left than a reply takes, by a mean with weights of an eighth.
-func TestLateRetries(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 1, 0)
-	s.Ended(first, false, 80*ms)
-	s.Ended(first, false, 160*ms)
-	s.known[0].tokens = 9
-	for left, want := range map[time.Duration]Decision{90*ms - 1: TooLate, 90 * ms: Send} {
-		if got := s.Decide(Attempt{Left: left}); got != want {
-			t.Errorf("with %v left it is decided %v, want %v", left, got, want)
-		}
-	}
-	if s.Decide(Attempt{First: true, Left: 1}) != Send {
-		t.Error("a first attempt may be lucky")
-	}
-}
-
 // TestBursts: after three seconds of pressure, what is withheld again fails, with the probability of being withheld. After a second
 // without any, in which three are accepted, another overload begins.
 func TestBursts(t *testing.T) {
@@ -405,46 +232,6 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestClasses: less critical ones are withheld first, and so much the less follows from a rejection.
-func TestClasses(t *testing.T) {
-	for _, tt := range []struct {
-		name                        string
-		sheddable, normal, critical int // of which 7 of 10 are accepted: 54.8 of 100 of one class may be sent
-		shed, norm, crit            float64
-	}{
-		{name: "one class", normal: 100, norm: 0.548},
-		{name: "one class, all critical", critical: 100, crit: 0.548},
-		{name: "few critical", sheddable: 70, critical: 30, shed: 24.8 / 70, crit: 1},
-		{name: "many critical", sheddable: 20, critical: 80, shed: 0, crit: (100*math.Pow(0.875, 4.5*0.8) - 0) / 80},
-		{name: "nearly all critical", sheddable: 0, normal: 10, critical: 190, norm: 0, crit: 200 * math.Pow(0.875, 4.5*0.95) / 190},
-		{name: "three", sheddable: 40, normal: 40, critical: 20, shed: 0, norm: 1, crit: 1},
-		{name: "three, of which two are too many", sheddable: 10, normal: 60, critical: 30, shed: 0, norm: (100*math.Pow(0.875, 4.5*0.9) - 30) / 60,
-			crit: 1},
-	} {
-		s := newSubject()
-		for class, n := range map[int8]int{sheddableClass: tt.sheddable, normalClass: tt.normal, criticalClass: tt.critical} {
-			s.ended(of(class, first), n*3/10, n*7/10)
-		}
-		for class, want := range map[int8]float64{
-			sheddableClass: tt.shed, normalClass: tt.norm, criticalClass: tt.crit,
-		} {
-			if s.known[0].wanted[class+1] == 0 {
-				continue
-			}
-			s.expect(t, of(class, first), math.Max(0, math.Min(1, want)), tt.name)
-		}
-	}
-}
-
-// TestNewClass: the first attempt of a class is sent if nothing is too much, whatever the others have.
-func TestNewClass(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 1, 20)
-	for _, class := range []int8{sheddableClass, normalClass, criticalClass} {
-		s.expect(t, of(class, first), 1, "a fifth is not rejected")
-	}
-}
-
 // TestNothingRejected: without a rejection nothing is counted, no clock is read, and nothing is withheld. A nil throttle knows nothing.
 func TestNothingRejected(t *testing.T) {
 	fail := func() float64 { t.Error("a number was drawn"); return 0 }
@@ -462,14 +249,6 @@ func TestNothingRejected(t *testing.T) {
 	}
 	var none *Throttle
 	none.Refused()
-}
-
-// TestClockGoesBack: no weight grows by that.
-func TestClockGoesBack(t *testing.T) {
-	s := newSubject()
-	s.ended(first, 50, 50)
-	s.at = s.at.Add(-time.Hour)
-	s.expect(t, first, math.Pow(1.25/2, 4.5), "an hour before")
 }
 
 // TestConcurrent is for the race detector.
