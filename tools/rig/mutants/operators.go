@@ -115,7 +115,7 @@ func (o *operators) value(node ast.Node) {
 			o.add(n.Pos(), n.End(), opposite, "the opposite: %s")
 		}
 		if o.constants[n.Name] {
-			o.add(n.Pos(), n.End(), "(2*"+n.Name+")", "twice: %s")
+			o.add(n.Pos(), n.End(), "(1+2*"+n.Name+")", "one more than twice: %s")
 		}
 	case *ast.CompositeLit:
 		for i, element := range n.Elts {
