@@ -35,7 +35,8 @@ without() { # LAYER
 }
 
 failed=() tried=0
-for layer in ${LAYERS:-layers/{performance,fixes,backports,topics,extras}/* all}; do
+[ -n "${LAYERS-}" ] || LAYERS=$(echo layers/{performance,fixes,backports,topics,extras}/* all)
+for layer in $LAYERS; do
 	tried=$((tried + 1))
 	without "$layer" & # "set -e" ends it at the first failure, as it would not in a condition
 	wait $! || failed+=("$layer")

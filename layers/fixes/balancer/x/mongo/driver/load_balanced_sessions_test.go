@@ -19,7 +19,9 @@ func TestLoadBalancedSessions(t *testing.T) {
 	client, err := session.NewClientSession(&session.Pool{}, uuid.UUID{})
 	assert.NoError(t, err)
 	assert.NoError(t, client.SetServer())
-	fields, err := Operation{Client: client}.addSession(nil, description.SelectedServer{Server: server}, false)
-	assert.NoError(t, err)
-	assert.True(t, len(fields) > 0)
+	for _, client.IsImplicit = range []bool{false, true} {
+		fields, err := Operation{Client: client}.addSession(nil, description.SelectedServer{Server: server}, false)
+		assert.NoError(t, err)
+		assert.True(t, len(fields) > 0, "implicit: %v", client.IsImplicit)
+	}
 }
