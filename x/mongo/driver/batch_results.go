@@ -1,6 +1,10 @@
 package driver
 
-import "context"
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+)
 
 // batchResults gathers what the commands of an operation with Batches did.
 type batchResults interface {
@@ -46,27 +50,41 @@ type writeErrors struct {
 	all WriteCommandError
 }
 
-func (w *writeErrors) conclude(ctx context.Context, _, executed *attempt, err error) error {
+func (w *writeErrors) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	if executed == nil {
 		return err
 	}
 	unread := w.ex.processResponse(ctx, executed, executed.err)
-	failed, ok := err.(WriteCommandError)
-	switch {
-	case err != nil && !ok:
-		return err
-	case !ok:
+	failed, isWritten := executed.err.(WriteCommandError)
+	ends := len(failed.WriteErrors) > 0 && w.ex.ordered() || a.stage != sent
+	if isWritten {
+		w.add(failed)
+	}
+	switch e := err.(type) {
+	case nil, WriteCommandError:
+		if isWritten && ends {
+			return w.all
+		}
 		return unread
+	case backpressure.Interruption:
+		return e.Around(w.all)
+	default:
+		return err
 	}
-	for i := range failed.WriteErrors {
-		failed.WriteErrors[i].Index += int64(w.ex.currIndex)
+}
+
+// add gathers the errors of a command, whose documents it names by their places in the whole write.
+func (w *writeErrors) add(failed WriteCommandError) {
+	all := w.all.WriteErrors
+	for _, e := range failed.WriteErrors {
+		e.Index += int64(w.ex.currIndex)
+		all = append(all, e)
 	}
-	if len(failed.WriteErrors) > 0 && w.ex.ordered() {
-		return failed
+	if failed.WriteConcernError == nil {
+		failed.WriteConcernError = w.all.WriteConcernError
 	}
-	failed.WriteErrors = append(w.all.WriteErrors, failed.WriteErrors...)
+	failed.WriteErrors = all
 	w.all = failed
-	return unread
 }
 
 func (w *writeErrors) written() error {

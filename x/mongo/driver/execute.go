@@ -41,7 +41,7 @@ func (op Operation) Execute(ctx context.Context) error {
 	defer ex.end()
 	for {
 		last, err := ex.command(ctx)
-		ex.watcher.released(ctx)
+		ex.watcher.mayRelease(ctx)
 		if err == nil {
 			if ex.nextBatch(last) {
 				continue

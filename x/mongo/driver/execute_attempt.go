@@ -239,6 +239,6 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	}
 	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
 		_ = processor.ProcessError(a.err, a.conn)
-		ex.gate.sent(a, began)
+		ex.gate.counted(a, began)
 	}
 }

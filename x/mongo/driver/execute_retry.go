@@ -88,7 +88,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 
 // backOff waits before a retry. It returns the context's error if the context ends first.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
-	ex.watcher.released(ctx)
+	ex.watcher.mayRelease(ctx)
 	if d == 0 {
 		return nil
 	}

@@ -30,7 +30,6 @@ type operationRun struct {
 	backedOff time.Duration // before retries, in all
 	currIndex int           // of the batch's first document
 	results   batchResults  // nil without op.Batches
-	kept      any           // by them
 }
 
 // command is the command that is being executed, by any number of attempts.

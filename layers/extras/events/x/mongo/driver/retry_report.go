@@ -52,9 +52,9 @@ func (ex *operationRun) decidedEvent(a *attempt, v retry.Verdict) *event.RetryDe
 	}
 }
 
-// released reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
+// mayRelease reports the last decision to the monitor, once. It first returns the connection, because the monitor may wait for
 // one.
-func (ex *operationRun) released(ctx context.Context) {
+func (ex *operationRun) mayRelease(ctx context.Context) {
 	decided := ex.record.unreported
 	if decided == nil {
 		return

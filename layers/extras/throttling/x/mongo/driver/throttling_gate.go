@@ -89,8 +89,8 @@ func (ex *operationRun) throttledAttempt() throttle.Attempt {
 // sending implements the gate interface.
 func (ex *operationRun) sending() time.Time { return ex.policy.Now() }
 
-// sent tells the server's throttle the end of an attempt that was sent at a time.
-func (ex *operationRun) sent(a *attempt, began time.Time) {
+// counted tells the server's throttle the end of an attempt that was sent at a time.
+func (ex *operationRun) counted(a *attempt, began time.Time) {
 	if !ex.policy.Rejected() || ex.neverThrottled() || !a.telling() {
 		return
 	}

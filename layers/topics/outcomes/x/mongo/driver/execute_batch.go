@@ -6,8 +6,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
-// keptBatches is a run that keeps the Outcomes of its batches so far that did not simply succeed. It is the run itself, so that nothing is
-// allocated for a write that succeeds.
+// operationRun keeps the Outcomes of its batches so far that did not simply succeed.
+//
+//fork:extend BatchesError tells them
+type operationRun struct {
+	kept []Outcome
+}
+
+// keptBatches is a run that gathers its kept Outcomes. It is the run itself, so that nothing is allocated for a write that succeeds.
 type keptBatches operationRun
 
 var _ keepsResults = (*operationRun)(nil)
@@ -17,12 +23,7 @@ func (ex *operationRun) keptResults() batchResults { return (*keptBatches)(ex) }
 
 func (out *keptBatches) run() *operationRun { return (*operationRun)(out) }
 
-func (out *keptBatches) all() []Outcome {
-	all, _ := out.kept.([]Outcome)
-	return all
-}
-
-func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.all(), more...) }
+func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.kept, more...) }
 
 // conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
 func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err error) error {
@@ -98,14 +99,14 @@ func (out *keptBatches) written() error { return out.errors(nil) }
 // errors returns the error of an operation whose last command has failed with err: if that was executed, with the errors of all
 // batches.
 func (out *keptBatches) errors(err error) error {
-	if len(out.all()) == 0 {
+	if len(out.kept) == 0 {
 		return err
 	}
 	switch e := err.(type) {
 	case nil, WriteCommandError:
-		return written(out.all())
+		return written(out.kept)
 	case backpressure.Interruption:
-		return e.Around(written(out.all()))
+		return e.Around(written(out.kept))
 	default:
 		return err
 	}
@@ -129,17 +130,17 @@ func written(outcomes []Outcome) WriteCommandError {
 
 // change implements the batchResults interface.
 func (out *keptBatches) change(change func(error) error) {
-	for all, i := out.all(), 0; i < len(all); i++ {
-		all[i].Err = change(all[i].Err)
+	for i := range out.kept {
+		out.kept[i].Err = change(out.kept[i].Err)
 	}
 }
 
 // around returns the operation's error with the outcomes of its batches.
 func (out *keptBatches) around(err error) error {
-	if err == nil || len(out.all()) == 0 {
+	if err == nil || len(out.kept) == 0 {
 		return err
 	}
-	return BatchesError{Err: err, Outcomes: out.all(), Ordered: out.run().ordered()}
+	return BatchesError{Err: err, Outcomes: out.kept, Ordered: out.run().ordered()}
 }
 
 // union returns the labels with more of them, each once. Nothing limits how many a server sends.
