@@ -82,7 +82,7 @@ func (bwe BulkWriteException) As(target any) bool { return bwe.failure.as(target
 
 func (bwe BulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
 
-// Error implements the error interface.
+// It also tells what the commands of the call did.
 //
 //fork:wrap it tells the write concern errors of all commands, and the errors of those that were not executed
 func (bwe BulkWriteException) Error() string {
@@ -101,7 +101,7 @@ func joinConcernErrors(concernErrors []WriteConcernError) string {
 	return joinBatchErrors(errs)
 }
 
-// ErrorCodes returns a list of error codes returned by the server, for all commands of the call.
+// It has the codes of all commands of the call.
 //
 //fork:wrap those of all write concern errors, and of commands that were not executed
 func (bwe BulkWriteException) ErrorCodes() []int {
@@ -114,7 +114,7 @@ func (bwe BulkWriteException) ErrorCodes() []int {
 	return append(codes, bwe.failure.codes()...)
 }
 
-// HasErrorMessage returns true if an error of the call contains the message.
+// It asks the errors of all commands of the call.
 //
 //fork:wrap all write concern errors, and those of commands that were not executed
 func (bwe BulkWriteException) HasErrorMessage(message string) bool {
@@ -122,7 +122,7 @@ func (bwe BulkWriteException) HasErrorMessage(message string) bool {
 		bwe.hasOther(func(_ int, text string) bool { return strings.Contains(text, message) })
 }
 
-// HasErrorCodeWithMessage returns true if an error of the call has the code and contains the message.
+// It asks the errors of all commands of the call.
 //
 //fork:wrap all write concern errors, and those of commands that were not executed
 func (bwe BulkWriteException) HasErrorCodeWithMessage(code int, message string) bool {
@@ -179,7 +179,7 @@ func (bwe ClientBulkWriteException) As(target any) bool { return bwe.failure.as(
 
 func (bwe ClientBulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
 
-// Error implements the error interface.
+// It also tells what the commands of the call did.
 //
 //fork:wrap it tells how often a command was tried
 func (bwe ClientBulkWriteException) Error() string {

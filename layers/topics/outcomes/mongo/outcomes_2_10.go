@@ -17,7 +17,7 @@ func (bw *clientBulkWrite) withNewerOptions(op driver.Operation) driver.Operatio
 	return op
 }
 
-// ErrorCodes returns a list of error codes returned by the server, for all commands of the call.
+// It has the codes of all commands of the call.
 //
 //fork:wrap those of commands that were not executed, of which WriteError has the last one's
 func (bwe ClientBulkWriteException) ErrorCodes() []int {

@@ -37,8 +37,6 @@ func (db *Database) Drop(ctx context.Context) error {
 	return db.upstreamDrop(ctx)
 }
 
-// Drop drops the collection on the server. A collection that does not exist is no error.
-//
 // Of a collection with encrypted fields, the two collections with its state are dropped as well: up to four commands, which the
 // context's deadline or, if it has none, the client's Timeout limits together.
 //
