@@ -79,6 +79,9 @@ func (b *TokenBucket) fill(tenths int64) {
 // BucketEmpty is a reason for no retry.
 const BucketEmpty Reason = "bucketEmpty"
 
+// GiveBack returns the token of a retry after an overload error that Failed permitted, and that is not made.
+func (e *Execution) GiveBack() { e.policy.Bucket.deposit(retryCost) }
+
 // Succeeded records the success of an attempt, which ends the execution.
 func (e *Execution) Succeeded() {
 	switch {

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -34,8 +35,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 		ServerAPI:    ex.op.ServerAPI,
 	})
 	if err != nil {
-		err = reauthenticationError{err}
-		a.err, a.stage = Error{Message: err.Error(), Labels: backpressure.LabelsInChain(err), Wrapped: err, repeats: true}, unauthenticated
+		a.err, a.stage = asReauthenticationError(err), unauthenticated
 		return false
 	}
 	ex.cmd.reauthentications++
@@ -55,6 +55,17 @@ func withoutClose(conn *mnet.Connection) *mnet.Connection {
 type unclosed struct{ mnet.ReadWriteCloser }
 
 func (unclosed) Close() error { return nil }
+
+// asReauthenticationError returns the error of a command whose connection could not be reauthenticated. It has the code of the server's error,
+// as applications ask for it.
+func asReauthenticationError(err error) Error {
+	var server Error
+	errors.As(err, &server)
+	err = reauthenticationError{err}
+	return Error{
+		Code: server.Code, Message: err.Error(), Labels: backpressure.LabelsInChain(err), Raw: server.Raw, Wrapped: err, repeats: true,
+	}
+}
 
 // reauthenticationError is why a connection could not be reauthenticated.
 type reauthenticationError struct{ cause error }

@@ -41,7 +41,11 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 	}
 	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
 	if a.held {
-		return ex.gate.verdict(a, v)
+		verdict := ex.gate.verdict(a, v)
+		if v.Reason == retry.Overloaded && !verdict.Retry {
+			ex.cmd.execution.GiveBack()
+		}
+		return verdict
 	}
 	if v.Reason != retry.DeadlineTooClose {
 		return v

@@ -50,7 +50,7 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := lasting(t, tt.age, nil)
-			s.Rest = tt.reply
+			s.Rest, s.Policy.Bucket = tt.reply, retry.NewTokenBucket()
 			r := record(s)
 			sink := logTo(t, s, logger.LevelInfo)
 			err := s.Execute(context.Background(), tt.op(s))
@@ -72,6 +72,7 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 				"attempt 1: retry after 50ms, overloaded", "attempt 2: refused, overloadLasts",
 				`failed: attempts 2, retries 1, backoff 50ms, "overloadLasts"`,
 			}, r.lines())
+			assert.Equal(t, 999.0, s.Policy.Bucket.Tokens(), "the retry that is refused takes no token")
 			require.Equal(t, []string{refused}, sink.lines)
 			assert.Equal(t, "overloadLasts", sink.keys[0]["reason"])
 			assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what this client sent, "+
