@@ -136,46 +136,49 @@ func (t *Tests) runTests(ctx context.Context, folder, binary string, names []str
 	return output, cmp.Or(limited.Err(), err)
 }
 
+// group is the tests of a folder that meet a mutant.
+type group struct {
+	folder string
+	names  []string
+	took   time.Duration
+}
+
+// groups returns the tests that meet a mutant, those of the fastest folder first.
+func (t *Tests) groups(m Mutant) (groups []group) {
+	for folder, tests := range t.met {
+		g := group{folder: folder}
+		for name, one := range tests {
+			if one.meets(m) {
+				g.names, g.took = append(g.names, name), g.took+one.Took
+			}
+		}
+		if g.names != nil {
+			groups = append(groups, g)
+		}
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.took, b.took) })
+	return groups
+}
+
 // Judge returns a judge of the mutants that are now in the tree: the tests that meet a mutant, in the folder whose tests are the fastest first.
 func (t *Tests) Judge(ctx context.Context, mutants []Mutant) (Judge, error) {
 	binary := func(folder string) string {
 		return filepath.Join(t.Tree, "mutants.bin", strings.ReplaceAll(folder, "/", "_"))
 	}
-	for folder, tests := range t.met {
-		meets := func(m Mutant) bool {
-			for _, one := range tests {
-				if one.meets(m) {
-					return true
-				}
+	compiled := map[string]bool{}
+	for _, m := range mutants {
+		for _, g := range t.groups(m) {
+			if compiled[g.folder] {
+				continue
 			}
-			return false
-		}
-		if slices.ContainsFunc(mutants, meets) {
-			if err := t.compile(ctx, folder, binary(folder)); err != nil {
+			compiled[g.folder] = true
+			if err := t.compile(ctx, g.folder, binary(g.folder)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return func(ctx context.Context, m Mutant) (string, error) {
-		type group struct {
-			folder string
-			names  []string
-			took   time.Duration
-		}
-		var groups []group
-		for folder, tests := range t.met {
-			g := group{folder: folder}
-			for name, one := range tests {
-				if one.meets(m) {
-					g.names, g.took = append(g.names, name), g.took+one.Took
-				}
-			}
-			if g.names != nil {
-				groups = append(groups, g)
-			}
-		}
-		slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.took, b.took) })
-		for _, g := range groups {
+		for _, g := range t.groups(m) {
 			said, err := t.runTests(ctx, g.folder, binary(g.folder), g.names, 20*time.Second+5*g.took, m.Name)
 			var exit *exec.ExitError
 			switch {

@@ -33,13 +33,18 @@ func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...Au
 	if retErr != nil {
 		return cfg, retErr
 	}
+	cfg.overload = newOverloadPolicy(optionsOf(clientOpts))
+	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
+	return cfg, retErr
+}
+
+// optionsOf returns the options of the client for which a configuration is made.
+func optionsOf(clientOpts []AuthConfigOption) *options.ClientOptions {
 	settings := authConfigOptions{}
 	for _, apply := range clientOpts {
 		apply(&settings)
 	}
-	cfg.overload = newOverloadPolicy(settings.opts)
-	cfg.ServerOpts = append(cfg.ServerOpts, func(server *serverConfig) { server.overload = cfg.overload })
-	return cfg, retErr
+	return settings.opts
 }
 
 // newOverloadPolicy makes the overload policy of a client with these options.

@@ -8,11 +8,7 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, retErr := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
 	if retErr == nil {
-		settings := authConfigOptions{}
-		for _, apply := range clientOpts {
-			apply(&settings)
-		}
-		cfg.overload.Monitor, cfg.overload.Logger = settings.opts.RetryMonitor, cfg.logger
+		cfg.overload.Monitor, cfg.overload.Logger = optionsOf(clientOpts).RetryMonitor, cfg.logger
 	}
 	return cfg, retErr
 }

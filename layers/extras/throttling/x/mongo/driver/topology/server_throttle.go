@@ -33,17 +33,13 @@ func scopeOf(adaptiveThrottling *bool) throttle.Scope {
 	}
 }
 
-// The policy of the client has its option.
+// The policy of the client knows what adaptiveThrottling withholds.
 //
 //fork:wrap both the client and NewConfig use it
 func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
 	cfg, retErr := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
 	if retErr == nil {
-		settings := authConfigOptions{}
-		for _, apply := range clientOpts {
-			apply(&settings)
-		}
-		cfg.overload.Throttling = scopeOf(settings.opts.AdaptiveThrottling)
+		cfg.overload.Throttling = scopeOf(optionsOf(clientOpts).AdaptiveThrottling)
 	}
 	return cfg, retErr
 }
