@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// A run that implements watcher is told of its attempts; see layers/extras/events.
+// The retry loop reports its attempts to a run that implements watcher; see layers/extras/events.
 type watcher interface {
 	// commandBegins is called before the first attempt of each command, attempted after each attempt, retried before each retry.
 	commandBegins()
