@@ -65,16 +65,9 @@ func (at *abortTransactionOp) execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
-//fork:extend a maxTimeMS among the custom options stays alone
-func (a *aggregateOp) execute(ctx context.Context) error {
-	return driver.Operation{OwnMaxTime: a.customOptions["maxTimeMS"].Type != 0}.Execute(ctx)
-}
-
-//fork:extend the name of a runCommand; a maxTimeMS in it stays alone
+//fork:extend its name was not set
 func (db *Database) processRunCommand(
 	context.Context, any, ...options.Lister[options.RunCmdOptions],
 ) (*driver.Operation, *session.Client, error) {
-	return &driver.Operation{
-		Name: driverutil.CommandName(runCmdDoc), OwnMaxTime: runCmdDoc.Lookup("maxTimeMS").Type != 0,
-	}, nil, nil
+	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
 }

@@ -7,15 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// If the command has a maxTimeMS, it is sent as it is. The driver adds none of a deadline or of the Timeout, which still limit the call.
-//
-//fork:wrap says what happens to a maxTimeMS
-func (db *Database) RunCommand(
-	ctx context.Context, runCommand any, opts ...options.Lister[options.RunCmdOptions],
-) *SingleResult {
-	return db.upstreamRunCommand(ctx, runCommand, opts...)
-}
-
 // The cursor's commands follow the rules of RunCommand: they are retried after overload errors only if SetRetryReads and SetRetryWrites
 // are both true. A maxTimeMS in the command is treated as RunCommand does it.
 //

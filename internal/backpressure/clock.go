@@ -2,8 +2,12 @@ package backpressure
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// ErrDisconnected is what those get who wait for something when their client is disconnected.
+var ErrDisconnected = errors.New("client is disconnected")
 
 // Clock tells the time and waits.
 type Clock interface {

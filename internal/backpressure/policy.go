@@ -20,8 +20,6 @@ type Policy struct {
 
 	// Clock measures and waits for backoffs.
 	Clock Clock
-
-	closing Closing
 }
 
 // Start begins the execution of a command, see retry.Policy.Start.
@@ -71,27 +69,25 @@ func shorter(a, b time.Duration) time.Duration {
 	return b
 }
 
-// Closing returns the end of the client.
-func (p *Policy) Closing() *Closing {
-	if p == nil {
-		return nil
-	}
-	return &p.closing
-}
-
 // Sleep waits for a backoff, after others that took the given time. It ends with the command's context and, after the grace, with
 // that of the caller; and with ErrDisconnected at the end of the client.
 func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Duration) error {
 	if spent+d <= purpose.Grace {
 		purpose.Caller = nil
 	}
-	return p.Clock.Sleep(ctx, purpose.Caller, p.closing.ended(), d)
+	return p.Clock.Sleep(ctx, purpose.Caller, p.ends(false), d)
 }
 
 // Pause waits between two operations of a call, none of which can begin once the client is being disconnected.
 func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
-	if p.closing.Begun() {
-		return ErrDisconnected
+	return p.Clock.Sleep(ctx, nil, p.ends(true), d)
+}
+
+// ends returns what is closed at the end of the client or, with the first, once it is being disconnected: see
+// layers/topics/disconnecting.
+func (p *Policy) ends(first bool) <-chan struct{} {
+	if closing, ok := any(p).(interface{ closes(bool) <-chan struct{} }); ok {
+		return closing.closes(first)
 	}
-	return p.Clock.Sleep(ctx, nil, p.closing.Woken(), d)
+	return nil
 }

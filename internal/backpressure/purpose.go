@@ -24,9 +24,6 @@ type Purpose struct {
 
 	// Again is whether the caller sends the command again by itself, after a wait. A deadline is then no reason for many retries at once.
 	Again bool
-
-	// FirstBatch is whether the caller reads only the first batch of a cursor that the command opens.
-	FirstBatch bool
 }
 
 type purposeKey struct{}

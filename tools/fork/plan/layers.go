@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -31,12 +32,15 @@ type Layer struct {
 // sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too.
 const sharedFile = "files"
 
+// folders matches the folder of a layer, in the repository.
+var folders = regexp.MustCompile(`^layers/[^/]+/[^/]+/`)
+
 // place returns the path of a layer's file in the module; empty if the file is not part of it.
 func (l *Layer) place(name string) string {
 	below, own := strings.CutPrefix(name, l.Name+"/")
 	switch {
 	case !l.Below || !own:
-		return name
+		return folders.ReplaceAllString(name, "") // it may be another layer's, see sharedFile
 	case strings.Contains(below, "/"):
 		return below
 	default:

@@ -18,8 +18,7 @@ var openedCursor = scripted.OK(bson.E{Key: "cursor", Value: bson.D{
 	{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
 }})
 
-// TestCursorKind is about the commands of cursors: those of a runCommand are retried with both options only, a killCursors that nobody
-// sees never.
+// TestCursorKind is about the commands of cursors: those of a runCommand are retried with both options only.
 func TestCursorKind(t *testing.T) {
 	tests := []struct {
 		name       string
@@ -31,8 +30,6 @@ func TestCursorKind(t *testing.T) {
 		{name: "getMore, runCommand", send: getMore, runCommand: true},
 		{name: "killCursors", send: killCursor, retried: true},
 		{name: "killCursors, runCommand", send: killCursor, runCommand: true},
-		{name: "killCursors that nobody sees", send: discard},
-		{name: "killCursors that nobody sees, runCommand", send: discard, runCommand: true},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -55,8 +52,6 @@ func getMore(cursor *driver.BatchCursor) error {
 	cursor.Next(context.Background())
 	return cursor.Err()
 }
-
-func discard(cursor *driver.BatchCursor) error { return cursor.Discard(context.Background()) }
 
 func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(context.Background()) }
 

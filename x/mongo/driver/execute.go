@@ -32,10 +32,10 @@ func (op Operation) Execute(ctx context.Context) error {
 	ex := operationRun{op: op}
 	ex.plug()
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
-	ex.op.measureSelected(ctx)
+	ex.trips.measure(ctx)
 	ex.gate.enter(ctx)
 	ex.start(ctx)
-	if !ex.policy.Closing().Enter(op.endsSomething()) {
+	if !ex.client.enters() {
 		return backpressure.ErrDisconnected
 	}
 	defer ex.end()
@@ -134,7 +134,7 @@ func (ex *operationRun) nextBatch(last *attempt) bool {
 // end returns the connection.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
-	ex.policy.Closing().Leave()
+	ex.client.leaves()
 }
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
@@ -67,24 +66,12 @@ func recyclable(message []byte) bool {
 func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	op := ex.op
 	op.Deployment = ex.gate.deployment(ctx)
-	closing := ex.policy.Closing()
-	if closing.Over() && !op.endsSomething() {
-		a.err = backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed
-		return
-	}
 	ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
-	for woken := 0; woken < maxWakings && closing.Begun() && isDisconnected(a.err) && op.endsSomething(); woken++ {
-		ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
-	}
 	if a.err != nil {
 		a.recordCheckoutFailure()
 		a.held = ex.gate.holds(a)
 	}
 }
-
-// maxWakings is how often a client that is being disconnected wakes whoever waits for a connection, before its pools are closed. What ends
-// something then waits again.
-const maxWakings = 2
 
 // recordCheckoutFailure says to what server there is no connection, if that is known.
 func (a *attempt) recordCheckoutFailure() {
@@ -163,7 +150,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 // maxTimeMS returns how long the server may take. If no time is left, it returns an error, and the attempt's time is up.
 func (ex *operationRun) maxTimeMS(ctx context.Context, a *attempt) (int64, error) {
-	rtt := ex.op.selectedRTT()
+	rtt := ex.trips.shortest(a)
 	left, err := ex.op.calculateMaxTimeMS(ctx, rtt, "")
 	if err != nil { // only now is the text worth what it costs
 		left, err = ex.op.calculateMaxTimeMS(ctx, rtt, a.server.RTTMonitor().Stats())
@@ -179,7 +166,7 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 
 	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
 	if a.err == nil {
-		a.err = checkDeadline(ctx, a.server, ex.op.selectedRTT())
+		a.err = checkDeadline(ctx, a.server, ex.trips.shortest(a))
 		a.timeUp = isContextError(a.err)
 	}
 	if a.err == nil {

@@ -66,6 +66,17 @@ func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 	return a.err
 }
 
+// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
+// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
+// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
+func lacksMajority(e Error) bool {
+	if e.HasErrorLabel(TransientTransactionError) {
+		return false
+	}
+	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
+	return ok && confirmable(int32(code))
+}
+
 // labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
 // occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
 // commit must never have the first: the transaction would run again although an earlier attempt may have committed it.

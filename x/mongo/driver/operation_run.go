@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -20,6 +19,8 @@ type operationRun struct {
 
 	watcher watcher
 	gate    gate
+	trips   roundTrips
+	client  client
 
 	link link // the connection, until it is returned
 	retrySupported,
@@ -68,9 +69,3 @@ func carrier(of any) any {
 
 // isDisconnected reports whether an attempt or a wait ended because the client was disconnected.
 func isDisconnected(err error) bool { return errors.Is(err, backpressure.ErrDisconnected) }
-
-// endsSomething reports whether the operation only ends what the server still has of the client: a cursor, a transaction, sessions. It
-// may begin while the client is being disconnected.
-func (op Operation) endsSomething() bool {
-	return op.Legacy == LegacyKillCursors || op.Name == driverutil.EndSessionsOp || op.commits() || op.aborts()
-}

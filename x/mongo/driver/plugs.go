@@ -61,7 +61,39 @@ func (u ungated) counted(*attempt, time.Time)                       {}
 func (u ungated) reserve() float64                                  { return 0 }
 func (u ungated) verdict(_ *attempt, v retry.Verdict) retry.Verdict { return v }
 
-// plug lets the run's own methods implement watcher and gate, if layers give it such methods.
+// A run that implements roundTrips knows how far the server is; see layers/topics/timeouts.
+type roundTrips interface {
+	// measure is called before the first attempt.
+	measure(ctx context.Context)
+	// shortest returns the shortest round trip to the server of an attempt.
+	shortest(a *attempt) time.Duration
+}
+
+// unmeasured asks the server when it is used.
+type unmeasured struct{}
+
+func (unmeasured) measure(context.Context)           {}
+func (unmeasured) shortest(a *attempt) time.Duration { return a.server.RTTMonitor().Min() }
+
+// A run that implements discarder closes a cursor that a reply has opened, and that nobody will know; see layers/topics/iterators.
+type discarder interface {
+	discarding(ctx context.Context, info ResponseInfo) ResponseInfo
+}
+
+// A run that implements client counts itself as long as it runs, and is refused by a client that was disconnected; see
+// layers/topics/disconnecting.
+type client interface {
+	enters() bool
+	leaves()
+}
+
+// connected is a client that is never disconnected.
+type connected struct{}
+
+func (connected) enters() bool { return true }
+func (connected) leaves()      {}
+
+// plug lets the run's own methods implement these interfaces, if layers give it such methods.
 func (ex *operationRun) plug() {
 	var ok bool
 	if ex.watcher, ok = any(ex).(watcher); !ok {
@@ -69,5 +101,11 @@ func (ex *operationRun) plug() {
 	}
 	if ex.gate, ok = any(ex).(gate); !ok {
 		ex.gate = ungated{ex}
+	}
+	if ex.trips, ok = any(ex).(roundTrips); !ok {
+		ex.trips = unmeasured{}
+	}
+	if ex.client, ok = any(ex).(client); !ok {
+		ex.client = connected{}
 	}
 }

@@ -1,10 +1,6 @@
 package driver
 
-import (
-	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
-)
+import "go.mongodb.org/mongo-driver/v2/internal/retry"
 
 // RetryKind is what a command is to the overload retry policy. Like all of this package it may change, or go, in any version.
 type RetryKind = retry.Kind
@@ -17,7 +13,7 @@ const (
 
 // Operation says what it is to the overload retry policy.
 //
-//fork:extend the policy has to know writes without a Type, round trips, and cursors whether they advanced
+//fork:extend the policy has to know writes without a Type, and cursors whether they advanced
 type Operation struct {
 	// Kind says which of the client's options permits retries after overload errors. Where it is not set, the Type does; without
 	// that, too, it is runCommand or unknown.
@@ -25,10 +21,6 @@ type Operation struct {
 	// NotExecuted, if it is set, tells of an operation that failed whether no server has executed its last command: that was not sent,
 	// or rejected. Of one that succeeded it is false.
 	NotExecuted *bool
-	// OwnMaxTime is whether the application has set maxTimeMS in the command. Servers reject a command with two, so none is added.
-	OwnMaxTime bool
-
-	minRTT *time.Duration // of the server that was selected, see selected
 }
 
 // kind returns which of the client's options permits retries after overload errors.

@@ -63,16 +63,9 @@ func (at *AbortTransaction) Execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
-//fork:extend the name of a runCommand; a maxTimeMS in it stays alone
+//fork:extend its name was not set
 func (c *Command) Execute(ctx context.Context) error {
-	return driver.Operation{
-		Name: driverutil.CommandName(c.command), OwnMaxTime: c.command.Lookup("maxTimeMS").Type != 0,
-	}.Execute(ctx)
-}
-
-//fork:extend a maxTimeMS among the custom options stays alone
-func (a *Aggregate) Execute(ctx context.Context) error {
-	return driver.Operation{OwnMaxTime: a.customOptions["maxTimeMS"].Type != 0}.Execute(ctx)
+	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
 }
 
 // The cursor's commands follow the rules of runCommand, see driver.BatchCursor.OfRunCommand.

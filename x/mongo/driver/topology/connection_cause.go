@@ -11,74 +11,32 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-// cause is what caused an error of dialling, of the TLS handshake or of hello, as far as the error tells. A limit of the client itself is
-// a sentence for people.
-type cause string
-
-const (
-	// perhapsOverload is any cause of which the driver cannot tell that it is no overload of the server.
-	perhapsOverload cause = ""
-
-	// noOverload is one that no overloaded server has. The pool is cleared and the server marked unknown
-	// (server-discovery-and-monitoring.md, "MongoDB Handshake errors").
-	noOverload cause = "no overload"
-
-	outOfFiles  cause = "this client has reached its own limit of open files (see ulimit -n)"
-	outOfPorts  cause = "this client has no local address or port left for the connection (see ephemeral ports)"
-	outOfMemory cause = "this client's system has no memory left for another socket"
-	notAllowed  cause = "this client is not permitted to open the connection (see firewalls and security policies)"
-)
-
-// own reports whether the cause is a limit of the client itself. It says nothing of the server, nor of the connections that there are.
-func (c cause) own() bool { return c != perhapsOverload && c != noOverload }
-
-// localError is the error of a system call, and its cause.
-type localError struct {
-	err   error
-	cause cause
-}
-
-// causeOf returns the cause of an error that occurred while a connection was established. A broken set-up must not look like overload,
-// because then no pool is cleared, no server is marked unknown, and commands are retried in vain.
-func causeOf(err error) cause {
-	for _, local := range localErrors() {
-		if errors.Is(err, local.err) || failsLookup(err, local.err) {
-			return local.cause
-		}
-	}
-	if cannotBeOverload(err) {
-		return noOverload
-	}
-	return perhapsOverload
-}
-
-// failsLookup reports whether a name could not be looked up because of the error of a system call. Package net keeps only its text.
-func failsLookup(err, sysErr error) bool {
-	var dnsErr *net.DNSError
-	return errors.As(err, &dnsErr) && strings.HasSuffix(dnsErr.Err, sysErr.Error())
-}
-
 // cannotBeOverload reports whether no overloaded server can cause the error (connection-monitoring-and-pooling.md,
 // "Backpressure-enabled"): a failed lookup, a malformed address, TLS that is refused or misconfigured, a proxy that does not connect, a
-// refused or malformed hello, a cancelled context.
-func cannotBeOverload(err error) bool {
+// refused or malformed hello, a cancelled context. A broken set-up must not look like overload, because then no pool is cleared, no server
+// is marked unknown, and commands are retried in vain.
+func cannotBeOverload(connErr ConnectionError) bool {
+	if local, ok := any(connErr).(interface{ isLocal() bool }); ok && local.isLocal() { // see layers/topics/client-limits
+		return true
+	}
+	err := connErr.Wrapped
 	var (
-		dnsErr    *net.DNSError
-		addrErr   *net.AddrError
-		parseErr  *net.ParseError
-		network   net.UnknownNetworkError
-		address   net.InvalidAddrError
-		urlErr    *url.Error
-		ocspErr   *ocsp.Error
-		malformed malformedHelloError
-		opErr     *net.OpError
-		helloErr  driver.Error
+		dnsErr   *net.DNSError
+		addrErr  *net.AddrError
+		parseErr *net.ParseError
+		network  net.UnknownNetworkError
+		address  net.InvalidAddrError
+		urlErr   *url.Error
+		ocspErr  *ocsp.Error
+		answered interface{ serverAnswered() }
+		opErr    *net.OpError
+		helloErr driver.Error
 	)
 	switch {
 	case errors.Is(err, context.Canceled), isTLS(err),
 		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr), errors.As(err, &network), errors.As(err, &address),
 		errors.As(err, &urlErr) && urlErr.Op == "parse",
-		errors.As(err, &ocspErr), errors.As(err, &malformed):
+		errors.As(err, &ocspErr), errors.As(err, &answered):
 		return true
 	case errors.As(err, &opErr):
 		return isProxy(opErr)

@@ -15,14 +15,14 @@ func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
 		connErr.server = c.addr
 	}
 	helloDone := c.desc.Addr != ""
-	connErr.overloaded = !helloDone && mayBeOverload(connErr.Wrapped)
+	connErr.overloaded = !helloDone && mayBeOverload(connErr)
 	return connErr
 }
 
 // mayBeOverload reports whether an error that occurred while a connection was established is an I/O error or a timeout that
 // an overloaded server may have caused.
-func mayBeOverload(err error) bool {
+func mayBeOverload(connErr ConnectionError) bool {
 	var netErr net.Error
-	return causeOf(err) == perhapsOverload &&
-		(errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr))
+	err := connErr.Wrapped
+	return !cannotBeOverload(connErr) && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &netErr))
 }

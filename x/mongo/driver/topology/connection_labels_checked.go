@@ -7,7 +7,7 @@ package topology
 //
 //fork:wrap labelled errors are retried, which must not happen for a refused hello, a proxy that does not connect, or a client out of files
 func wrapConnectionError(connErr ConnectionError) error {
-	if causeOf(connErr.Wrapped) != perhapsOverload {
+	if cannotBeOverload(connErr) {
 		return connErr
 	}
 	return upstreamWrapConnectionError(connErr)

@@ -13,11 +13,11 @@ import (
 )
 
 // labelled reports whether the error of a connection gets the labels of a retryable overload error.
-func labelled(err error) bool { return mayBeOverload(err) }
+func labelled(err error) bool { return mayBeOverload(ConnectionError{Wrapped: err}) }
 
 func TestUnknownErrorsAreNoOverload(t *testing.T) {
-	assert.False(t, mayBeOverload(errLoadBalancedStateMismatch))
-	assert.False(t, mayBeOverload(errors.New("other")))
+	assert.False(t, labelled(errLoadBalancedStateMismatch))
+	assert.False(t, labelled(errors.New("other")))
 }
 
 func TestMonitorsConnectionHasNoOverloadLabels(t *testing.T) {

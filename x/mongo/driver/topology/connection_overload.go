@@ -2,7 +2,7 @@ package topology
 
 import (
 	"context"
-	"strings"
+	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -15,7 +15,6 @@ import (
 type ConnectionError struct {
 	server     address.Address // to which a pool could not establish the connection
 	overloaded bool            // the server may be overloaded
-	limit      cause           // the client's own limit, if that is why there is no connection
 
 	retryableWrite bool // the connection was for a write that could be retried
 }
@@ -25,12 +24,9 @@ type ConnectionError struct {
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
 	if c.pool == nil {
-		return c.namingLimit(c.upstreamConnect(ctx))
+		return c.upstreamConnect(ctx)
 	}
-	if c.config != nil && c.config.handshaker != nil {
-		c.config.handshaker = knownServer{c.config.handshaker}
-	}
-	err := c.namingLimit(c.upstreamConnect(ctx))
+	err := c.upstreamConnect(ctx)
 	switch e := err.(type) {
 	case ConnectionError:
 		err = c.ofPool(e)
@@ -42,26 +38,6 @@ func (c *connection) connect(ctx context.Context) error {
 		err = e
 	}
 	return err
-}
-
-// namingLimit returns the error of establishing a connection. If it is about a limit of the client, it says so. In authentication, that may be
-// why there are no credentials; if the client is not permitted to read them, that is no matter of this connection.
-func (c *connection) namingLimit(err error) error {
-	connErr, ok := err.(ConnectionError)
-	if !ok {
-		return err
-	}
-	helloDone := c.desc.Addr != ""
-	if limit := causeOf(connErr.Wrapped); limit.own() && !(helloDone && limit == notAllowed) {
-		connErr.limit = limit
-		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ")
-	}
-	return connErr
-}
-
-// Is lets errors.Is find that the connection was not established because of a limit of the client itself.
-func (e ConnectionError) Is(target error) bool {
-	return target == backpressure.ErrOwnLimit && e.limit.own()
 }
 
 // ForWrite returns a copy of the error that has the label.
@@ -81,7 +57,7 @@ func (e ConnectionError) HasErrorLabel(label string) bool {
 			return true
 		}
 	case driver.NetworkError:
-		if e.overloaded || e.limit.own() {
+		if e.overloaded || errors.Is(e, backpressure.ErrOwnLimit) {
 			return true
 		}
 	case driver.ErrSystemOverloadedError, driver.ErrRetryableError:

@@ -13,10 +13,10 @@ type poolClearedError struct {
 	retryableWrite bool
 }
 
-// IsPoolCleared reports whether the error itself is that of a pool which was cleared, or is not ready yet.
+// IsPoolCleared reports whether the error is or wraps that of a pool which was cleared, or is not ready yet.
 func IsPoolCleared(err error) bool {
-	_, ok := err.(poolClearedError)
-	return ok
+	var cleared poolClearedError
+	return errors.As(err, &cleared)
 }
 
 // ForWrite returns a copy of the error that has the label.

@@ -23,9 +23,21 @@ func (k knownServer) GetHandshakeInformation(
 	return info, err
 }
 
-// malformedHelloError is the error of a hello that does not describe its server. No overload causes it.
+// malformedHelloError is the error of a hello that does not describe its server. The server has answered: no overload causes it.
 type malformedHelloError struct{ wrapped error }
 
 func (e malformedHelloError) Error() string { return "malformed hello: " + e.wrapped.Error() }
 
 func (e malformedHelloError) Unwrap() error { return e.wrapped }
+
+func (malformedHelloError) serverAnswered() {}
+
+// connect fails if the hello of a pool's connection does not describe its server.
+//
+//fork:wrap the connection was used
+func (c *connection) connect(ctx context.Context) error {
+	if c.pool != nil && c.config != nil && c.config.handshaker != nil {
+		c.config.handshaker = knownServer{c.config.handshaker}
+	}
+	return c.upstreamConnect(ctx)
+}

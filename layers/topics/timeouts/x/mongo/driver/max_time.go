@@ -8,22 +8,45 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// measureSelected makes room for the shortest round trip to the server that will be selected. Only a deadline needs it.
-func (op *Operation) measureSelected(ctx context.Context) {
+// Operation knows the round trips to the server that was selected, and whether it has a maxTimeMS of its own.
+//
+//fork:extend the time that a server has is what is left at the selection; no command has two maxTimeMS
+type Operation struct {
+	// OwnMaxTime is whether the application has set maxTimeMS in the command. Servers reject a command with two, so none is added.
+	OwnMaxTime bool
+
+	minRTT *time.Duration // of the server that was selected, see selectServer
+}
+
+var _ roundTrips = (*operationRun)(nil)
+
+// measure makes room for the shortest round trip to the server that will be selected. Only a deadline needs it.
+func (ex *operationRun) measure(ctx context.Context) {
 	if _, limited := ctx.Deadline(); limited {
-		op.minRTT = new(time.Duration)
+		ex.op.minRTT = new(time.Duration)
 	}
 }
 
-// selected notes the shortest round trip to the server when it is selected: until there is a connection, a monitor may forget it
+// shortest returns what selectServer noted.
+func (ex *operationRun) shortest(*attempt) time.Duration { return ex.op.selectedRTT() }
+
+// selectServer notes the shortest round trip to the server when it is selected: until there is a connection, a monitor may forget it
 // (client-side-operations-timeout.md, "Command Execution").
-func (op Operation) selected(server Server) {
-	if op.minRTT != nil {
+//
+//fork:wrap the round trips to a server that is reset meanwhile are lost
+func (op Operation) selectServer(
+	ctx context.Context,
+	requestID int32,
+	deprioritized []description.Server,
+) (Server, error) {
+	server, retErr := op.upstreamSelectServer(ctx, requestID, deprioritized)
+	if retErr == nil && op.minRTT != nil {
 		*op.minRTT = server.RTTMonitor().Min()
 	}
+	return server, retErr
 }
 
-// selectedRTT returns what selected noted, or zero without a deadline.
+// selectedRTT returns what selectServer noted, or zero without a deadline.
 func (op Operation) selectedRTT() time.Duration {
 	if op.minRTT == nil {
 		return 0

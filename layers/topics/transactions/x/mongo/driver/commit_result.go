@@ -6,17 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// lacksMajority reports whether the reply to a failed commit also has a write concern error. A new primary that does not know the
-// transaction says NoSuchTransaction, but until a majority confirms that, the commit may still turn out to have happened
-// (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
-func lacksMajority(e Error) bool {
-	if e.HasErrorLabel(TransientTransactionError) {
-		return false
-	}
-	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
-	return ok && confirmable(int32(code))
-}
-
 // The error of a commit may get a label.
 //
 //fork:wrap the result of a commit that no server is found for is unknown
@@ -27,9 +16,6 @@ func (op Operation) selectServer(
 ) (Server, error) {
 	waits := ctx.Err() == nil
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
-	if err == nil {
-		op.selected(server)
-	}
 	if waits {
 		err = op.labelSelection(err)
 	}

@@ -2,13 +2,9 @@ package backpressure
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 )
-
-// ErrDisconnected is what those get who wait for something when their client is disconnected.
-var ErrDisconnected = errors.New("client is disconnected")
 
 // Closing is the end of a client, as those see it who wait for a server, a connection or the end of a backoff. It begins when the
 // application disconnects the client. An operation that runs goes on until the end, unless it waits for a server or a connection. The zero
@@ -115,4 +111,27 @@ func (c *Closing) Drain(ctx context.Context) {
 		}
 	}
 	c.get().tellIdle() // whoever else waits for that
+}
+
+// Policy knows the end of its client.
+//
+//fork:extend whoever waits has to know it
+type Policy struct {
+	closing Closing
+}
+
+// Closing returns the end of the client.
+func (p *Policy) Closing() *Closing {
+	if p == nil {
+		return nil
+	}
+	return &p.closing
+}
+
+// closes returns what is closed at the end of the client or, with begins, once it is being disconnected.
+func (p *Policy) closes(begins bool) <-chan struct{} {
+	if begins {
+		return p.closing.get().begun
+	}
+	return p.closing.ended()
 }

@@ -1,0 +1,131 @@
+package topology
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+)
+
+// localFailure is an error of the client's own machine, and why it has its cause.
+type localFailure struct {
+	err  error
+	want cause
+	why  string
+}
+
+// localFailures has every kind of error that package net returns of them.
+func localFailures() map[string]localFailure {
+	lookup := func(text string) error {
+		return opError("dial", &net.DNSError{Err: text, Name: "a", IsTemporary: true})
+	}
+	all := map[string]localFailure{
+		"no files":           {dialling("socket", syscall.EMFILE), outOfFiles, "ulimit -n"},
+		"no files, system":   {dialling("socket", syscall.ENFILE), outOfFiles, "the limit of all processes"},
+		"no files, Windows":  {dialling("socket", 10024), outOfFiles, "WSAEMFILE"},
+		"no files, lookup":   {lookup("dial udp 127.0.0.53:53: socket: " + syscall.EMFILE.Error()), outOfFiles, "a lookup needs a socket"},
+		"no files, cgo":      {lookup(syscall.EMFILE.Error()), outOfFiles, "getaddrinfo needs a socket"},
+		"no files, roots":    {x509.SystemRootsError{Err: &os.PathError{Op: "open", Err: syscall.EMFILE}}, outOfFiles, "certificates are files"},
+		"no files, SOCKS":    {opError("socks connect", dialling("socket", syscall.EMFILE)), outOfFiles, "the proxy was not asked"},
+		"no files, monitor":  {ConnectionError{Wrapped: dialling("socket", syscall.EMFILE)}, outOfFiles, "the cause is inside"},
+		"no ports":           {dialling("connect", syscall.EADDRNOTAVAIL), outOfPorts, "all local ports are in use"},
+		"no ports, bound":    {dialling("bind", syscall.EADDRINUSE), outOfPorts, "the local port is in use"},
+		"no ports, Windows":  {dialling("connectex", 10048), outOfPorts, "WSAEADDRINUSE"},
+		"no ports, Windows2": {dialling("connectex", 10049), outOfPorts, "WSAEADDRNOTAVAIL"},
+		"no ports, Windows3": {dialling("connectex", 10055), outOfPorts, "WSAENOBUFS"},
+		"no buffers":         {dialling("connect", syscall.ENOBUFS), outOfMemory, "of the client's kernel"},
+		"no memory":          {dialling("socket", syscall.ENOMEM), outOfMemory, "of the client's kernel"},
+		"not permitted":      {dialling("connect", syscall.EPERM), notAllowed, "a local firewall, or its table of connections is full"},
+		"access denied":      {dialling("connect", syscall.EACCES), notAllowed, "a firewall, SELinux, or the file of a Unix socket"},
+		"denied, Windows":    {dialling("connectex", 10013), notAllowed, "WSAEACCES"},
+		"denied, lookup":     {lookup("write udp 10.0.0.1:53: " + syscall.EPERM.Error()), notAllowed, "a local firewall"},
+
+		"no such family":    {dialling("socket", syscall.EAFNOSUPPORT), noOverload, "the system has no IPv6"},
+		"no such protocol":  {dialling("socket", syscall.EPROTONOSUPPORT), noOverload, "the system has no TCP"},
+		"interface is down": {dialling("connect", syscall.ENETDOWN), noOverload, "no packet has left"},
+		"no Unix socket":    {dialling("connect", syscall.ENOENT), noOverload, "the server is not running"},
+	}
+	for _, number := range []syscall.Errno{10041, 10043, 10044, 10046, 10047, 10050, 10091, 10093, 10106} {
+		all[fmt.Sprintf("Windows %d", int(number))] = localFailure{dialling("socket", number), noOverload, "no packet has left"}
+	}
+	return all
+}
+
+// TestCauseOfLocalErrors is about all of them: none is an overload.
+func TestCauseOfLocalErrors(t *testing.T) {
+	for name, tt := range localFailures() {
+		for _, err := range []error{tt.err, fmt.Errorf("wrapped: %w", tt.err)} {
+			assert.Equal(t, tt.want, causeOf(err), "%s: %v: %s", name, err, tt.why)
+			assert.False(t, labelled(err), "%s: %v: %s", name, err, tt.why)
+		}
+	}
+	for name, tt := range establishments() {
+		assert.Equal(t, notLocal, causeOf(tt.err), name)
+	}
+}
+
+// TestLocalErrorAndPool is about what becomes of the server and its pool after each of these errors. The client's own limit does not clear
+// the pool.
+func TestLocalErrorAndPool(t *testing.T) {
+	for name, tt := range localFailures() {
+		tt := tt
+		t.Run(name, func(t *testing.T) {
+			err, cleared, kind := failToEstablish(t, tt.err, nil)
+			var connErr ConnectionError
+			require.True(t, errors.As(err, &connErr), "got %v", err)
+
+			assert.Equal(t, !tt.want.own(), cleared, "cleared")
+			assert.Equal(t, !tt.want.own(), kind == description.Unknown, "unknown")
+			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
+			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
+			assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit))
+			assert.Equal(t, tt.want.own(), strings.Contains(err.Error(), "this client"), "%v", err)
+			assert.Contains(t, err.Error(), tt.err.Error())
+			if tt.want.own() {
+				assert.Contains(t, err.Error(), string(tt.want))
+				assert.True(t, backpressure.HasLabelInChain(err, driver.NetworkError), "a network error")
+			}
+		})
+	}
+}
+
+// TestOwnLimitInAuthentication is about credentials that are read from a file, or asked for over another connection: a client that is out of
+// files learns nothing of the server either. One that may not read its credentials cannot authenticate to any.
+func TestOwnLimitInAuthentication(t *testing.T) {
+	for name, tt := range localFailures() {
+		if !tt.want.own() {
+			continue
+		}
+		tt := tt
+		t.Run(name, func(t *testing.T) {
+			err, cleared, kind := failToEstablish(t, nil, fmt.Errorf("no credentials: %w", tt.err))
+			own := tt.want != notAllowed
+			assert.Equal(t, own, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
+			assert.Equal(t, own, strings.Contains(err.Error(), string(tt.want)), "%v", err)
+			assert.Equal(t, !own, cleared, "cleared")
+			assert.Equal(t, !own, kind == description.Unknown, "unknown")
+			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError))
+		})
+	}
+}
+
+// TestMonitorNamesTheClientsLimit is about a check that finds no file left: the server's error says so.
+func TestMonitorNamesTheClientsLimit(t *testing.T) {
+	conn := newConnection("a:27017", WithDialer(func(Dialer) Dialer {
+		return DialerFunc(func(context.Context, string, string) (net.Conn, error) {
+			return nil, dialling("socket", syscall.EMFILE)
+		})
+	}))
+	assert.Contains(t, conn.connect(context.Background()).Error(), "(see ulimit -n): dial tcp: socket: too many open files")
+}
