@@ -126,16 +126,3 @@ func TestSystemClockWakesUp(t *testing.T) {
 		t.Errorf("no context has ended: %v", err)
 	}
 }
-
-// TestForCleanUpKeepsValues is about the context of a command whose caller has gone.
-func TestForCleanUpKeepsValues(t *testing.T) {
-	type key struct{}
-	caller, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "value"))
-	cancel()
-	for want, of := range map[any]context.Context{"value": caller, nil: nil} {
-		ctx, cancel := ForCleanUp(of)
-		defer cancel()
-		assert.Equal(t, want, ctx.Value(key{}))
-		assert.Nil(t, ctx.Err())
-	}
-}

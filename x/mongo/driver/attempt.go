@@ -60,32 +60,6 @@ func (a *attempt) executed() bool {
 	return ok && a.stage == sent
 }
 
-// denied reports whether the server says that it has executed nothing of the command. A retryable overload error says so even without
-// the label NoWritesPerformed, which servers before 8.2.6 do not send.
-func (a *attempt) denied() bool {
-	return a.stage == sent && (a.hasLabel(NoWritesPerformed) || backpressure.IsRetryableOverload(a.err))
-}
-
-// open reports whether the server may have executed the command, or part of it, and does not say so: there is no reply, or one that
-// can come in the midst of the execution.
-func (a *attempt) open() bool {
-	if a.stage != sent || a.denied() || a.executed() {
-		return false
-	}
-	e, ok := a.err.(Error)
-	switch {
-	case !ok || len(e.Raw) == 0:
-		return true
-	case e.Code == maxTimeMSExpired || e.Code == interruptedByOperator:
-		return true
-	default:
-		return e.RetryableWrite(nil) || a.hasLabel(ErrSystemOverloadedError)
-	}
-}
-
-// interruptedByOperator is the server's error code for a command that killOp ended.
-const interruptedByOperator = 11601
-
 // hasLabel reports whether the error is about this command, and has the label. The labels of a wrapped error are not its own: if a
 // reply cannot be decrypted because the key vault is overloaded, the server has executed the command; and an error while a command is
 // built never means a rejection.

@@ -15,7 +15,6 @@ type attemptErrors struct {
 	previous  error // that of the attempt before the present one
 
 	executed *attempt // the last that the server executed, without the write concern
-	open     bool     // the server may have executed an attempt, and no reply says whether it has
 }
 
 // record records the failure of an attempt that is followed by another.
@@ -35,7 +34,6 @@ func (errs *attemptErrors) record(a *attempt) {
 		executed := *a
 		errs.executed = &executed
 	}
-	errs.open = errs.open || a.open()
 }
 
 // toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or

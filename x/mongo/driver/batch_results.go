@@ -8,6 +8,9 @@ import (
 
 // batchResults gathers what the commands of an operation with Batches did.
 type batchResults interface {
+	// retried is told of each attempt that another follows.
+	retried(a *attempt)
+
 	// conclude is told how a command ended: err is its error, and executed the attempt that the server executed, if there is one. It
 	// returns no error if the operation goes on.
 	conclude(ctx context.Context, a, executed *attempt, err error) error
@@ -93,6 +96,8 @@ func (w *writeErrors) written() error {
 	}
 	return w.all
 }
+
+func (*writeErrors) retried(*attempt) {}
 
 func (*writeErrors) change(func(error) error) {}
 

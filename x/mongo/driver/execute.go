@@ -58,12 +58,8 @@ func (op Operation) Execute(ctx context.Context) error {
 // start prepares for the first command.
 func (ex *operationRun) start(ctx context.Context) {
 	ex.policy = ex.op.overloadPolicy()
-	if ex.op.readsResults() && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
-		none := RetryNone // which is otherwise known once the first batch is built
-		ex.op.RetryMode = &none
-	}
-	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime && !ex.purpose.Again)
 	ex.results = ex.newBatchResults()
+	ex.limit = ex.op.readWriteLimit(csot.IsTimeoutContext(ctx) && !ex.purpose.OwnTime && !ex.purpose.Again)
 	ex.startCommand()
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
@@ -44,28 +43,10 @@ func (ex *operationRun) conclude(ctx context.Context, a *attempt, err error) err
 	return err
 }
 
-// resultsReader is implemented by Batches whose ProcessResponseFn reads a cursor, as that of a client bulk write does. Its commands need a
-// connection, too.
-type resultsReader interface{ ReadsResults() }
-
-func (op Operation) readsResults() bool {
-	_, ok := op.Batches.(resultsReader)
-	return ok
-}
-
 // processResponse passes the reply of an attempt to the operation, with the error made of it, if any.
 func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err error) error {
 	if ex.op.ProcessResponseFn == nil {
 		return nil
-	}
-	if ex.op.readsResults() {
-		// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
-		if driverutil.IsServerLoadBalanced(a.desc.Server) {
-			// They need this one, to which the cursor is pinned until it is exhausted or closed.
-			defer ex.releaseConnection()
-		} else {
-			ex.releaseConnection()
-		}
 	}
 	info := ResponseInfo{
 		Server:                a.server,

@@ -83,6 +83,9 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 		return err
 	}
 	ex.cmd.errs.record(a)
+	if ex.results != nil {
+		ex.results.retried(a)
+	}
 	ex.reset()
 	if err := ex.backOff(ctx, backoff); err != nil {
 		return ex.interrupted(a, err, duringBackoff)

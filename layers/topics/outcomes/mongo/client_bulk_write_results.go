@@ -83,7 +83,11 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 	if err != nil {
 		return err
 	}
-	defer cursor.discard(ctx)
+	if closer, ok := any(cursor).(interface{ discard(context.Context) }); ok { // see layers/topics/iterators
+		defer closer.discard(ctx)
+	} else {
+		defer cursor.Close(ctx)
+	}
 
 	for cursor.Next(ctx) {
 		var result cursorInfo

@@ -11,7 +11,7 @@ var _ discarder = (*operationRun)(nil)
 
 // discarding lets the cursor of a reply be closed if the command failed, or nobody reads more than the first batch.
 func (ex *operationRun) discarding(ctx context.Context, info ResponseInfo) ResponseInfo {
-	if (info.Error != nil || ex.purpose.FirstBatch) && !ex.op.readsResults() {
+	if (info.Error != nil || ex.purpose.FirstBatch) && ex.op.Batches == nil {
 		info.discard = func(opened CursorResponse) { ex.discard(ctx, opened) }
 	}
 	return info

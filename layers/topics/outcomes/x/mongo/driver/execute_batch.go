@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 )
 
 // operationRun keeps the Outcomes of its batches so far that did not simply succeed.
@@ -11,6 +12,7 @@ import (
 //fork:extend BatchesError tells them
 type operationRun struct {
 	kept []Outcome
+	open bool // a server may have executed an attempt of the present command, and no reply says whether it has
 }
 
 // keptBatches is a run that gathers its kept Outcomes. It is the run itself, so that nothing is allocated for a write that succeeds.
@@ -19,7 +21,37 @@ type keptBatches operationRun
 var _ keepsResults = (*operationRun)(nil)
 
 // keptResults makes the run keep the outcome of each command.
-func (ex *operationRun) keptResults() batchResults { return (*keptBatches)(ex) }
+func (ex *operationRun) keptResults() batchResults {
+	if ex.op.readsResults() && ex.op.RetryMode != nil && ex.policy != nil && !ex.policy.RetryWrites {
+		none := RetryNone // which is otherwise known once the first batch is built
+		ex.op.RetryMode = &none
+	}
+	return (*keptBatches)(ex)
+}
+
+// resultsReader is implemented by Batches whose ProcessResponseFn reads a cursor, as that of a client bulk write does. Its commands need a
+// connection, too.
+type resultsReader interface{ ReadsResults() }
+
+func (op Operation) readsResults() bool {
+	_, ok := op.Batches.(resultsReader)
+	return ok
+}
+
+// processResponse passes the reply of an attempt to the operation.
+func (out *keptBatches) processResponse(ctx context.Context, a *attempt) error {
+	ex := out.run()
+	if ex.op.readsResults() {
+		// Reading the cursor of the reply takes commands, which need a connection too and may have to back off.
+		if driverutil.IsServerLoadBalanced(a.desc.Server) {
+			// They need this one, to which the cursor is pinned until it is exhausted or closed.
+			defer ex.releaseConnection()
+		} else {
+			ex.releaseConnection()
+		}
+	}
+	return ex.processResponse(ctx, a, a.err)
+}
 
 func (out *keptBatches) run() *operationRun { return (*operationRun)(out) }
 
@@ -28,14 +60,14 @@ func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.kept, more.
 // conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
 func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	ex := out.run()
-	o := Outcome{Kind: ex.cmd.errs.ended(a), First: ex.currIndex, Documents: ex.cmd.documents}
+	o := Outcome{Kind: out.ended(a), First: ex.currIndex, Documents: ex.cmd.documents}
 	if executed == nil {
 		o.Err = err
 		return out.stop(o, err)
 	}
 	o.Written, _ = executed.err.(WriteCommandError)
 	o.Err = ex.cmd.errs.failedRetry(a, executed, err)
-	if unread := o.addResults(ex.processResponse(ctx, executed, executed.err)); unread != nil && o.Err == nil {
+	if unread := o.addResults(out.processResponse(ctx, executed)); unread != nil && o.Err == nil {
 		o.Err, err = unread, unread
 	}
 	if malformed := o.place(); malformed != nil {

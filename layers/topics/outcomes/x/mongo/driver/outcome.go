@@ -68,22 +68,6 @@ func (e ResultsError) Error() string {
 	return e.Err.Error()
 }
 
-// ended says what the command did whose last attempt is this one.
-func (errs *attemptErrors) ended(last *attempt) OutcomeKind {
-	switch {
-	case errs.executed != nil || last.executed():
-		return OutcomeExecuted
-	case errs.open || last.open():
-		return OutcomeUnknown
-	case last.stage == sent && !last.denied():
-		return OutcomeFailed
-	case last.stage >= sent || errs.first != nil:
-		return OutcomeRejected
-	default:
-		return OutcomeUnsent
-	}
-}
-
 // addResults adds the write errors that the results tell of, and returns why the results could not be read.
 func (o *Outcome) addResults(err error) error {
 	results, ok := err.(ResultsError)
