@@ -53,13 +53,11 @@ func (ex *operationRun) holds(a *attempt) bool {
 	return true
 }
 
-// sheddableReserve is how many tokens sheddable commands leave to the others, which get any, as the specification says: half of them.
-const sheddableReserve = 500
-
-// reserve implements the gate interface.
+// reserve implements the gate interface. Sheddable commands leave half of the tokens to the others, which get any, as the specification
+// says.
 func (ex *operationRun) reserve() float64 {
 	if ex.class == event.CriticalitySheddable {
-		return sheddableReserve
+		return retry.TokenCapacity / 2
 	}
 	return 0
 }
