@@ -30,7 +30,7 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 
 // decide decides about a retry.
 func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
-	a.timeUp = a.timeUp || isContextError(a.err) && (a.stage >= sent || ctx.Err() != nil)
+	a.timeUp = isContextError(a.err) && (ctx.Err() != nil || a.stage != selecting && !a.foreign)
 	switch {
 	case isDisconnected(a.err):
 		a.ended = backpressure.ErrDisconnected
