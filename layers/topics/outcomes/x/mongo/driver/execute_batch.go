@@ -56,25 +56,21 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 
 // failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
 func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
-	last := a.err
-	if a.tooLate() {
-		last = errs.previous
-	}
-	_, none := last.(WriteCommandError)
-	none = none || last == nil
 	switch e := err.(type) {
-	case nil:
-		return nil
 	case WriteCommandError:
 		if a == executed {
 			return nil
 		}
 		return a.err
 	case backpressure.Interruption:
-		if none {
+		last := a.err
+		if a.tooLate() {
+			last = errs.previous
+		}
+		if _, written := last.(WriteCommandError); written || last == nil {
 			return backpressure.Interruption{When: e.When, Cause: e.Cause}
 		}
-		return withInterruption(last, e.Cause, e.When, false)
+		return withInterruption(last, e.Cause, e.When)
 	default:
 		return err
 	}
