@@ -20,7 +20,7 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
-	if a.held {
+	if a.withheld {
 		// The server's word counts more than the client's own decision.
 		return
 	}

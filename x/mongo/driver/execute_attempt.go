@@ -78,7 +78,7 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	}
 	if a.err != nil {
 		a.recordCheckoutFailure()
-		a.held = ex.gate.holds(a)
+		a.withheld = ex.gate.withheld(a)
 	}
 }
 

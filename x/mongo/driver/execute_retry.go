@@ -37,7 +37,7 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 		return retry.Verdict{Reason: retry.ContextDone}
 	}
 	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
-	if a.held {
+	if a.withheld {
 		verdict := ex.gate.verdict(a, v)
 		if v.Reason == retry.Overloaded && !verdict.Retry {
 			ex.cmd.execution.GiveBack()

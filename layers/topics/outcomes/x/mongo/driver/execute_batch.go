@@ -28,7 +28,7 @@ func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.kept, more.
 // conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
 func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	ex := out.run()
-	o := Outcome{Kind: ex.cmd.errs.ended(a), First: ex.currIndex, Documents: ex.cmd.documents}
+	o := Outcome{Kind: ex.cmd.errs.outcome(a), First: ex.currIndex, Documents: ex.cmd.documents}
 	if executed == nil {
 		o.Err = err
 		return out.stop(o, err)

@@ -68,8 +68,8 @@ func (e ResultsError) Error() string {
 	return e.Err.Error()
 }
 
-// ended says what the command did whose last attempt is this one.
-func (errs *attemptErrors) ended(last *attempt) OutcomeKind {
+// outcome says what the command did whose last attempt is this one.
+func (errs *attemptErrors) outcome(last *attempt) OutcomeKind {
 	switch {
 	case errs.executed != nil || last.executed():
 		return OutcomeExecuted
