@@ -69,7 +69,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 //
 //fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
-	cs.returned = true
+	cs.options.StartAfter = nil // the stream no longer is where that has put it
 	if len(cs.batch) == 0 {
 		if token := cs.cursor.PostBatchResumeToken(); token != nil {
 			cs.resumeToken = bson.Raw(token)
@@ -96,7 +96,7 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	if cursor, ok := cs.cursor.(unseen); ok {
 		cs.cursor = cursor.BatchCursor
 	}
-	cs.closed = true
+	cs.state = streamClosed
 	ctx, cancel := closingTime(ctx, cs.client.timeout)
 	defer cancel()
 	cursor, start := cs.cursor, time.Now()
