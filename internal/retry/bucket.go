@@ -5,9 +5,11 @@ import "sync/atomic"
 // The constants of client-backpressure.md, "Token Bucket" and "Adaptive retry policy". The bucket counts in tenths of a token,
 // the specification's smallest part, because sums of the floating-point 0.1 drift.
 const (
+	// TokenCapacity (DEFAULT_RETRY_TOKEN_CAPACITY) is how many tokens a bucket holds.
+	TokenCapacity = 1000
+
 	token = 10 // tenths
 
-	tokenCapacity      = 1000 * token // DEFAULT_RETRY_TOKEN_CAPACITY
 	retryCost          = 1 * token
 	retryReturn        = 1 * token
 	successReturn      = 1 // RETRY_TOKEN_RETURN_RATE, 0.1 tokens
@@ -25,10 +27,10 @@ type TokenBucket struct {
 	_      [cacheLine - 8]byte
 }
 
-// NewTokenBucket returns a bucket that holds its full capacity of 1000 tokens.
+// NewTokenBucket returns a bucket that holds its full capacity of tokens.
 func NewTokenBucket() *TokenBucket {
 	b := new(TokenBucket)
-	b.tenths.Store(tokenCapacity)
+	b.tenths.Store(TokenCapacity * token)
 	return b
 }
 
@@ -56,7 +58,7 @@ func (b *TokenBucket) consume(reserve float64) bool {
 // deposit returns tokens, given in tenths, up to the capacity. A full bucket, the normal state of a healthy system, is only read,
 // without a function call, because every command pays for this.
 func (b *TokenBucket) deposit(tenths int64) {
-	if b == nil || b.tenths.Load() == tokenCapacity {
+	if b == nil || b.tenths.Load() == TokenCapacity*token {
 		return
 	}
 	b.fill(tenths)
@@ -67,8 +69,8 @@ func (b *TokenBucket) fill(tenths int64) {
 	for {
 		tokens := b.tenths.Load()
 		filled := tokens + tenths
-		if filled > tokenCapacity {
-			filled = tokenCapacity
+		if filled > TokenCapacity*token {
+			filled = TokenCapacity * token
 		}
 		if b.tenths.CompareAndSwap(tokens, filled) {
 			return

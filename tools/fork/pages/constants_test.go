@@ -18,7 +18,7 @@ func TestPagesFollowTheConstants(t *testing.T) {
 	t.Parallel()
 	base := constant(t, "internal/retry/policy.go", `BaseBackoff = (\d+) \* time.Millisecond`)
 	longest := constant(t, "internal/retry/policy.go", `MaxBackoff = (\d+) \* time.Second`)
-	tokens := constant(t, "internal/retry/bucket.go", `tokenCapacity\s+= (\d+) \* token`)
+	tokens := constant(t, "internal/retry/bucket.go", `TokenCapacity\s+= (\d+)`)
 	retries := constant(t, "x/mongo/driver/topology/overload_revision_2026_03.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
 	newest := constant(t, "x/mongo/driver/topology/overload_revision_2026_08.go", `defaultMaxAdaptiveRetries uint = (\d+)`)
 	const loops, commands = 3, 5 // of the examples in migrating.md

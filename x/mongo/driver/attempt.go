@@ -30,11 +30,11 @@ type attempt struct {
 	err   error
 	stage stage
 	cause retry.Cause // what failed it, once that has been classified
-	// timeUp is whether the operation's context has ended it, or left no time to send it. The selection of a server may end before
-	// that, by a timeout of its own, and so may a command for the keys of encryption.
-	timeUp bool
-	held   bool  // the client did not send it, because the server would have rejected it
-	ended  error // if nobody waits for another attempt any longer: why
+	// timeUp is whether the operation's context has ended it, or left no time to send it, once it has failed. The selection of a server
+	// may end before that, by a timeout of its own, and so may a command for the keys of encryption.
+	timeUp   bool
+	foreign  bool // the error is that of encryption: if it is a timeout, one of a command for the keys
+	withheld bool // the client did not send it, because the server would have rejected it
 
 	requestID int32
 	link      // empty if there was no connection

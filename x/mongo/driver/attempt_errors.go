@@ -19,7 +19,7 @@ type attemptErrors struct {
 
 // record records the failure of an attempt that is followed by another.
 func (errs *attemptErrors) record(a *attempt) {
-	if a.held {
+	if a.withheld {
 		// The server's word counts more than the client's own decision.
 		return
 	}
@@ -44,39 +44,23 @@ func (errs *attemptErrors) record(a *attempt) {
 // If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
 // "TransientTransactionError").
 func (errs *attemptErrors) toReturn(last *attempt) error {
-	err := errs.relevant(last)
+	err := errs.first
+	switch {
+	case last.mayBeExecuted(errs.kind == retry.Read) || err == nil,
+		last.stage == unauthenticated && !errs.mayHaveWritten(): // auth.md, "Reauthentication"
+		err = last.err
+	case errs.attempted != nil:
+		err = errs.attempted
+	}
 	if errs.inTxn && last.hasLabel(TransientTransactionError) {
 		err = withLabel(err, TransientTransactionError)
-	}
-	if e, ok := err.(Error); ok {
-		e.unsent = errs.unsent(last)
-		err = e
 	}
 	return err
 }
 
-// unsent reports whether a command whose last attempt has failed was not sent, as far as it may have been executed. By errors.Is with
-// ErrNeverSent, CommitTransaction and WithTransaction ask for it: such a commit is not perhaps committed.
-func (errs *attemptErrors) unsent(last *attempt) bool {
-	return last.stage != sent && errs.attempted == nil
-}
-
-// relevant returns the error for toReturn, without what the last attempt adds.
-func (errs *attemptErrors) relevant(last *attempt) error {
-	switch {
-	case last.mayBeExecuted(errs.kind == retry.Read) || errs.first == nil,
-		last.stage == unauthenticated && !errs.countsWithoutReauthentication(): // auth.md, "Reauthentication"
-		return last.err
-	case errs.attempted != nil:
-		return errs.attempted
-	default:
-		return errs.first
-	}
-}
-
-// countsWithoutReauthentication reports whether the error of an earlier attempt is returned although the last one failed because its
-// connection could not be reauthenticated: the server may have executed that write.
-func (errs *attemptErrors) countsWithoutReauthentication() bool {
+// mayHaveWritten reports whether a server may have executed an earlier attempt, and that was no read. Its error counts more than that of a
+// connection that could not be reauthenticated.
+func (errs *attemptErrors) mayHaveWritten() bool {
 	return errs.attempted != nil && errs.kind != retry.Read
 }
 

@@ -77,6 +77,10 @@ func (ex *operationRun) startCommand() {
 func (ex *operationRun) command(ctx context.Context) (*attempt, error) {
 	ex.watcher.commandBegins()
 	a, err := ex.attempts(ctx)
+	if e, ok := err.(Error); ok {
+		e.unsent = a.stage != sent && ex.cmd.errs.attempted == nil // such a commit is not perhaps committed
+		err = e
+	}
 	return a, ex.conclude(ctx, a, err)
 }
 
@@ -102,7 +106,7 @@ func (ex *operationRun) attempts(ctx context.Context) (*attempt, error) {
 			}
 		}
 		if !verdict.Retry {
-			return a, ex.giveUp(a, verdict)
+			return a, ex.giveUp(ctx, a, verdict)
 		}
 		if err := ex.prepareRetry(ctx, a, verdict.Backoff); err != nil {
 			return a, err

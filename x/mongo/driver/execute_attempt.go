@@ -69,7 +69,7 @@ func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
 	ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	if a.err != nil {
 		a.recordCheckoutFailure()
-		a.held = ex.gate.holds(a)
+		a.withheld = ex.gate.withheld(a)
 	}
 }
 
@@ -124,14 +124,13 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
 	*message = wm
-	if errors.Is(err, ErrDeadlineWouldBeExceeded) {
+	if err != nil {
 		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own
 		// Timeout.
-		if _, late := ex.maxTimeMS(ctx, a); late != nil {
-			err = late
+		if _, late := ex.maxTimeMS(ctx, a); late != nil && errors.Is(err, ErrDeadlineWouldBeExceeded) {
+			return startedInformation{}, late
 		}
-	}
-	if err != nil {
+		a.foreign = true
 		return startedInformation{}, err
 	}
 	ex.cmd.documents, a.moreToCome, a.retryEnabled = started.processedBatches, moreToCome, ex.op.retryEnabled()
@@ -148,13 +147,12 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	return started, nil
 }
 
-// maxTimeMS returns how long the server may take. If no time is left, it returns an error, and the attempt's time is up.
+// maxTimeMS returns how long the server may take, or an error if no time is left.
 func (ex *operationRun) maxTimeMS(ctx context.Context, a *attempt) (int64, error) {
 	rtt := ex.trips.shortest(a)
 	left, err := ex.op.calculateMaxTimeMS(ctx, rtt, "")
 	if err != nil { // only now is the text worth what it costs
 		left, err = ex.op.calculateMaxTimeMS(ctx, rtt, a.server.RTTMonitor().Stats())
-		a.timeUp = isContextError(err)
 	}
 	return left, err
 }
@@ -167,7 +165,6 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
 	if a.err == nil {
 		a.err = checkDeadline(ctx, a.server, ex.trips.shortest(a))
-		a.timeUp = isContextError(a.err)
 	}
 	if a.err == nil {
 		a.stage = sent

@@ -61,27 +61,22 @@ func (ex *operationRun) processResponse(ctx context.Context, a *attempt, err err
 	return ex.op.ProcessResponseFn(ctx, a.reply, info)
 }
 
-// giveUp ends the command with a failure that is not retried.
-func (ex *operationRun) giveUp(a *attempt, v retry.Verdict) error {
-	err := ex.cmd.errs.toReturn(a)
+// giveUp ends the command with a failure that is not retried. An attempt whose own error says why there is no other needs no more.
+func (ex *operationRun) giveUp(ctx context.Context, a *attempt, v retry.Verdict) error {
 	switch {
-	case v.Reason == retry.Disconnected:
-		if ex.cmd.errs.first == nil {
-			return err // which says so
-		}
-		return ex.interrupted(a, a.ended, noAttempt)
-	case a.stage == unauthenticated && ex.cmd.errs.countsWithoutReauthentication():
+	case v.Reason == retry.Disconnected && ex.cmd.errs.first != nil:
+		return ex.interrupted(a, backpressure.ErrDisconnected, noAttempt)
+	case a.stage == unauthenticated && ex.cmd.errs.mayHaveWritten():
 		// Without its Error, of which the returned one has the same parts.
 		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
-	case a.ended != nil:
-		if a.timeUp && a.stage >= sent {
-			return err // which says so
-		}
-		return ex.interrupted(a, a.ended, noTime)
+	case v.Reason == retry.ContextDone && !a.timeUp:
+		return ex.interrupted(a, ex.purpose.Err(ctx), noTime)
+	case v.Reason == retry.ContextDone && a.tooLate():
+		return ex.interrupted(a, a.err, noTime)
 	case a.stage == sent && ex.unsupportedStorageEngine(a.err):
 		return ErrUnsupportedStorageEngine
 	default:
-		return err
+		return ex.cmd.errs.toReturn(a)
 	}
 }
 
@@ -102,17 +97,16 @@ func (ex *operationRun) interrupted(a *attempt, cause error, when string) error 
 	if e, ok := err.(WriteCommandError); ok {
 		return backpressure.Interruption{Err: e, When: when, Cause: cause}
 	}
-	return withInterruption(err, cause, when, ex.cmd.errs.unsent(a))
+	return withInterruption(err, cause, when)
 }
 
 // withInterruption adds to the error of an attempt why and when there was no time for another.
-func withInterruption(err, cause error, when string, unsent bool) error {
+func withInterruption(err, cause error, when string) error {
 	e, ok := err.(Error)
 	if !ok {
 		return Error{
 			Message: err.Error() + ": " + when, Labels: backpressure.LabelsInChain(err),
 			Wrapped: backpressure.Interruption{Err: err, Cause: cause},
-			unsent:  unsent,
 		}
 	}
 	if e.Message != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -30,30 +29,22 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 
 // decide decides about a retry.
 func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
-	a.timeUp = a.timeUp || isContextError(a.err) && (a.stage >= sent || ctx.Err() != nil)
+	a.timeUp = isContextError(a.err) && (ctx.Err() != nil || a.stage != selecting && !a.foreign)
 	switch {
 	case isDisconnected(a.err):
-		a.ended = backpressure.ErrDisconnected
 		return retry.Verdict{Reason: retry.Disconnected}
 	case a.tooLate() && ex.cmd.errs.first != nil: // there was no attempt about which to decide
-		a.ended = a.err
 		return retry.Verdict{Reason: retry.ContextDone}
 	}
 	v := ex.cmd.execution.Failed(ex.describe(ctx, a))
-	if a.held {
+	if a.withheld {
 		verdict := ex.gate.verdict(a, v)
 		if v.Reason == retry.Overloaded && !verdict.Retry {
 			ex.cmd.execution.GiveBack()
 		}
 		return verdict
 	}
-	if v.Reason != retry.DeadlineTooClose {
-		return v
-	}
-	if a.ended = ex.purpose.Err(ctx); a.timeUp {
-		a.ended = a.err
-	}
-	if a.ended != nil {
+	if v.Reason == retry.DeadlineTooClose && (a.timeUp || ex.purpose.Err(ctx) != nil) {
 		v.Reason = retry.ContextDone
 	}
 	return v

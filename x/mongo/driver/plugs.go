@@ -33,29 +33,29 @@ func (unwatched) mayRelease(context.Context)                       {}
 func (unwatched) backoffEnded(error)                               {}
 func (unwatched) finished(_ context.Context, err error) error      { return err }
 
-// A run that implements gate holds back attempts which a server would most likely reject; see layers/extras/throttling.
+// A run that implements gate withholds attempts which a server would most likely reject; see layers/extras/throttling.
 type gate interface {
 	// enter is called before the first attempt.
 	enter(ctx context.Context)
 	// deployment returns what selects the server of an attempt.
 	deployment(ctx context.Context) Deployment
-	// holds reports whether a failed attempt was held back. If so, it gives the attempt the error that applications see.
-	holds(a *attempt) bool
+	// withheld reports whether a failed attempt was withheld. If so, it gives the attempt the error that applications see.
+	withheld(a *attempt) bool
 	// sending is called before an attempt is sent, and counted after it, with what sending returned.
 	sending() time.Time
 	counted(a *attempt, began time.Time)
 	// reserve returns how many tokens the command leaves to others.
 	reserve() float64
-	// verdict returns the verdict after an attempt that was held back, given that after a rejection.
+	// verdict returns the verdict after an attempt that was withheld, given that after a rejection.
 	verdict(a *attempt, v retry.Verdict) retry.Verdict
 }
 
-// ungated is the gate of a run that holds nothing back.
+// ungated is the gate of a run that withholds nothing.
 type ungated struct{ ex *operationRun }
 
 func (u ungated) enter(context.Context)                             {}
 func (u ungated) deployment(context.Context) Deployment             { return u.ex.op.Deployment }
-func (u ungated) holds(*attempt) bool                               { return false }
+func (u ungated) withheld(*attempt) bool                            { return false }
 func (u ungated) sending() time.Time                                { return time.Time{} }
 func (u ungated) counted(*attempt, time.Time)                       {}
 func (u ungated) reserve() float64                                  { return 0 }

@@ -68,11 +68,9 @@ func timeToClose(timeout *time.Duration) time.Duration {
 //fork:wrap the client's Timeout does not apply to it
 func (c *Client) endSessions(ctx context.Context) {
 	if end, ok := ctx.Value(closedBy{}).(time.Time); ok {
-		var cancelBound context.CancelFunc
-		ctx, cancelBound = backpressure.InOwnTime(ctx, time.Until(end))
-		defer cancelBound()
+		var cancel context.CancelFunc
+		ctx, cancel = backpressure.InOwnTime(ctx, time.Until(end))
+		defer cancel()
 	}
-	ctx, cancel := closingTime(ctx, c.timeout)
-	defer cancel()
 	c.upstreamEndSessions(ctx)
 }

@@ -12,20 +12,12 @@ import (
 //
 //fork:extend all batches of a client together have the retries of one command
 type endSessionsOp struct {
-	rejected error
+	batches backpressure.UntilRejected
 }
 
-// execute sends a batch, unless an earlier one was rejected in the end: then it returns that error. Sessions that nobody ends expire, so
-// an overloaded server need not keep the caller waiting for the backoffs of each batch.
+// execute sends a batch, unless an earlier one was rejected.
 //
 //fork:wrap all batches of a client together have the retries of one command
 func (es *endSessionsOp) execute(ctx context.Context) error {
-	if es.rejected != nil {
-		return es.rejected
-	}
-	err := es.upstreamExecute(ctx)
-	if backpressure.IsRetryableOverload(err) {
-		es.rejected = err
-	}
-	return err
+	return es.batches.Send(ctx, es.upstreamExecute)
 }

@@ -18,17 +18,26 @@ import (
 //fork:extend an error after which events can follow ended the stream; one that is interrupted again and again was resumed at once
 type ChangeStream struct {
 	resumes streamResumes
-	opened  bool // the cursor has just been opened: its first batch is that of the aggregate
-
-	goesOn bool  // the error has not ended the stream
-	lost   bool  // events of the cursor may have been lost, so that the next call has to resume
-	id     int64 // of the last cursor
-
-	left   []changeStreamCursor // those that could not be closed when the stream was resumed
-	closed bool
-
-	returned bool // an event, so that the stream no longer is where startAfter has put it
+	state   streamState
+	id      int64                // of the last cursor
+	left    []changeStreamCursor // those that could not be closed when the stream was resumed
 }
+
+// streamState is what the last Next has left of a stream. An error that leaves it open has ended it.
+type streamState uint8
+
+const (
+	// streamOpen: the cursor is asked for events.
+	streamOpen streamState = iota
+	// streamOpened: the cursor is, too, but its next batch is that of the aggregate.
+	streamOpened
+	// streamRepeats: the next call sends the same getMore again.
+	streamRepeats
+	// streamLost: events of the cursor may have been lost, so that the next call has to resume.
+	streamLost
+	// streamClosed: the application has closed it.
+	streamClosed
+)
 
 // ID returns the ID of the stream's cursor. It is 0 once no event can follow those that the stream already has: it is closed, or an error
 // has ended it.
@@ -36,10 +45,10 @@ type ChangeStream struct {
 //fork:replace whoever iterates has to know whether an error ended the stream
 func (cs *ChangeStream) ID() int64 {
 	switch {
-	case cs.closed || cs.cursor == nil || cs.err != nil && !cs.goesOn:
-		return 0
-	case cs.lost:
+	case cs.state == streamLost:
 		return cs.id
+	case cs.state == streamClosed || cs.cursor == nil || cs.err != nil && cs.state != streamRepeats:
+		return 0
 	default:
 		return cs.cursor.ID()
 	}
@@ -71,11 +80,13 @@ func (cs *ChangeStream) TryNext(ctx context.Context) bool { return cs.next(ctx, 
 //
 //fork:wrap an error after which events can follow ended the stream
 func (cs *ChangeStream) next(ctx context.Context, nonBlocking bool) bool {
-	if cs.closed {
+	switch cs.state {
+	case streamClosed:
 		return false
-	}
-	if cs.goesOn {
-		cs.err, cs.goesOn = nil, false
+	case streamLost:
+		cs.err = nil
+	case streamRepeats:
+		cs.err, cs.state = nil, streamOpen
 	}
 	return cs.upstreamNext(ctx, nonBlocking)
 }
@@ -89,12 +100,14 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	ctx, cancel := withTimeout(ctx, cs.client.timeout)
 	defer cancel()
 	if await := cs.cursorOptions.MaxAwaitTime; await != nil && !nonBlocking && !mongoutil.TimeoutWithinContext(ctx, *await) {
-		cs.err, cs.goesOn = errAwaitsTooLong, true
+		if cs.err = errAwaitsTooLong; cs.state != streamLost {
+			cs.state = streamRepeats
+		}
 		return
 	}
 	unreadable := 0
 	for cs.cursor != nil {
-		if cs.lost && !cs.resume(ctx) {
+		if cs.state == streamLost && !cs.resume(ctx) {
 			if cs.resumesLater(ctx) {
 				continue
 			}
@@ -116,7 +129,7 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 		case cs.cursor.ID() == 0:
 			return
 		default:
-			if !cs.opened { // a getMore
+			if cs.state == streamOpen { // a getMore
 				unreadable = 0
 			}
 			cs.updatePbrtFromCommand()
@@ -136,7 +149,7 @@ func unreadableReply(bc changeStreamCursor) bool {
 
 func isContextError(err error) bool { return errors.Is(err, context.Canceled) || IsTimeout(err) }
 
-// resumesAtOnce decides what follows the error of a getMore, and reports whether the stream is to be resumed in the same call.
+// resumesAtOnce decides what the error of a getMore leaves of the stream, and reports whether it is to be resumed in the same call.
 func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	moved := !unmoved(cs.cursor)
 	// The deadline of a read can come before the context knows of its own. That of a dial, after which nothing has moved, is another.
@@ -144,25 +157,23 @@ func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 		moved && errors.Is(cs.err, context.DeadlineExceeded) && !errorHasLabel(cs.err, resumableErrorLabel)
 	switch {
 	case errors.Is(cs.err, ErrClientDisconnected):
-		return false
 	case rejected(cs.err) && !errorHasLabel(cs.err, resumableErrorLabel) && !moved:
-		cs.goesOn = true // with the same getMore
-		return false
+		cs.state = streamRepeats
 	case !cs.isResumableError():
-		return false
+	case late && !moved && !IsTimeout(cs.err):
+		cs.state, cs.err = streamRepeats, cs.noTime(moved)
 	case late:
-		cs.goesOn, cs.lost = true, moved || IsTimeout(cs.err)
-		cs.err = cs.ended(moved)
-		return false
+		cs.state, cs.err = streamLost, cs.noTime(moved)
 	default:
-		cs.goesOn, cs.lost = true, true
+		cs.state = streamLost
 		cs.resumes.failed(backpressure.PolicyOf(cs.client.deployment), cs.err)
 		return true
 	}
+	return false
 }
 
-// ended returns the error of a call that has ended during a getMore. A server that let it wait that long has ended the series of errors.
-func (cs *ChangeStream) ended(waited bool) error {
+// noTime returns the error of a call that has ended during a getMore. A server that let it wait that long has ended the series of errors.
+func (cs *ChangeStream) noTime(waited bool) error {
 	err := cs.err
 	switch {
 	case cs.resumes.last != nil:
@@ -178,28 +189,26 @@ func (cs *ChangeStream) ended(waited bool) error {
 
 // resume opens a new cursor behind the last event.
 func (cs *ChangeStream) resume(ctx context.Context) bool {
-	cs.lost = true
 	if err := ctx.Err(); err != nil {
-		cs.err, cs.goesOn = cs.resumes.interrupted(err), true
+		cs.err = cs.resumes.interrupted(err)
 		return false
 	}
 	cs.leaveCursor(ctx)
 	policy := backpressure.PolicyOf(cs.client.deployment)
 	if cs.err = cs.resumes.begin(ctx, policy); cs.err != nil {
-		cs.goesOn = cs.mayResumeAfter(cs.err)
+		cs.state = cs.afterResume(cs.err)
 		return false
 	}
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Again = true
 	if cs.err = cs.executeOperation(backpressure.WithPurpose(ctx, purpose), true); cs.err != nil {
-		if cs.goesOn = cs.mayResumeAfter(cs.err); timeIsUp(ctx, cs.err) {
+		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) {
 			cs.err = cs.resumes.interrupted(cs.err)
 		} else {
 			cs.resumes.failed(policy, cs.err)
 		}
 		return false
 	}
-	cs.lost, cs.goesOn = false, false
 	return true
 }
 
@@ -207,7 +216,7 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 // (retryable-reads.md, "Why are read operations only retried once by default?").
 func (cs *ChangeStream) resumesLater(ctx context.Context) bool {
 	var failed driver.Error
-	return cs.goesOn && cs.client.retryReads && csot.IsTimeoutContext(ctx) && ctx.Err() == nil && errors.As(cs.err, &failed) &&
+	return cs.state == streamLost && cs.client.retryReads && csot.IsTimeoutContext(ctx) && ctx.Err() == nil && errors.As(cs.err, &failed) &&
 		failed.RetryableRead() && !errorHasLabel(cs.err, driver.ErrSystemOverloadedError)
 }
 
@@ -251,7 +260,7 @@ func (cs *ChangeStream) closeLeft(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		if _ = cursor.Discard(ctx); cursor.ID() != 0 && !cs.closed {
+		if _ = cursor.Discard(ctx); cursor.ID() != 0 && cs.state != streamClosed {
 			break
 		}
 	}
@@ -263,24 +272,25 @@ func (cs *ChangeStream) closeLeft(ctx context.Context) {
 	cs.left = open
 }
 
-// mayResumeAfter reports whether the stream can be resumed later though this attempt has failed: it had no time
+// afterResume returns what the error of a resume leaves of the stream. It can be resumed later if this attempt had no time
 // (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream), met no server, or one that steps
 // down or shuts down: the reply to an aggregate need not have the label ResumableChangeStreamError. Any other error, such as that of a
 // session that has ended, would come again.
-func (cs *ChangeStream) mayResumeAfter(err error) bool {
+func (cs *ChangeStream) afterResume(err error) streamState {
 	err = wrapErrors(err)
 	var failed driver.Error
 	var unselected topology.ServerSelectionError
 	var unconnected topology.ConnectionError
+	replied := errors.As(err, &failed) && ofServer(failed.Code, failed.Raw)
 	switch {
 	case errors.Is(err, ErrClientDisconnected):
-		return false
-	case isContextError(err), errorHasLabel(err, driver.ErrSystemOverloadedError):
-		return true
-	case errors.As(err, &failed) && ofServer(failed.Code, failed.Raw):
-		return failed.RetryableRead() || cs.isResumableError()
+		return streamOpen
+	case isContextError(err), errorHasLabel(err, driver.ErrSystemOverloadedError),
+		replied && (failed.RetryableRead() || cs.isResumableError()),
+		!replied && (errors.As(err, &unselected) || errors.As(err, &unconnected) || IsPoolClearedError(err) || IsNetworkError(err)):
+		return streamLost
 	default:
-		return errors.As(err, &unselected) || errors.As(err, &unconnected) || IsPoolClearedError(err) || IsNetworkError(err)
+		return streamOpen
 	}
 }
 
@@ -326,7 +336,7 @@ func (cs *ChangeStream) replaceOptions(wireVersion *description.VersionRange) {
 	if startAt == nil {
 		startAt = cs.operationTime
 	}
-	startsAfter := cs.options.StartAfter != nil && !cs.returned
+	startsAfter := cs.options.StartAfter != nil
 	cs.options.ResumeAfter, cs.options.StartAfter, cs.options.StartAtOperationTime = nil, nil, nil
 	const startAtOperationTimeWireVersion = 7 // which servers have since 4.0
 	switch {

@@ -52,7 +52,7 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 		cs.err = wrapErrors(err)
 		return cs.err
 	}
-	cs.opened = true
+	cs.state = streamOpened
 	cs.cursor, cs.id = unseen{cursor}, cursor.ID() // unless the application closes it
 	cs.upstreamUpdatePbrtFromCommand()
 

@@ -77,9 +77,9 @@ func timeIsUp(ctx context.Context, err error) bool {
 //
 //fork:wrap a getMore that succeeds ends a series of interruptions
 func (cs *ChangeStream) updatePbrtFromCommand() {
-	if !cs.opened {
+	if cs.state != streamOpened {
 		cs.resumes = streamResumes{}
 	}
-	cs.opened = false
+	cs.state = streamOpen
 	cs.upstreamUpdatePbrtFromCommand()
 }

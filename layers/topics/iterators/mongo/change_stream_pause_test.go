@@ -158,9 +158,9 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 func TestInterruptionOfResumes(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	cs := &ChangeStream{}
+	cs := &ChangeStream{state: streamLost}
 	assert.False(t, cs.resume(ctx))
-	assert.True(t, errors.Is(cs.err, context.Canceled) && cs.goesOn, "got %v", cs.err)
+	assert.True(t, errors.Is(cs.err, context.Canceled) && cs.state == streamLost, "got %v", cs.err)
 
 	resumes := streamResumes{last: errNoServer}
 	err := resumes.interrupted(CommandError{Code: 462, Wrapped: context.Canceled})

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -69,7 +70,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 //
 //fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
-	cs.returned = true
+	cs.options.StartAfter = nil // the stream no longer is where that has put it
 	if len(cs.batch) == 0 {
 		if token := cs.cursor.PostBatchResumeToken(); token != nil {
 			cs.resumeToken = bson.Raw(token)
@@ -96,34 +97,25 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	if cursor, ok := cs.cursor.(unseen); ok {
 		cs.cursor = cursor.BatchCursor
 	}
-	cs.closed = true
+	cs.state = streamClosed
 	ctx, cancel := closingTime(ctx, cs.client.timeout)
 	defer cancel()
-	cursor, start := cs.cursor, time.Now()
+	cursor, end := cs.cursor, time.Now()
 	retErr := cs.upstreamClose(ctx)
 	if cursor != nil && cursor.ID() != 0 {
 		cs.cursor = cursor
 	}
-	if len(cs.left) > 0 {
-		ctx, cancel := restOfCleanUp(ctx, start)
-		defer cancel()
-		cs.closeLeft(ctx)
+	if len(cs.left) == 0 {
+		return retErr
 	}
-	return retErr
-}
-
-// restOfCleanUp returns a context for what is closed after something else, both with the same context, since a time: together they take at
-// most one clean-up time longer than that context lasts.
-func restOfCleanUp(ctx context.Context, start time.Time) (context.Context, context.CancelFunc) {
-	rest := backpressure.CleanUpTime
-	if ctx.Err() != nil {
-		ended := start
-		if deadline, ok := ctx.Deadline(); ok && deadline.After(start) && deadline.Before(time.Now()) {
-			ended = deadline
-		}
-		rest -= time.Since(ended)
+	// All together take at most one clean-up time longer than the context lasts: until its deadline, unless it ended before.
+	if deadline, _ := ctx.Deadline(); deadline.After(end) && !errors.Is(ctx.Err(), context.Canceled) {
+		end = deadline
 	}
 	own, cancelOwn := backpressure.ForCleanUp(ctx)
-	own, cancel := context.WithTimeout(own, rest)
-	return own, func() { cancel(); cancelOwn() }
+	defer cancelOwn()
+	own, cancelRest := context.WithDeadline(own, end.Add(backpressure.CleanUpTime))
+	defer cancelRest()
+	cs.closeLeft(own)
+	return retErr
 }

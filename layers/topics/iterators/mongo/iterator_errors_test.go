@@ -67,7 +67,7 @@ func TestMayResumeAfter(t *testing.T) {
 		{ErrClientDisconnected, false},
 	} {
 		cs := &ChangeStream{err: wrapErrors(tt.err)}
-		assert.Equal(t, tt.want, cs.mayResumeAfter(cs.err), "%T %v", tt.err, tt.err)
+		assert.Equal(t, tt.want, cs.afterResume(cs.err) == streamLost, "%T %v", tt.err, tt.err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestTimeoutOfRead(t *testing.T) {
 	} {
 		cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}, err: err}
 		assert.False(t, cs.resumesAtOnce(context.Background()))
-		assert.True(t, cs.goesOn && cs.lost)
+		assert.Equal(t, streamLost, cs.state)
 		assert.ErrorContains(t, cs.err, "no event came in time")
 		assert.True(t, IsTimeout(cs.err))
 	}

@@ -99,35 +99,39 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) err
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
-// would stay otherwise. With a deadline, a commit has the time that is left of the call, but at least that for cleaning up, and an abort
-// has the time of the call anew; otherwise each has the client's Timeout anew (client-side-operations-timeout.md, "Convenient
-// Transactions API"). Without either, only an abort is limited, as what closes something is. Once the call was cancelled, an abort has the
-// time for cleaning up. But for a Timeout, backoffs end with the call, after a grace.
+// would stay otherwise. But for a Timeout, backoffs end with the call, after a grace. How long it lasts, by the first line that applies
+// (client-side-operations-timeout.md, "Convenient Transactions API"):
+//
+//	the call          a commit                                an abort
+//	was cancelled     as if it were not                       the time for cleaning up
+//	has a deadline    what is left, at least for cleaning up  the time of the call anew, at least for cleaning up
+//	has a Timeout     the Timeout anew                        the Timeout anew
+//	has neither       no limit                                as long as what closes something
 func (s *Session) endingContext(
 	ctx context.Context, retries *transactionRetries, aborts bool,
 ) (context.Context, context.CancelFunc) {
-	_, limited := ctx.Deadline()
-	timeout := s.client.timeout
-	var own time.Duration // 0 is no limit
-	switch {
+	_, hasDeadline := ctx.Deadline()
+	own, limited := backpressure.CleanUpTime, true
+	switch timeout := s.client.timeout; {
 	case aborts && errors.Is(ctx.Err(), context.Canceled):
-		own = backpressure.CleanUpTime
-	case limited:
-		if own = retries.period; !aborts {
-			own = retries.deadline.Sub(retries.clock.Now())
-		}
-		if own < backpressure.CleanUpTime {
-			own = backpressure.CleanUpTime
-		}
+	case hasDeadline && aborts:
+		own = retries.period
+	case hasDeadline:
+		own = retries.deadline.Sub(retries.clock.Now())
 	case timeout != nil && *timeout > 0:
 		return context.WithTimeout(newBackgroundContext(ctx), *timeout)
 	case aborts:
 		own = closeTime
+	default:
+		limited = false
+	}
+	if own < backpressure.CleanUpTime {
+		own = backpressure.CleanUpTime
 	}
 	ending := backpressure.WithPurpose(newBackgroundContext(ctx), backpressure.Purpose{
-		Caller: ctx, Until: retries.deadline, Grace: endingGrace, OwnTime: own != 0,
+		Caller: ctx, Until: retries.deadline, Grace: endingGrace, OwnTime: limited,
 	})
-	if own == 0 {
+	if !limited {
 		return ending, func() {}
 	}
 	return context.WithDeadline(ending, retries.clock.Now().Add(own))

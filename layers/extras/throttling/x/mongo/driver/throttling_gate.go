@@ -16,8 +16,8 @@ import (
 //
 //fork:extend the least critical operations are withheld first
 type operationRun struct {
-	class    event.Criticality
-	withheld int
+	class         event.Criticality
+	timesWithheld int
 }
 
 var (
@@ -26,7 +26,7 @@ var (
 )
 
 // criticality implements the hasClass interface.
-func (ex *operationRun) criticality() (event.Criticality, int) { return ex.class, ex.withheld }
+func (ex *operationRun) criticality() (event.Criticality, int) { return ex.class, ex.timesWithheld }
 
 // enter implements the gate interface.
 func (ex *operationRun) enter(ctx context.Context) { ex.class = backpressure.CriticalityOf(ctx) }
@@ -35,31 +35,29 @@ func (ex *operationRun) enter(ctx context.Context) { ex.class = backpressure.Cri
 //
 //fork:extend it looks like a rejection, and is none
 type attempt struct {
-	withheld throttle.Decision // not to send it, if so
+	decision throttle.Decision // not to send it, if so
 }
 
-// holds reports whether an attempt was withheld. To applications it looks like a rejection by the server after which nothing was executed.
-func (ex *operationRun) holds(a *attempt) bool {
-	var held withheldError
-	if !errors.As(a.err, &held) {
+// withheld implements the gate interface. To applications the attempt looks like a rejection by the server after which nothing was executed.
+func (ex *operationRun) withheld(a *attempt) bool {
+	var why withheldError
+	if !errors.As(a.err, &why) {
 		return false
 	}
-	a.withheld, a.address = held.decision, held.server
+	a.decision, a.address = why.decision, why.server
 	a.err = Error{
 		Name:    "Throttled",
-		Message: held.Error(),
+		Message: why.Error(),
 		Labels:  []string{ErrSystemOverloadedError, ErrRetryableError, NoWritesPerformed},
 	}
 	return true
 }
 
-// sheddableReserve is how many tokens sheddable commands leave to the others, which get any, as the specification says: half of them.
-const sheddableReserve = 500
-
-// reserve implements the gate interface.
+// reserve implements the gate interface. Sheddable commands leave half of the tokens to the others, which get any, as the specification
+// says.
 func (ex *operationRun) reserve() float64 {
 	if ex.class == event.CriticalitySheddable {
-		return sheddableReserve
+		return retry.TokenCapacity / 2
 	}
 	return 0
 }
@@ -117,8 +115,8 @@ const (
 
 // verdict returns the verdict after an attempt that was not sent, given the one after a rejection by the server.
 func (ex *operationRun) verdict(a *attempt, verdict retry.Verdict) retry.Verdict {
-	ex.withheld++
-	switch d := a.withheld; {
+	ex.timesWithheld++
+	switch d := a.decision; {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}
 	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries:

@@ -60,7 +60,7 @@ func (out *keptBatches) add(more ...Outcome) { out.kept = append(out.kept, more.
 // conclude concludes the command of a batch: err is its error, and executed the attempt that the server executed, if there is one.
 func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	ex := out.run()
-	o := Outcome{Kind: out.ended(a), First: ex.currIndex, Documents: ex.cmd.documents}
+	o := Outcome{Kind: out.outcome(a), First: ex.currIndex, Documents: ex.cmd.documents}
 	if executed == nil {
 		o.Err = err
 		return out.stop(o, err)
@@ -88,25 +88,21 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 
 // failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
 func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
-	last := a.err
-	if a.tooLate() {
-		last = errs.previous
-	}
-	_, none := last.(WriteCommandError)
-	none = none || last == nil
 	switch e := err.(type) {
-	case nil:
-		return nil
 	case WriteCommandError:
 		if a == executed {
 			return nil
 		}
 		return a.err
 	case backpressure.Interruption:
-		if none {
+		last := a.err
+		if a.tooLate() {
+			last = errs.previous
+		}
+		if _, written := last.(WriteCommandError); written || last == nil {
 			return backpressure.Interruption{When: e.When, Cause: e.Cause}
 		}
-		return withInterruption(last, e.Cause, e.When, false)
+		return withInterruption(last, e.Cause, e.When)
 	default:
 		return err
 	}

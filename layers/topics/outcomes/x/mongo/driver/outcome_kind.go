@@ -3,10 +3,10 @@ package driver
 import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
 
 // retried implements the batchResults interface.
-func (out *keptBatches) retried(a *attempt) { out.open = out.open || !a.held && a.open() }
+func (out *keptBatches) retried(a *attempt) { out.open = out.open || !a.withheld && a.open() }
 
-// ended says what the command did whose last attempt is this one.
-func (out *keptBatches) ended(last *attempt) OutcomeKind {
+// outcome says what the command did whose last attempt is this one.
+func (out *keptBatches) outcome(last *attempt) OutcomeKind {
 	open, errs := out.open || last.open(), &out.cmd.errs
 	out.open = false
 	switch {

@@ -157,21 +157,20 @@ func newPool(poolConfig, ...ConnectionOption) *pool {
 //
 //fork:wrap without a connectTimeout, nothing else ends the dialling of a connection
 func (c *connection) connect(ctx context.Context) error {
-	ctx, cancel := c.pool.whileOpen(ctx)
-	defer cancel()
+	if c.pool != nil && ctx.Done() == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = endWith(ctx, c.pool.done)
+		defer cancel()
+	}
 	return c.upstreamConnect(ctx)
 }
 
-// whileOpen returns a context for establishing a connection, which also ends when the pool is closed. One with a connectTimeout does so
-// already.
-func (p *pool) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
-	if p == nil || p.done == nil || ctx.Done() != nil {
-		return ctx, func() {}
-	}
+// endWith returns a context that also ends when the channel is closed.
+func endWith(ctx context.Context, done <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-p.done:
+		case <-done:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -206,7 +205,7 @@ const checkInInterval = 10 * time.Millisecond
 func (p *pool) close(ctx context.Context) {
 	p.stateMu.Lock()
 	closed := p.state == poolClosed
-	p.state = poolClosed
+	p.state = poolClosed // from now on nobody begins to wait
 	p.stateMu.Unlock()
 	if closed {
 		return
@@ -226,22 +225,24 @@ func (p *pool) close(ctx context.Context) {
 			p.awaitCheckIns(ctx)
 		}
 	}
-
-	p.idleMu.Lock()
-	idle := p.idleConns
-	p.idleConns = nil
-	p.idleMu.Unlock()
+	idle, all := p.takeConns()
 	p.closeAll(idle)
-	p.wake(ErrPoolClosed)
+	p.tellClosed()
+	p.closeAll(all)
+}
+
+// takeConns takes the idle connections, and returns them and a copy of all: to close one takes the lock, and removes it from the map.
+func (p *pool) takeConns() (idle, all []*connection) {
+	p.idleMu.Lock()
+	idle, p.idleConns = p.idleConns, nil
+	p.idleMu.Unlock()
 
 	p.createConnectionsCond.L.Lock()
-	inUse := make([]*connection, 0, len(p.conns))
-	for _, conn := range p.conns { // a copy: to close a connection takes this lock, and removes it from the map
-		inUse = append(inUse, conn)
+	defer p.createConnectionsCond.L.Unlock()
+	for _, conn := range p.conns {
+		all = append(all, conn)
 	}
-	p.createConnectionsCond.L.Unlock()
-	p.tellClosed()
-	p.closeAll(inUse)
+	return idle, all
 }
 
 // awaitCheckIns waits until all connections are idle, or the context ends.

@@ -46,10 +46,13 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	})
 	long, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	late := newWantConn()
-	ctx := &counting{Context: long, done: make(chan struct{}), first: func() { p.idleConnWait.pushBack(late) }}
+	late := make(chan error, 1)
+	ctx := &counting{Context: long, done: make(chan struct{}), first: func() {
+		_, err := p.checkOut(context.Background())
+		late <- err
+	}}
 	p.close(ctx)
-	assert.Equal(t, ErrPoolClosed, late.err, "of whoever began to wait meanwhile")
+	assert.Equal(t, ErrPoolClosed, <-late, "of whoever asks for a connection meanwhile")
 	assert.Less(t, ctx.asked, tooOften)
 	assert.Greater(t, ctx.asked, 1)
 }
@@ -164,10 +167,19 @@ func TestConnectionOfAClosedPool(t *testing.T) {
 
 // TestDialEndsWithItsPool is about a connection that is dialled without a connectTimeout.
 func TestDialEndsWithItsPool(t *testing.T) {
-	p := newPool(poolConfig{})
-	ctx, cancel := p.whileOpen(context.Background())
-	defer cancel()
-	assert.NoError(t, ctx.Err())
-	close(p.done)
-	<-ctx.Done()
+	dialled := make(chan struct{})
+	conn := newConnection("a:27017", WithDialer(func(Dialer) Dialer {
+		return DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			close(dialled)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+	}))
+	conn.pool = newPool(poolConfig{})
+	go func() {
+		<-dialled
+		close(conn.pool.done)
+	}()
+	err := conn.connect(context.Background())
+	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
 }

@@ -11,14 +11,7 @@ import (
 //
 //fork:wrap Disconnect must not wait
 func (s *Server) check(ctx context.Context) (description.Server, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := endWith(ctx, s.done)
 	defer cancel()
-	go func() {
-		select {
-		case <-s.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return s.upstreamCheck(ctx)
 }
