@@ -123,7 +123,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				s.Rest = func(body bson.Raw) any {
 					if command := body.Index(0).Key(); len(s.Sent) == failing {
 						failed = command
-						return scripted.Failure(13)
+						return append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"})
 					}
 					return answering(body, has)
 				}
@@ -137,9 +137,12 @@ func TestErrorOfEachCommand(t *testing.T) {
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
+				var command CommandError
+				require.True(t, errors.As(err, &command), "%s, %s: %v", name, failed, err)
+				told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))
+				assert.Equal(t, `Unauthorized scripted [Label] {"$numberInt":"13"}`, told, "%s, %s", name, failed)
 				var server ServerError
-				require.True(t, errors.As(err, &server), "%s, %s: %v", name, failed, err)
-				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
+				assert.True(t, errors.As(err, &server) && server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
 				names := commandNames(t, s)
 				if failed == "getMore" && returnsNoCursor[method.name] {
 					assert.Equal(t, "killCursors", names[len(names)-1], "%s leaves a cursor", name)
