@@ -213,6 +213,20 @@ var withSeveralCommands = []sendingMethod{
 	}},
 }
 
+// TestEveryMethodOfADisconnectedClient: nothing is sent, and the error says why.
+func TestEveryMethodOfADisconnectedClient(t *testing.T) {
+	for i, method := range append(sendingMethods(), withSeveralCommands...) {
+		if len(method.replies) > 0 {
+			continue // it goes on with what was begun
+		}
+		s := scripted.New(t)
+		s.Policy.Closing().Begin()
+		err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+		assert.ErrorIs(t, err, ErrClientDisconnected, "%s/%d", method.name, i)
+		assert.Empty(t, s.Sent, "%s/%d", method.name, i)
+	}
+}
+
 // needsContext tells methods in which the driver always needed a context, or that put a session into one.
 var needsContext = regexp.MustCompile(`^(ClientEncryption|Client.UseSession|(Search)?IndexView.Create|Session|data keys|collection info)`)
 

@@ -68,6 +68,7 @@ func TestMayResumeAfter(t *testing.T) {
 	} {
 		cs := &ChangeStream{err: wrapErrors(tt.err)}
 		assert.Equal(t, tt.want, cs.mayResumeAfter(cs.err), "%T %v", tt.err, tt.err)
+		assert.Equal(t, tt.want, cs.mayResumeAfter(tt.err), "%T %v, as the driver's package has it", tt.err, tt.err)
 	}
 }
 
