@@ -69,3 +69,21 @@ func TestTakeIdleOfUnreadyPool(t *testing.T) {
 		p.state = poolReady
 	}
 }
+
+// TestPoolClosesAll: a pool that is closed has no connections, and says why they were closed.
+func TestPoolClosesAll(t *testing.T) {
+	t.Parallel()
+	var reasons []string
+	p := idlePool(t, &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		if e.Type == event.ConnectionClosed {
+			reasons = append(reasons, e.Reason)
+		}
+	}}, 2)
+	used, err := p.checkOut(context.Background())
+	require.NoError(t, err)
+	idle := p.idleConns[0]
+	p.close(context.Background())
+	assert.Equal(t, []string{event.ReasonPoolClosed, event.ReasonPoolClosed}, reasons)
+	assert.Equal(t, []int{0, 0}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
+	assert.True(t, used.closed() && idle.closed())
+}

@@ -147,6 +147,9 @@ func TestDrainWakesAll(t *testing.T) {
 			}}
 		}
 		topo.state = topologyConnected
+		if !graceful {
+			ctx = nil
+		}
 		assert.NoError(t, topo.Disconnect(ctx))
 		assert.Equal(t, graceful, len(all) > 2, "somebody began to wait meanwhile")
 		assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
