@@ -123,7 +123,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				s.Rest = func(body bson.Raw) any {
 					if command := body.Index(0).Key(); len(s.Sent) == failing {
 						failed = command
-						return scripted.Failure(13)
+						return append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"})
 					}
 					return answering(body, has)
 				}
@@ -137,9 +137,12 @@ func TestErrorOfEachCommand(t *testing.T) {
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
+				var command CommandError
+				require.True(t, errors.As(err, &command), "%s, %s: %v", name, failed, err)
+				told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))
+				assert.Equal(t, `Unauthorized scripted [Label] {"$numberInt":"13"}`, told, "%s, %s", name, failed)
 				var server ServerError
-				require.True(t, errors.As(err, &server), "%s, %s: %v", name, failed, err)
-				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
+				assert.True(t, errors.As(err, &server) && server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
 				names := commandNames(t, s)
 				if failed == "getMore" && returnsNoCursor[method.name] {
 					assert.Equal(t, "killCursors", names[len(names)-1], "%s leaves a cursor", name)
@@ -208,6 +211,20 @@ var withSeveralCommands = []sendingMethod{
 		_, err := (&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument)
 		return err
 	}},
+}
+
+// TestEveryMethodOfADisconnectedClient: nothing is sent, and the error says why.
+func TestEveryMethodOfADisconnectedClient(t *testing.T) {
+	for i, method := range append(sendingMethods(), withSeveralCommands...) {
+		if len(method.replies) > 0 {
+			continue // it goes on with what was begun
+		}
+		s := scripted.New(t)
+		s.Policy.Closing().Begin()
+		err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+		assert.ErrorIs(t, err, ErrClientDisconnected, "%s/%d", method.name, i)
+		assert.Empty(t, s.Sent, "%s/%d", method.name, i)
+	}
 }
 
 // needsContext tells methods in which the driver always needed a context, or that put a session into one.

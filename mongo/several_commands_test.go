@@ -96,7 +96,8 @@ func nextBatch(id int64, docs ...any) bson.E {
 
 // concernError is what a reply says of a write concern.
 func concernError(code int) bson.E {
-	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: "scripted"}}}
+	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: "Concern"},
+		{Key: "errmsg", Value: "scripted"}}}
 }
 
 // inserts are n writes.

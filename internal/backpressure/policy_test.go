@@ -119,8 +119,10 @@ func TestSystemClockWakesUp(t *testing.T) {
 	if err := (SystemClock{}).Sleep(live, nil, closed, 5*time.Second); err != ErrDisconnected {
 		t.Errorf("the client is disconnected: %v, want %v", err, ErrDisconnected)
 	}
-	if err := (SystemClock{}).Sleep(ended, nil, closed, 5*time.Second); err != context.Canceled {
-		t.Errorf("the client is disconnected, and its own context has ended: %v, want %v", err, context.Canceled)
+	for i := 0; i < 50; i++ { // whichever is seen first
+		if err := (SystemClock{}).Sleep(ended, nil, closed, 5*time.Second); err != context.Canceled {
+			t.Errorf("the client is disconnected, and its own context has ended: %v, want %v", err, context.Canceled)
+		}
 	}
 	if err := (SystemClock{}).Sleep(live, nil, nil, 0); err != nil {
 		t.Errorf("no context has ended: %v", err)

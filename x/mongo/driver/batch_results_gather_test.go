@@ -10,7 +10,7 @@ import (
 )
 
 // TestGatheredWriteErrors is about the second command of a write whose first had an error: what the operation returns has both errors, with
-// the documents' places in the whole write, also if no retry of the second command was sent or if its time was up.
+// the documents' places in the whole write, and the first one's write concern error, also if no retry of the second command was sent or if its time was up.
 func TestGatheredWriteErrors(t *testing.T) {
 	failed := func() WriteCommandError { return WriteCommandError{WriteErrors: []WriteError{{Index: 1}}} }
 	executed := &attempt{stage: sent, err: failed()}
@@ -26,23 +26,31 @@ func TestGatheredWriteErrors(t *testing.T) {
 		"unordered":                    {last: executed, err: failed(), goesOn: true},
 		"ordered":                      {ordered: true, last: executed, err: failed()},
 		"a retry that was not sent":    {last: &attempt{stage: selecting}, err: failed()},
+		"not executed":                 {last: &attempt{stage: selecting}, err: refused, returns: refused},
 		"an interruption":              {last: &attempt{stage: selecting}, err: interrupted, returns: context.Canceled},
 		"another error than a write's": {last: &attempt{stage: selecting}, err: refused, returns: refused},
 	} {
 		ordered := tt.ordered
 		ex := &operationRun{op: Operation{Batches: &Batches{Ordered: &ordered}}, currIndex: 100}
-		w := &writeErrors{ex: ex, all: WriteCommandError{WriteErrors: []WriteError{{Index: 7}}}}
-		err := w.conclude(context.Background(), tt.last, executed, tt.err)
+		concern := &WriteConcernError{Code: 64}
+		w := &writeErrors{ex: ex, all: WriteCommandError{WriteErrors: []WriteError{{Index: 7}}, WriteConcernError: concern}}
+		last := executed
+		if name == "not executed" {
+			last = nil
+		}
+		err := w.conclude(context.Background(), tt.last, last, tt.err)
 		assert.Equal(t, tt.goesOn, err == nil, name)
 		if tt.goesOn {
 			err = w.written()
 		}
+		assert.Equal(t, err, w.around(err), name)
 		if tt.returns != nil {
 			assert.ErrorIs(t, err, tt.returns, name)
 		}
 		var all WriteCommandError
 		if assert.Equal(t, tt.returns != refused, errors.As(err, &all), name); tt.returns != refused {
 			assert.Equal(t, WriteErrors{{Index: 7}, {Index: 101}}, all.WriteErrors, name)
+			assert.Equal(t, concern, all.WriteConcernError, name)
 		}
 	}
 }

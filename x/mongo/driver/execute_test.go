@@ -18,6 +18,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 const ms = time.Millisecond
@@ -276,14 +277,58 @@ func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
 func TestExecuteEachCommandStartedEnds(t *testing.T) {
 	var events []string
 	s := scripted.New(t, scripted.Overloaded(), io.ErrUnexpectedEOF, scripted.OK())
+	s.Servers[0].ServiceID = &bson.ObjectID{1}
 	op := s.Read()
+	var started event.CommandStartedEvent
+	ended := func(e event.CommandFinishedEvent) {
+		assert.Equal(t, event.CommandFinishedEvent{
+			Duration: e.Duration, CommandName: started.CommandName, DatabaseName: started.DatabaseName, RequestID: started.RequestID,
+			ConnectionID: started.ConnectionID, ServerConnectionID: started.ServerConnectionID, ServiceID: started.ServiceID,
+		}, e)
+		assert.Greater(t, e.Duration, time.Duration(0))
+	}
 	op.CommandMonitor = &event.CommandMonitor{
-		Started:   func(context.Context, *event.CommandStartedEvent) { events = append(events, "started") },
-		Succeeded: func(context.Context, *event.CommandSucceededEvent) { events = append(events, "succeeded") },
-		Failed:    func(context.Context, *event.CommandFailedEvent) { events = append(events, "failed") },
+		Started: func(_ context.Context, e *event.CommandStartedEvent) {
+			started, events = *e, append(events, "started")
+			assert.Equal(t, s.Servers[0].ServiceID, e.ServiceID)
+			assert.Equal(t, int64(100+len(events)/2+1), *e.ServerConnectionID)
+		},
+		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
+			events = append(events, "succeeded")
+			ended(e.CommandFinishedEvent)
+			assert.Equal(t, int32(1), e.Reply.Lookup("ok").Int32())
+		},
+		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
+			events = append(events, "failed")
+			ended(e.CommandFinishedEvent)
+			assert.Error(t, e.Failure)
+		},
 	}
 	require.NoError(t, s.Execute(context.Background(), op))
 	assert.Equal(t, []string{"started", "failed", "started", "failed", "started", "succeeded"}, events)
+}
+
+// pinnedForGood is the connection of a transaction that cannot be unpinned.
+type pinnedForGood struct {
+	session.LoadBalancedTransactionConnection
+}
+
+var errPinnedForGood = errors.New("pinned for good")
+
+func (pinnedForGood) UnpinFromTransaction() error { return errPinnedForGood }
+
+// TestExecuteThatCannotUnpin is about a transaction whose state is lost, or that may begin elsewhere: nothing is sent again.
+func TestExecuteThatCannotUnpin(t *testing.T) {
+	for _, reply := range []bson.D{scripted.Failure(251, driver.TransientTransactionError), scripted.Overloaded()} {
+		s := scripted.New(t, reply)
+		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+		op := s.Transaction()
+		op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
+			op.Client.PinnedConnection = pinnedForGood{op.Client.PinnedConnection}
+		}}
+		assert.ErrorIs(t, op.Execute(context.Background()), errPinnedForGood)
+		assert.Len(t, s.Sent, 1)
+	}
 }
 
 // reauthenticator counts the reauthentications.

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -48,4 +49,33 @@ func TestDecoderOptionsPriority(t *testing.T) {
 	opts := &options.BSONOptions{DefaultDocumentM: true, DefaultDocumentMap: true}
 	require.NoError(t, getDecoder(doc, opts, nil).Decode(&got))
 	assert.Equal(t, any(map[string]any{"b": int32(1)}), got.A)
+}
+
+// TestRegistryDecodes: whatever decodes a document does so with the registry that it was given.
+func TestRegistryDecodes(t *testing.T) {
+	t.Parallel()
+	reg := bson.NewRegistry()
+	reg.RegisterTypeMapEntry(bson.TypeString, reflect.TypeOf(bson.Symbol("")))
+	document := bson.D{{Key: "a", Value: "text"}}
+	for name, decode := range map[string]func(into any) error{
+		"Decode": func(into any) error {
+			cursor, err := NewCursorFromDocuments([]any{document}, nil, reg)
+			require.NoError(t, err)
+			require.True(t, cursor.Next(context.Background()))
+			return cursor.Decode(into)
+		},
+		"All": func(into any) error {
+			cursor, err := NewCursorFromDocuments([]any{document, document}, nil, reg)
+			require.NoError(t, err)
+			var all []bson.D
+			err = cursor.All(context.Background(), &all)
+			*into.(*bson.D) = all[1]
+			return err
+		},
+		"SingleResult": func(into any) error { return NewSingleResultFromDocument(document, nil, reg).Decode(into) },
+	} {
+		var got bson.D
+		require.NoError(t, decode(&got), name)
+		assert.Equal(t, bson.D{{Key: "a", Value: bson.Symbol("text")}}, got, name)
+	}
 }

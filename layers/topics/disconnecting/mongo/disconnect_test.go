@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -122,4 +123,18 @@ func TestDisconnectEndsWithTheDeadline(t *testing.T) {
 	}
 	cleanUpsEndWithTheDeadline(t, calls)
 	cleanUpsSpendTokensForRetriesAlone(t, calls)
+}
+
+// TestTimeToClose is about what closes something without a deadline: the client's Timeout counts, however short, and ten seconds without it.
+func TestTimeToClose(t *testing.T) {
+	moment, none := time.Nanosecond, time.Duration(0)
+	for timeout, want := range map[*time.Duration]time.Duration{nil: 10 * time.Second, &none: 10 * time.Second, &moment: moment} {
+		assert.Equal(t, want, timeToClose(timeout))
+		now := time.Now()
+		ctx, cancel := closingTime(context.Background(), timeout)
+		deadline, _ := ctx.Deadline()
+		assert.InDelta(t, want.Seconds(), deadline.Sub(now).Seconds(), 0.5)
+		cancel()
+		assert.Error(t, ctx.Err())
+	}
 }

@@ -213,3 +213,60 @@ func TestChangeStreamOfUnreadableReply(t *testing.T) {
 	assert.ErrorContains(t, stream.Err(), "cursor")
 	assert.Equal(t, int64(0), stream.ID())
 }
+
+// TestTokenOfAnEmptyBatch is about a getMore without events, which tells where to resume (change-streams.md, "postBatchResumeToken").
+func TestTokenOfAnEmptyBatch(t *testing.T) {
+	later := bson.D{{Key: "token", Value: 2}}
+	empty := nextBatch(7)
+	empty.Value = append(empty.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: later})
+	s := scripted.New(t, emptyOpen, scripted.OK(empty), resumable, scripted.OK(), emptyOpen, oneEvent)
+	stream := watchScript(t, s)
+	stream.TryNext(context.Background()) // the first batch
+	require.False(t, stream.TryNext(context.Background()))
+	assert.Equal(t, int32(2), stream.ResumeToken().Lookup("token").Int32())
+	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
+	assert.Equal(t, int32(2), resumed.Lookup("resumeAfter", "token").Int32())
+	s.Finish()
+}
+
+// TestTokenOfTheLastEvent is about a batch of two events, and the token for what comes after it (change-streams.md, "Updating the Cached
+// Resume Token").
+func TestTokenOfTheLastEvent(t *testing.T) {
+	token := func(n int) bson.D { return bson.D{{Key: "token", Value: n}} }
+	batch := nextBatch(7, bson.D{{Key: "_id", Value: token(1)}}, bson.D{{Key: "_id", Value: token(2)}})
+	batch.Value = append(batch.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token(3)})
+	stream := watchScript(t, scripted.New(t, emptyOpen, scripted.OK(batch)))
+	for _, want := range []int32{1, 3} {
+		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+		assert.Equal(t, want, stream.ResumeToken().Lookup("token").Int32())
+	}
+}
+
+// TestResumeIsRetriedOnce is about the aggregate by which a call resumes a stream: the call does so again by itself, so that a Timeout is no
+// reason for many retries at once.
+func TestResumeIsRetriedOnce(t *testing.T) {
+	s := scripted.New(t, emptyOpen, resumable, scripted.OK(), scripted.ShuttingDown(), scripted.ShuttingDown())
+	s.Rest = scripted.Failure(13)
+	stream, err := connectScript(t, s, options.Client().SetTimeout(time.Hour)).Watch(context.Background(), Pipeline{})
+	require.NoError(t, err)
+	s.OnSleep = s.Policy.Closing().Begin
+	require.False(t, stream.Next(context.Background()))
+	assert.Equal(t, []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate"}, commandNames(t, s))
+}
+
+// TestResumeWithoutTime is about a call whose time is up when it resumes the stream.
+func TestResumeWithoutTime(t *testing.T) {
+	ctx := scripted.NewContext()
+	s := scripted.New(t, emptyOpen, resumable, scripted.OK())
+	stream := watchScript(t, s)
+	s.OnSelect = func() error {
+		if len(s.Replies) == 0 {
+			ctx.End(context.DeadlineExceeded)
+		}
+		return ctx.Err()
+	}
+	require.False(t, stream.Next(ctx))
+	assert.ErrorContains(t, stream.Err(), "no event came, although the change stream was resumed once: context deadline exceeded")
+	assert.NotEqual(t, int64(0), stream.ID())
+}

@@ -86,8 +86,9 @@ func TestChangeStreamPausesBeforeResume(t *testing.T) {
 
 // TestChangeStreamPausesBetweenCalls is about resumes that fail, each of which ends a call: the next call waits, too.
 func TestChangeStreamPausesBetweenCalls(t *testing.T) {
+	fatal := scripted.Failure(13)
 	down := inARow(scripted.Failure(91), scripted.Failure(91)) // the aggregate, and its retry
-	replies := append(inARow(emptyOpen, resumable, scripted.OK()), append(append(append(down, down...), down...), emptyOpen, oneEvent)...)
+	replies := append(inARow(emptyOpen, resumable, scripted.OK()), append(append(append(down, down...), down...), emptyOpen, oneEvent, fatal)...)
 	s := scripted.New(t, replies...)
 	stream := watchScript(t, s)
 	for i := 0; i < 3; i++ {
@@ -98,6 +99,8 @@ func TestChangeStreamPausesBetweenCalls(t *testing.T) {
 	}
 	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
 	assert.Equal(t, []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond}, s.Slept)
+	require.False(t, stream.Next(context.Background()))
+	assert.Equal(t, int64(0), stream.ID(), "after %v", stream.Err())
 	s.Finish()
 }
 

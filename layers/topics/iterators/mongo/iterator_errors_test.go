@@ -68,6 +68,7 @@ func TestMayResumeAfter(t *testing.T) {
 	} {
 		cs := &ChangeStream{err: wrapErrors(tt.err)}
 		assert.Equal(t, tt.want, cs.afterResume(cs.err) == streamLost, "%T %v", tt.err, tt.err)
+		assert.Equal(t, tt.want, cs.afterResume(tt.err) == streamLost, "%T %v, as the driver's package has it", tt.err, tt.err)
 	}
 }
 
@@ -363,4 +364,76 @@ var cursorCleanUps = []cleanUp{
 func TestCursorCleanUpEndsWithTheDeadline(t *testing.T) {
 	cleanUpsEndWithTheDeadline(t, cursorCleanUps)
 	cleanUpsSpendTokensForRetriesAlone(t, cursorCleanUps)
+}
+
+// TestCloseAgain is about a Close whose killCursors no server has answered: another Close sends it again, and then none does.
+func TestCloseAgain(t *testing.T) {
+	for _, which := range []string{"cursor", "stream"} {
+		none := scripted.NoConnection{Err: errNoServer}
+		s := scripted.New(t, emptyOpen, none, none, scripted.OK())
+		client := connectScript(t, s)
+		var it interface{ Close(context.Context) error }
+		var err error
+		if which == "cursor" {
+			it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
+		} else {
+			it, err = client.Watch(context.Background(), Pipeline{})
+		}
+		require.NoError(t, err)
+		for i := 0; i < 2; i++ {
+			assert.ErrorIs(t, it.Close(context.Background()), errNoServer, which)
+		}
+		for i := 0; i < 2; i++ {
+			assert.NoError(t, it.Close(context.Background()), which)
+		}
+		assert.Equal(t, "killCursors", commandNames(t, s)[1], which)
+		s.Finish()
+	}
+}
+
+// TestCloseAfterTheEnd is about a cursor that is closed when its context has ended, and whose killCursors fails.
+func TestCloseAfterTheEnd(t *testing.T) {
+	s := scripted.New(t, emptyOpen, scripted.Failure(13))
+	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = cursor.Close(ctx)
+	var failed CommandError
+	assert.True(t, errors.Is(err, context.Canceled) && errors.As(err, &failed) && failed.Code == 13, "got %v", err)
+	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
+	s.Finish()
+}
+
+// TestRestOfCleanUp is about what is closed after something else: together they take two seconds after the end of the call.
+func TestRestOfCleanUp(t *testing.T) {
+	now := time.Now()
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	until := func(seconds time.Duration) context.Context {
+		ctx, cancel := context.WithDeadline(context.Background(), now.Add(seconds*time.Second))
+		t.Cleanup(cancel)
+		return ctx
+	}
+	both, cancelBoth := context.WithCancel(until(60))
+	cancelBoth()
+	for name, tt := range map[string]struct {
+		ctx   context.Context
+		began time.Duration // seconds ago
+		want  float64
+	}{
+		"it lasts":                  {ctx: until(60), began: 1, want: 2},
+		"cancelled":                 {ctx: canceled, began: 1, want: 1},
+		"cancelled before its time": {ctx: both, began: 1, want: 1},
+		"its time was up meanwhile": {ctx: until(-1), began: 10, want: 1},
+		"its time was up before":    {ctx: until(-10), began: 1, want: 1},
+		"nothing is left":           {ctx: until(-10), began: 10, want: -8},
+	} {
+		ctx, cancel := restOfCleanUp(tt.ctx, now.Add(-tt.began*time.Second))
+		deadline, ok := ctx.Deadline()
+		require.True(t, ok, name)
+		assert.InDelta(t, tt.want, deadline.Sub(now).Seconds(), 0.5, name)
+		cancel()
+		assert.Error(t, ctx.Err(), name)
+	}
 }

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -109,6 +110,13 @@ func (o oracle) labels(acknowledged) string {
 			want[label] = true
 		}
 	}
+	once := map[string]bool{}
+	for _, label := range exceptionLabels(o.err) {
+		if once[label] {
+			return "it has a label twice: " + label
+		}
+		once[label] = true
+	}
 	for _, label := range []string{
 		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
 		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError,
@@ -118,6 +126,17 @@ func (o oracle) labels(acknowledged) string {
 		}
 	}
 	return ""
+}
+
+// exceptionLabels returns the labels of an exception.
+func exceptionLabels(err error) []string {
+	var bulk BulkWriteException
+	var client ClientBulkWriteException
+	if errors.As(err, &bulk) {
+		return bulk.Labels
+	}
+	errors.As(err, &client)
+	return client.Labels
 }
 
 // labelsOf returns the labels that the call's error has to have for a command.

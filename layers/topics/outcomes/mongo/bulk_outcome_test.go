@@ -405,9 +405,10 @@ func containsInt(all []int, one int) bool {
 	return false
 }
 
-// writeErrors checks that each write error is told, with its index.
+// writeErrors checks that each write error is told, with its index and what it says.
 func (o oracle) writeErrors(acknowledged) string {
 	var want, got []int
+	var told []string
 	for _, c := range o.commands {
 		if c.told != nil && !c.told.unread {
 			want = append(want, c.told.failed...)
@@ -417,6 +418,7 @@ func (o oracle) writeErrors(acknowledged) string {
 	if errors.As(o.err, &bulk) {
 		for _, e := range bulk.WriteErrors {
 			got = append(got, e.Index)
+			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
 		}
 	}
 	var client ClientBulkWriteException
@@ -426,7 +428,16 @@ func (o oracle) writeErrors(acknowledged) string {
 				return fmt.Sprintf("write error %d is at %d", e.Index, i)
 			}
 			got = append(got, i)
+			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
 		}
+	}
+	for _, what := range told {
+		if what != "11000 write error 11000 true" && what != "462 write error 462 true" {
+			return "a write error says " + what
+		}
+	}
+	if o.err != nil && (strings.Count(o.err.Error(), "write error ") != len(got) || strings.Contains(o.err.Error(), "top level")) {
+		return fmt.Sprintf("the text tells of other write errors than those of %v", got)
 	}
 	sort.Ints(want)
 	sort.Ints(got)
@@ -436,7 +447,7 @@ func (o oracle) writeErrors(acknowledged) string {
 	return ""
 }
 
-// concernErrors checks that each write concern error is told, once.
+// concernErrors checks that each write concern error is told, once, with what it says.
 func (o oracle) concernErrors(acknowledged) string {
 	var want, got []int
 	for _, c := range o.commands {
@@ -457,6 +468,12 @@ func (o oracle) concernErrors(acknowledged) string {
 	}
 	for _, e := range concerns {
 		got = append(got, e.Code)
+		if e.Name != "Concern" || e.Message != "scripted" || len(e.Raw) == 0 {
+			return fmt.Sprintf("a write concern error says %+v", e)
+		}
+	}
+	if o.err != nil && strings.Count(o.err.Error(), "(Concern) scripted") != len(got) {
+		return fmt.Sprintf("the text tells of other write concern errors than %v", got)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		return fmt.Sprintf("write concern errors %v, want %v", got, want)

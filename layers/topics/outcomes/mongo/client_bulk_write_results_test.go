@@ -182,6 +182,9 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					want = BulkWriteOutcome{Unknown: []int{0, 1}}
 				}
 				assert.Equal(t, want, BulkOutcome(err, 2), name)
+				var exception ClientBulkWriteException
+				require.True(t, errors.As(err, &exception), name)
+				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
 				if verbose {
 					assert.Equal(t, map[int]ClientBulkWriteInsertResult{0: {InsertedID: "new"}}, res.InsertResults, name)
 				}

@@ -122,6 +122,7 @@ func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
 				assert.Equal(t, !changed && !tt.hides, errorHasLabel(err, label), "%s: command %d: %s", name, rejected, label)
 			}
 			assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "%s: command %d", name, rejected)
+			assert.ErrorContains(t, err, "scripted", "%s: command %d", name, rejected)
 		}
 	}
 }
@@ -216,4 +217,37 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		assert.Len(t, outcome.Unknown, tt.unknown, name)
 		assert.NotContains(t, err.Error(), "-1", name)
 	}
+}
+
+// TestLabelsOfLaterErrors is about the errors of later commands, of each type.
+func TestLabelsOfLaterErrors(t *testing.T) {
+	all := []string{"other", driver.RetryableWriteError, driver.ErrRetryableError, driver.NoWritesPerformed}
+	network := append([]string{driver.NetworkError}, all...)
+	for _, tt := range []struct {
+		err  error
+		want []string
+	}{
+		{CommandError{Labels: all}, []string{"other"}},
+		{CommandError{Labels: network}, []string{driver.NetworkError, "other", driver.RetryableWriteError}},
+		{WriteException{Labels: network}, []string{driver.NetworkError, "other"}},
+		{BulkWriteException{Labels: all}, all},
+		{ClientBulkWriteException{Labels: all}, all},
+		{fmt.Errorf("around: %w", CommandError{Labels: all, Message: "text"}), []string{"other"}},
+	} {
+		later := ofLaterCommand(tt.err)
+		assert.Equal(t, tt.err.Error(), later.Error())
+		for _, label := range network {
+			assert.Equal(t, fmt.Sprint(tt.want) != fmt.Sprint(withoutLabel(tt.want, label)), errorHasLabel(later, label), "%T: %s", tt.err, label)
+		}
+	}
+	assert.Equal(t, errNoServer, ofLaterCommand(errNoServer))
+}
+
+func withoutLabel(labels []string, label string) (kept []string) {
+	for _, l := range labels {
+		if l != label {
+			kept = append(kept, l)
+		}
+	}
+	return kept
 }

@@ -294,3 +294,13 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 }
+
+// TestForgottenRejections: what was rejected is forgotten some time after the last rejection, by whoever asks.
+func TestForgottenRejections(t *testing.T) {
+	s := newSubject()
+	s.Refused()
+	s.at = s.at.Add(time.Hour)
+	if withheld, accepted := s.State(false); withheld != 0 || accepted != 1 {
+		t.Errorf("the state is %v, %v", withheld, accepted)
+	}
+}

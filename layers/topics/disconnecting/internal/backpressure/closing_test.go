@@ -46,3 +46,14 @@ func TestClosingCountsOperations(t *testing.T) {
 		t.Fatal("the end has not come")
 	}
 }
+
+// TestClosingEndsAtOnce is about an end that nothing has begun.
+func TestClosingEndsAtOnce(t *testing.T) {
+	var c Closing
+	c.End()
+	c.End()
+	if !c.Begun() || !c.Over() {
+		t.Fatal("the end has not come")
+	}
+	<-c.Woken()
+}

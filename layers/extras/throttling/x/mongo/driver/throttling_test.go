@@ -394,3 +394,21 @@ func TestThrottlingAllocatesNothing(t *testing.T) {
 func marked(c event.Criticality) context.Context {
 	return backpressure.WithCriticality(context.Background(), c)
 }
+
+// TestThrottledSelectionThatFails is about errors of the deployment, and of the selector of the operation.
+func TestThrottledSelectionThatFails(t *testing.T) {
+	s := throttled(t, nil, []string{"a"}, "b")
+	s.OnSelect = func() error { return io.ErrNoProgress }
+	assert.ErrorIs(t, s.Execute(context.Background(), s.Read()), io.ErrNoProgress)
+
+	s = throttled(t, nil, []string{"a"}, "b")
+	op := s.Read()
+	op.Selector = failingSelector{}
+	assert.ErrorIs(t, s.Execute(context.Background(), op), io.ErrNoProgress)
+}
+
+type failingSelector struct{}
+
+func (failingSelector) SelectServer(description.Topology, []description.Server) ([]description.Server, error) {
+	return nil, io.ErrNoProgress
+}

@@ -50,6 +50,8 @@ func TestSucceeded(t *testing.T) {
 	for end := range whole[:len(whole)-1] {
 		assert.False(t, succeeded(whole[:end]))
 		assert.Error(t, ExtractErrorFromServerResponse(whole[:end]))
+		_, err := whole[:end].Elements()
+		assert.Error(t, err)
 	}
 }
 

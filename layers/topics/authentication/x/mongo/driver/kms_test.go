@@ -123,6 +123,14 @@ func TestKMSRequestThatFails(t *testing.T) {
 	assert.ErrorContains(t, c.sendKMSRequest(context.Background(), q), "certificate")
 }
 
+// TestKMSConnectionIsClosed is about the end of a request, which closes its connection though the context lives.
+func TestKMSConnectionIsClosed(t *testing.T) {
+	client, service := net.Pipe()
+	closeWhenDone(context.Background(), client)()
+	_, err := service.Read(make([]byte, 1))
+	assert.Equal(t, io.EOF, err)
+}
+
 // TestKMSAnswerBeforeTheEnd is about a context that ends when all of the answer has come, and one that ended before the request.
 func TestKMSAnswerBeforeTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -13,7 +13,7 @@ import (
 )
 
 // TestOutcomes is about a write of six documents in three batches: what each of those did that did not simply succeed, and which documents
-// were not sent.
+// were not sent. What a reply says of them comes with the reply.
 func TestOutcomes(t *testing.T) {
 	type outcome struct {
 		kind             driver.OutcomeKind
@@ -26,6 +26,7 @@ func TestOutcomes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		replies   []any
 		unordered bool
+		lost      bool // there is no reply
 		want      []outcome
 	}{
 		"all succeed": {replies: scripted.Repeat(3, scripted.OK())},
@@ -33,14 +34,14 @@ func TestOutcomes(t *testing.T) {
 			want: []outcome{{driver.OutcomeRejected, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the second fails": {replies: []any{scripted.OK(), scripted.Failure(13)},
 			want: []outcome{{driver.OutcomeFailed, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"the second may be executed": {replies: then([]any{scripted.OK()}, closed...),
+		"the second may be executed": {replies: then([]any{scripted.OK()}, closed...), lost: true,
 			want: []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the second tells of a document that it does not have": {
 			replies: []any{scripted.OK(), reply("writeErrors", bson.A{bson.D{{Key: "index", Value: 2}, {Key: "code", Value: 11000}}})},
 			want:    []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"the last was interrupted": {replies: []any{scripted.OK(), scripted.OK(), scripted.Failure(50)},
 			want: []outcome{{driver.OutcomeUnknown, 4, 2}}},
-		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, want: []outcome{{driver.OutcomeUnsent, 0, 6}}},
+		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, lost: true, want: []outcome{{driver.OutcomeUnsent, 0, 6}}},
 		"a duplicate ends an ordered write": {replies: []any{scripted.OK(), duplicate},
 			want: []outcome{{driver.OutcomeExecuted, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
 		"duplicates of an unordered write": {replies: []any{duplicate, scripted.OK(), duplicate}, unordered: true,
@@ -60,9 +61,23 @@ func TestOutcomes(t *testing.T) {
 			require.True(t, ok, "%s: %T", name, err)
 			for _, o := range failed.Outcomes {
 				got = append(got, outcome{o.Kind, o.First, o.Documents})
+				assert.Equal(t, o.Kind != driver.OutcomeUnsent && !tt.lost, replied(o.Err) || o.Written.Raw != nil,
+					"%s: %v", name, o.Kind)
 			}
+			assert.Equal(t, !tt.lost, replied(failed.Err), "%s", name)
 		}
 		assert.Equal(t, tt.want, got, "%s", name)
 		assert.Equal(t, tt.want == nil, err == nil, "%s: %v", name, err)
 	}
+}
+
+// replied reports whether an error has a reply.
+func replied(err error) bool {
+	switch e := err.(type) {
+	case driver.Error:
+		return e.Raw != nil
+	case driver.WriteCommandError:
+		return e.Raw != nil
+	}
+	return false
 }

@@ -42,6 +42,15 @@ func TestReplyFieldsOfAnotherType(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the first clusterTime", func(t *testing.T) {
+		for _, time := range []bson.Timestamp{{I: 1}, {T: 1}} {
+			known := marshal(t, bson.M{"$clusterTime": bson.M{"clusterTime": time}})
+			for _, other := range []bson.Raw{nil, marshal(t, bson.M{})} {
+				assert.Equal(t, known, MaxClusterTime(known, other))
+				assert.Equal(t, known, MaxClusterTime(other, known))
+			}
+		}
+	})
 	t.Run("no session", func(t *testing.T) {
 		var none *Client
 		none.UpdateRecoveryToken(marshal(t, bson.M{"recoveryToken": bson.D{}}))

@@ -39,12 +39,22 @@ func TestTakeIdle(t *testing.T) {
 		}
 		assert.Equal(t, 0, p.availableConnectionCount())
 		assert.Equal(t, 2, p.totalConnectionCount())
+		assert.Nil(t, p.takeIdle())
 	}
 	assert.Equal(t, []string{
 		event.ConnectionPoolCreated, event.ConnectionPoolReady,
 		event.ConnectionCheckOutStarted, event.ConnectionCheckedOut,
 		event.ConnectionCheckOutStarted, event.ConnectionClosed, event.ConnectionCheckedOut,
 	}, events)
+}
+
+// TestTakeTheOnlyIdle: it is taken at once.
+func TestTakeTheOnlyIdle(t *testing.T) {
+	t.Parallel()
+	p := idlePool(t, nil, 1)
+	only := p.idleConns[0]
+	assert.Equal(t, only, p.takeIdle())
+	assert.Nil(t, p.takeIdle())
 }
 
 // TestTakeIdleOfUnreadyPool: nothing is taken from a pool that was cleared or closed.
@@ -58,4 +68,22 @@ func TestTakeIdleOfUnreadyPool(t *testing.T) {
 		assert.Equal(t, 1, p.availableConnectionCount())
 		p.state = poolReady
 	}
+}
+
+// TestPoolClosesAll: a pool that is closed has no connections, and says why they were closed.
+func TestPoolClosesAll(t *testing.T) {
+	t.Parallel()
+	var reasons []string
+	p := idlePool(t, &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		if e.Type == event.ConnectionClosed {
+			reasons = append(reasons, e.Reason)
+		}
+	}}, 2)
+	used, err := p.checkOut(context.Background())
+	require.NoError(t, err)
+	idle := p.idleConns[0]
+	p.close(context.Background())
+	assert.Equal(t, []string{event.ReasonPoolClosed, event.ReasonPoolClosed}, reasons)
+	assert.Equal(t, []int{0, 0}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
+	assert.True(t, used.closed() && idle.closed())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -22,6 +23,15 @@ type establishing struct {
 	replied func()
 }
 
+// described is a connection that has the token of a generation.
+type described struct {
+	mnet.Describer
+	generation *uint64
+}
+
+func (c described) OIDCTokenGenID() uint64              { return *c.generation }
+func (c described) SetOIDCTokenGenID(generation uint64) { *c.generation = generation }
+
 func (establishing) Close() error { return nil }
 
 func (c establishing) Read(ctx context.Context) ([]byte, error) {
@@ -35,13 +45,14 @@ func establish(t *testing.T, s *scripted.Script, replied func()) *mnet.Connectio
 	require.NoError(t, err)
 	conn, err := server.Connection(context.Background())
 	require.NoError(t, err)
-	conn.ReadWriteCloser = establishing{conn.ReadWriteCloser, replied}
+	conn.ReadWriteCloser, conn.Describer = establishing{conn.ReadWriteCloser, replied}, described{conn.Describer, new(uint64)}
 	return conn
 }
 
+var oidcDone = scripted.OK(bson.E{Key: "done", Value: true}, bson.E{Key: "payload", Value: []byte{}})
+
 // TestCachedToken is about a token that is in the cache, and what a server says to it (auth.md, "MONGODB-OIDC", "Authentication").
 func TestCachedToken(t *testing.T) {
-	done := scripted.OK(bson.E{Key: "done", Value: true}, bson.E{Key: "payload", Value: []byte{}})
 	idp := scripted.OK(bson.E{Key: "done", Value: false}, bson.E{Key: "payload", Value: marshal(t, bson.D{{Key: "issuer", Value: "x"}})})
 	const cached = "cached"
 
@@ -55,18 +66,18 @@ func TestCachedToken(t *testing.T) {
 		code      int32
 		err       error
 	}{
-		"accepted":                       {replies: []any{done}, token: cached},
-		"refused":                        {replies: []any{scripted.Failure(18), done}, callbacks: 1, token: "1"},
+		"accepted":                       {replies: []any{oidcDone}, token: cached},
+		"refused":                        {replies: []any{scripted.Failure(18), oidcDone}, callbacks: 1, token: "1"},
 		"refused, and so is the new one": {replies: []any{scripted.Failure(18), scripted.Failure(18)}, callbacks: 1, token: "1", code: 18},
 		"rejected":                       {replies: []any{scripted.Overloaded()}, token: cached, code: 462},
 		"another error":                  {replies: []any{scripted.Failure(20)}, token: cached, code: 20},
 		"closed":                         {replies: []any{io.EOF}, token: cached, err: io.EOF},
 		"refused, the time is up":        {cancels: true, replies: []any{scripted.Failure(18)}, err: context.Canceled},
 		"human, rejected":                {human: true, replies: []any{scripted.Overloaded()}, token: cached, code: 462},
-		"human, refused":                 {human: true, replies: []any{scripted.Failure(18), idp, done}, callbacks: 1, token: "1"},
+		"human, refused":                 {human: true, replies: []any{scripted.Failure(18), idp, oidcDone}, callbacks: 1, token: "1"},
 		"human, refused, the next step is rejected": {human: true, replies: []any{scripted.Failure(18), idp, scripted.Overloaded()},
 			callbacks: 1, token: "1", code: 462},
-		"human, refused, with a refresh token": {human: true, refresh: true, replies: []any{scripted.Failure(18), done}, callbacks: 1,
+		"human, refused, with a refresh token": {human: true, refresh: true, replies: []any{scripted.Failure(18), oidcDone}, callbacks: 1,
 			token: "1"},
 		"human, with a refresh token, the new one is rejected": {human: true, refresh: true,
 			replies: []any{scripted.Failure(18), scripted.Overloaded()}, callbacks: 1, token: "1", code: 462},
@@ -130,13 +141,57 @@ func TestOIDCErrors(t *testing.T) {
 	}
 	assert.ErrorContains(t, (&OIDCAuthenticator{}).Auth(context.Background(), nil), "config must be set")
 
-	conversation, err := (&OIDCAuthenticator{accessToken: "cached"}).CreateSpeculativeConversation()
-	require.NoError(t, err)
-	_, err = conversation.FirstMessage()
-	require.NoError(t, err)
-	cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t, io.EOF), func() {})}
-	unfinished := marshal(t, bson.D{{Key: "done", Value: false}, {Key: "payload", Value: []byte{}}})
-	assert.Error(t, conversation.Finish(context.Background(), cfg, unfinished))
+	for _, done := range []bool{false, true} {
+		conversation, err := (&OIDCAuthenticator{accessToken: "cached", tokenGenID: 7}).CreateSpeculativeConversation()
+		require.NoError(t, err)
+		_, err = conversation.FirstMessage()
+		require.NoError(t, err)
+		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t, io.EOF), func() {})}
+		cfg.Connection.SetOIDCTokenGenID(5)
+		first := marshal(t, bson.D{{Key: "done", Value: done}, {Key: "payload", Value: []byte{}}})
+		assert.Equal(t, done, conversation.Finish(context.Background(), cfg, first) == nil)
+		assert.Equal(t, map[bool]uint64{true: 7, false: 5}[done], cfg.Connection.OIDCTokenGenID())
+	}
+	_, err := (&OIDCAuthenticator{}).CreateSpeculativeConversation()
+	assert.NoError(t, err, "without a token there is none")
+}
+
+// TestTokenOfAConnection is about a connection whose token expires while the server is overloaded: it still has that token, also if nobody
+// knows which one it is, so that its next Reauth tries the token that was fetched meanwhile.
+func TestTokenOfAConnection(t *testing.T) {
+	ctx := context.Background()
+	for _, known := range []uint64{0, 1} {
+		s := scripted.New(t, oidcDone, oidcDone, scripted.Overloaded(), oidcDone)
+		fetched := 0
+		oa := &OIDCAuthenticator{OIDCMachineCallback: func(context.Context, *OIDCArgs) (*OIDCCredential, error) {
+			fetched++
+			return &OIDCCredential{AccessToken: strconv.Itoa(fetched)}, nil
+		}}
+		first, second := establish(t, s, func() {}), establish(t, s, func() {})
+		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: first}))
+		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: second}))
+		assert.Equal(t, []uint64{1, 1}, []uint64{first.OIDCTokenGenID(), second.OIDCTokenGenID()})
+
+		first.SetOIDCTokenGenID(known)
+		require.Error(t, oa.Reauth(ctx, &driver.AuthConfig{Connection: first}))
+		assert.Equal(t, uint64(1), first.OIDCTokenGenID())
+		require.NoError(t, oa.Reauth(ctx, &driver.AuthConfig{Connection: first}))
+		assert.Equal(t, []int{2, 2}, []int{fetched, int(first.OIDCTokenGenID())})
+	}
+}
+
+// TestTokenFetchedMeanwhile is about a token that another connection has put into the cache since this one has looked, and about none.
+func TestTokenFetchedMeanwhile(t *testing.T) {
+	conn := establish(t, scripted.New(t), func() {})
+	conn.SetOIDCTokenGenID(5)
+	none := func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, errors.New("denied") }
+	for cached, generation := range map[string]uint64{"": 5, "cached": 7} {
+		token, err := (&OIDCAuthenticator{accessToken: cached, tokenGenID: 7}).getAccessToken(context.Background(), conn, &OIDCArgs{}, none)
+		assert.Equal(t, cached == "", err != nil, cached)
+		assert.Equal(t, cached, token)
+		assert.Equal(t, generation, conn.OIDCTokenGenID(), cached)
+		conn.SetOIDCTokenGenID(5)
+	}
 }
 
 // TestForget is about a token that another connection has replaced meanwhile.

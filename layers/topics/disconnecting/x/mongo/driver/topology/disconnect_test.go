@@ -55,6 +55,8 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	assert.Equal(t, ErrPoolClosed, <-late, "of whoever asks for a connection meanwhile")
 	assert.Less(t, ctx.asked, tooOften)
 	assert.Greater(t, ctx.asked, 1)
+	assert.Equal(t, poolClosed, p.getState())
+	p.close(context.Background()) // again
 }
 
 // TestPoolIsClosedWhileDialling is about whoever waits for a connection that is dialled when its pool is closed: nobody cancelled anything.
@@ -80,7 +82,8 @@ func TestPoolIsClosedWhileDialling(t *testing.T) {
 	assert.False(t, errors.Is(err, context.Canceled), "got %v", err)
 }
 
-// TestClosedSubscription is about whoever waits for a server with a subscription that is closed: there will be no other description.
+// TestClosedSubscription is about whoever waits for a server with a subscription that is closed: there will be no other description. An
+// error of the selector ends the wait, too.
 func TestClosedSubscription(t *testing.T) {
 	topo, err := New(nil)
 	assert.NoError(t, err)
@@ -91,6 +94,13 @@ func TestClosedSubscription(t *testing.T) {
 	none := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, nil })
 	_, err = topo.selectServerFromSubscription(ctx, updates, none)
 	assert.Equal(t, ErrTopologyClosed, err)
+
+	failed := errors.New("no tags")
+	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, failed })
+	known := make(chan description.Topology, 1)
+	known <- description.Topology{}
+	_, err = topo.selectServerFromSubscription(ctx, known, failing)
+	assert.ErrorIs(t, err, failed)
 }
 
 // joining is a context with a deadline during which somebody begins to wait.
@@ -137,6 +147,9 @@ func TestDrainWakesAll(t *testing.T) {
 			}}
 		}
 		topo.state = topologyConnected
+		if !graceful {
+			ctx = nil
+		}
 		assert.NoError(t, topo.Disconnect(ctx))
 		assert.Equal(t, graceful, len(all) > 2, "somebody began to wait meanwhile")
 		assert.True(t, topo.closing().Over(), "whoever is in a backoff waits")
