@@ -98,9 +98,6 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 		return nil, err
 	}
 	c.Module, c.forked = c.file.Module.Mod.Path, hasOurs(c.file, c.Dir)
-	if err := c.changeable(); err != nil {
-		return nil, err
-	}
 	if c.work, err = c.workspace(ctx); err != nil {
 		return nil, err
 	}
@@ -122,8 +119,7 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 
 // use prepares the application for the fork.
 func (c *Change) use(ctx context.Context, o Options) error {
-	err := errors.Join(c.foreign(), c.listed(c.Module), c.readsGoMod(ctx))
-	if err != nil {
+	if err := errors.Join(c.foreign(), c.listed(c.Module)); err != nil {
 		return err
 	}
 	if err := removeFork(c.file, c.Dir); err != nil {
@@ -140,8 +136,14 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
 		return fmt.Errorf("%s: %w", c.Requiring, err)
 	}
+	if c.file.Go == nil {
+		// Go mod tidy would add its own version, and change what the language means.
+		if err := c.file.AddGoStmt("1.16"); err != nil {
+			return err
+		}
+	}
 	list, err := c.Project.Advisories()
-	if err := errors.Join(err, c.raise(ctx, list)); err != nil {
+	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
 		return err
 	}
 	target, err := c.fork(ctx, o.Release)
@@ -160,41 +162,8 @@ func (c *Change) use(ctx context.Context, o Options) error {
 			": whoever builds the application, or imports it, needs that version of Go"}
 	}
 	before, err := modfile.Parse("go.mod", c.Before["go.mod"], nil)
-	c.Notes = slices.Concat(c.Notes, mended(list, c.Base, before, now), c.left())
+	c.Notes = append(c.Notes, mended(list, c.Base, before, now)...)
 	return err
-}
-
-// raise makes the application require what it needs with the fork, and looks whether a workspace has the Go for it.
-func (c *Change) raise(ctx context.Context, list []fork.Advisory) error {
-	if c.file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		if err := c.file.AddGoStmt("1.16"); err != nil {
-			return err
-		}
-	}
-	if err := mend(c.file, list, c.Base); err != nil || c.work == "" {
-		return err
-	}
-	data, err := c.file.Format()
-	if err != nil {
-		return err
-	}
-	with, err := modfile.Parse("go.mod", data, nil)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(with.AddRequire(Driver, c.Base), write(with, c.modFile())); err != nil {
-		return err
-	}
-	// This also raises the go line of the copy to what the modules need.
-	if _, err := c.onCopies(ctx, "list -m", "-mod=mod", "all"); err != nil {
-		return err
-	}
-	raised, err := parse(c.at)
-	if err != nil {
-		return err
-	}
-	return c.reads(c.Module, raised.Go.Version)
 }
 
 // fork returns what takes the driver's place: a folder, or a module version. The go command then compares that with the known hashes.

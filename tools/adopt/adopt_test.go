@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -221,22 +220,6 @@ func TestFailedCommit(t *testing.T) {
 	now, err := filetree.Read(c.Dir)
 	require.NoError(t, err)
 	require.Empty(t, filetree.Changed(edited, now))
-}
-
-// What cannot be changed is named.
-func TestNotChangeable(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"go.mod", "go.sum", "vendor", "."} {
-		c := changing(t, without, forked)
-		name = filepath.Join(c.Dir, name)
-		require.NoError(t, os.Chmod(name, 0o555))
-		err := c.changeable()
-		require.NoError(t, os.Chmod(name, 0o755))
-		require.EqualError(t, err, name+" is read-only: make it writable first")
-	}
-	c := changing(t, without, forked)
-	c.Project.Root = "a\nb"
-	require.ErrorContains(t, c.changeable(), "because of the line break: rename the folder")
 }
 
 // What the go command cannot vendor is told before anything is built: this project could not be.

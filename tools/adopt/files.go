@@ -85,32 +85,6 @@ func (a Application) foreign() error {
 		"to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
-// readsGoMod fails if the environment has the go command read another file than go.mod: then the fork would not be in effect.
-func (a Application) readsGoMod(ctx context.Context) error {
-	flags, err := a.goCommand(ctx, nil, "env", "GOFLAGS")
-	if err == nil && strings.Contains(flags, "-modfile=") {
-		err = fmt.Errorf("GOFLAGS is %q, with which the go command reads another file than the go.mod that would change: take "+
-			"-modfile out of it first", flags)
-	}
-	return err
-}
-
-// changeable says why the application could not be changed. Use could replace a read-only file, but somebody has made it read-only.
-func (c *Change) changeable() error {
-	for _, dir := range []string{c.Dir, c.Project.Root} {
-		if strings.ContainsAny(dir, "\r\n") {
-			return fmt.Errorf("the go command builds nothing in %q, because of the line break: rename the folder", dir)
-		}
-	}
-	for _, name := range append([]string{".", "vendor"}, texts...) {
-		name = filepath.Join(c.Dir, name)
-		if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf("%s is read-only: make it writable first", name)
-		}
-	}
-	return nil
-}
-
 func vendored(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, filepath.FromSlash(modules)))
 	return err == nil
