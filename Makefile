@@ -131,7 +131,7 @@ builder:
 	go test -vet=off -timeout 30m $(BUILDER)
 
 # Tests that run without the race detector: they take minutes of processor time with it, or count allocations.
-UNRACED := ^(TestWaits|TestSlowServers|TestPace|TestLoops|TestAllocations|TestLargeWrites)$$
+UNRACED := ^(TestWaits|TestSlowServers|TestLoops|TestAllocations|TestLargeWrites)$$
 
 # The modules that all use the driver agree on the versions of what they require, and these three are tested in one workspace, so that the
 # driver is compiled once for all of them.

@@ -106,7 +106,6 @@ func (r *run) result() Result {
 	}
 	if s.Load.Period > 0 && s.Load.Together == 0 {
 		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
-		result.addTimeline(intervals)
 	}
 	for i, class := range s.Classes {
 		if class.Until > 0 {

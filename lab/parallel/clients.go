@@ -2,7 +2,6 @@ package parallel
 
 import (
 	"context"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +24,7 @@ type application struct {
 
 	mu    sync.Mutex
 	busy  map[string]int64 // the running command of each session
-	heard map[string]news  // by server and kind of event
+	heard map[string]int   // by server and kind of event
 }
 
 // variant are the options of a client.
@@ -48,13 +47,13 @@ const heartbeat = 500 * time.Millisecond
 func connect(r *run, s *servers, number int) *application {
 	a := &application{
 		number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
-		busy: map[string]int64{}, heard: map[string]news{},
+		busy: map[string]int64{}, heard: map[string]int{},
 	}
 	opts := s.Client(a.uri).SetHeartbeatInterval(s.kind.interval()).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest()).SetServerMonitor(a.serverMonitor())
 	if a.monitors {
 		opts.SetMonitor(a.commandMonitor()).SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
-		a.retryMonitor(opts)
+		a.setRetryMonitor(opts)
 	}
 	list := []*options.ClientOptions{opts, nil}
 	client, err := mongo.Connect(list[:1]...)
@@ -65,23 +64,6 @@ func connect(r *run, s *servers, number int) *application {
 		r.finding("handed in", "the driver wrote behind the end of the slice of options that Connect got")
 	}
 	return a
-}
-
-// retryMonitor sets the fork's monitor of retries, if the driver is the fork.
-func (a *application) retryMonitor(opts *options.ClientOptions) {
-	set := reflect.ValueOf(opts).MethodByName("SetRetryMonitor")
-	if !set.IsValid() {
-		return
-	}
-	m := reflect.New(set.Type().In(0).Elem())
-	for i := range m.Elem().NumField() {
-		field := m.Elem().Field(i)
-		field.Set(reflect.MakeFunc(field.Type(), func(args []reflect.Value) []reflect.Value {
-			a.kept.keep("the event of a retry", args[len(args)-1].Interface(), true)
-			return nil
-		}))
-	}
-	set.Call([]reflect.Value{m})
 }
 
 // disconnect ends the client, and asks what it leaves.

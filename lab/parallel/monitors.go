@@ -2,49 +2,36 @@ package parallel
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"reflect"
 	"strings"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 )
 
-// news is how often a client said something of a server, and when and what last.
-type news struct {
-	host, text string
-	times      int
-	at         time.Time
+// keepEvents lets each function of a monitor keep what it gets.
+func (a *application) keepEvents(monitor reflect.Value) {
+	for i := range monitor.NumField() {
+		field := monitor.Field(i)
+		field.Set(reflect.MakeFunc(field.Type(), func(args []reflect.Value) []reflect.Value {
+			event := args[len(args)-1]
+			a.kept.keep("an event: "+event.Type().String(), event.Interface(), true)
+			return nil
+		}))
+	}
 }
 
-// hear keeps an event, which says what about a server.
-func (a *application) hear(event any, host, what string, more ...any) {
-	a.kept.keep("an event: "+what, event, true)
+// hear counts what a client says of a server.
+func (a *application) hear(host, what string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	key := host + " " + what
-	a.heard[key] = news{host, strings.TrimSpace(what + ": " + fmt.Sprint(more...)), a.heard[key].times + 1, time.Now()}
+	a.heard[host+" "+what]++
 }
 
 // times returns how often the client said something of a server.
 func (a *application) times(host, what string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.heard[host+" "+what].times
-}
-
-// last returns what the client said last of a server, of each kind, in the order of time.
-func (a *application) last(host string) string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var lines []string
-	for _, n := range a.heard {
-		if n.host == host {
-			lines = append(lines, fmt.Sprintf("%6.1fs ago, %d in all, %s", time.Since(n.at).Seconds(), n.times, n.text))
-		}
-	}
-	slices.Sort(lines)
-	return strings.Join(lines, "\n  ")
+	return a.heard[host+" "+what]
 }
 
 // checked is what clients say of a server that their monitor has reached.
@@ -52,29 +39,31 @@ const checked = "a check succeeded"
 
 // serverMonitor returns a monitor that keeps all that it gets.
 func (a *application) serverMonitor() *event.ServerMonitor {
-	host := func(connection string) string { // of a monitor
-		before, _, _ := strings.Cut(connection, "[")
-		return before
+	m := &event.ServerMonitor{}
+	a.keepEvents(reflect.ValueOf(m).Elem())
+	keep := m.ServerHeartbeatSucceeded
+	m.ServerHeartbeatSucceeded = func(e *event.ServerHeartbeatSucceededEvent) {
+		host, _, _ := strings.Cut(e.ConnectionID, "[") // of a monitor
+		a.hear(host, checked)
+		keep(e)
 	}
-	return &event.ServerMonitor{
-		ServerOpening: func(e *event.ServerOpeningEvent) { a.hear(e, e.Address.String(), "the server was added") },
-		ServerClosed:  func(e *event.ServerClosedEvent) { a.hear(e, e.Address.String(), "the server was removed") },
-		ServerDescriptionChanged: func(e *event.ServerDescriptionChangedEvent) {
-			a.hear(e, e.Address.String(), "the description changed", e.PreviousDescription.Kind, " to ", e.NewDescription.Kind)
-		},
-		TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) { a.hear(e, "", "the topology changed") },
-		ServerHeartbeatStarted:     func(e *event.ServerHeartbeatStartedEvent) { a.hear(e, host(e.ConnectionID), "a check began") },
-		ServerHeartbeatSucceeded: func(e *event.ServerHeartbeatSucceededEvent) {
-			a.hear(e, host(e.ConnectionID), checked, e.Reply.Kind)
-		},
-		ServerHeartbeatFailed: func(e *event.ServerHeartbeatFailedEvent) {
-			a.hear(e, host(e.ConnectionID), "a check failed", e.Failure)
-		},
+	return m
+}
+
+// setRetryMonitor sets the fork's monitor of retries, if the driver is the fork.
+func (a *application) setRetryMonitor(opts any) {
+	set := reflect.ValueOf(opts).MethodByName("SetRetryMonitor")
+	if !set.IsValid() {
+		return
 	}
+	m := reflect.New(set.Type().In(0).Elem())
+	a.keepEvents(m.Elem())
+	set.Call([]reflect.Value{m})
 }
 
 func (a *application) pool(e *event.PoolEvent) {
-	a.hear(e, e.Address, e.Type, e.Reason, e.Error)
+	a.kept.keep("an event of a pool", e, true)
+	a.hear(e.Address, e.Type)
 	if e.Type == event.ConnectionPoolCleared {
 		a.run.cleared.Add(1)
 	}

@@ -87,7 +87,7 @@ func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	if kind.topology != balanced { // of which clients do not choose a server
 		var asking sync.WaitGroup
 		for i := range o.slots {
-			asking.Go(func() { (&asker{o.slots[i].Load(), time.Now(), map[string]error{}}).ask(ctx) })
+			asking.Go(func() { o.slots[i].Load().askForShare(ctx) })
 		}
 		asking.Wait()
 		o.oldGeneration()

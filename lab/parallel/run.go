@@ -35,23 +35,16 @@ const most = 3
 // finding reports what is wrong, found by a part of the oracle.
 func (r *run) finding(by, format string, args ...any) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.findings[by]++
 	n := r.findings[by]
-	r.mu.Unlock()
 	if n <= most {
-		r.print(by, format, args...)
+		after := time.Since(r.start).Round(100 * time.Millisecond)
+		fmt.Fprintf(r.out, "seed %d: %s, after %v: %s\n", r.seed, by, after, fmt.Sprintf(format, args...))
 	}
 	if r.first != nil {
 		r.first()
 	}
-}
-
-// print prints what there is to say about a finding.
-func (r *run) print(by, format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	after := time.Since(r.start).Round(100 * time.Millisecond)
-	fmt.Fprintf(r.out, "seed %d: %s, after %v: %s\n", r.seed, by, after, fmt.Sprintf(format, args...))
 }
 
 func (r *run) count() (n int) {

@@ -1,7 +1,6 @@
 // Package adopt puts the fork into an application's go.mod, and takes it out again.
 //
 // It works on copies outside of the application's folder. At the end it changes go.mod, go.sum and the vendor folder together, or nothing.
-// It records what they were, so that the change can be undone.
 package adopt
 
 import (
@@ -43,7 +42,7 @@ type Application struct {
 // Options say how Change changes an application; as kong takes them.
 type Options struct {
 	DryRun    bool   `short:"n" help:"Show the changes to the application without making them."`
-	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the files as they were if nothing else has changed."`
+	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the version that was required."`
 	Release   bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild bool   `help:"Do not build the application."`
 	Base      string `kong:"-"` // the version of upstream whose fork is used; by default the lowest that fits
@@ -66,8 +65,7 @@ type Change struct {
 	given    string // the application's folder as it was named
 	at       string // the folder of the copies
 	file     *modfile.File
-	forked   bool          // whether the application has the fork
-	origin   filetree.Tree // the files as they were without the fork; nil if that is not known
+	forked   bool // whether the application has the fork
 	vendored bool
 }
 
@@ -100,9 +98,6 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 		return nil, err
 	}
 	c.Module, c.forked = c.file.Module.Mod.Path, hasOurs(c.file, c.Dir)
-	if err := c.changeable(); err != nil {
-		return nil, err
-	}
 	if c.work, err = c.workspace(ctx); err != nil {
 		return nil, err
 	}
@@ -113,24 +108,18 @@ func (a Application) open(ctx context.Context) (c *Change, err error) {
 	if c.Before, err = tree(c.Dir, c.vendored); err != nil {
 		return nil, err
 	}
-	if c.origin, err = c.original(); err != nil {
-		return nil, err
-	}
-	if c.origin != nil {
-		if c.file, err = modfile.Parse(c.file.Syntax.Name, c.origin["go.mod"], nil); err != nil {
-			return nil, err
-		}
-	}
 	if c.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
 		return nil, err
 	}
-	return c, with(nil, c.Before, []string{"go.sum"}).Write(c.at)
+	if sums, exist := c.Before["go.sum"]; exist {
+		err = filetree.Tree{"go.sum": sums}.Write(c.at)
+	}
+	return c, err
 }
 
 // use prepares the application for the fork.
 func (c *Change) use(ctx context.Context, o Options) error {
-	err := errors.Join(c.foreign(), c.listed(c.Module), c.readsGoMod(ctx))
-	if err != nil {
+	if err := errors.Join(c.foreign(), c.listed(c.Module)); err != nil {
 		return err
 	}
 	if err := removeFork(c.file, c.Dir); err != nil {
@@ -147,8 +136,14 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
 		return fmt.Errorf("%s: %w", c.Requiring, err)
 	}
+	if c.file.Go == nil {
+		// Go mod tidy would add its own version, and change what the language means.
+		if err := c.file.AddGoStmt("1.16"); err != nil {
+			return err
+		}
+	}
 	list, err := c.Project.Advisories()
-	if err := errors.Join(err, c.raise(ctx, list)); err != nil {
+	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
 		return err
 	}
 	target, err := c.fork(ctx, o.Release)
@@ -167,41 +162,8 @@ func (c *Change) use(ctx context.Context, o Options) error {
 			": whoever builds the application, or imports it, needs that version of Go"}
 	}
 	before, err := modfile.Parse("go.mod", c.Before["go.mod"], nil)
-	c.Notes = slices.Concat(c.Notes, mended(list, c.Base, before, now), c.left())
+	c.Notes = append(c.Notes, mended(list, c.Base, before, now)...)
 	return err
-}
-
-// raise makes the application require what it needs with the fork, and looks whether a workspace has the Go for it.
-func (c *Change) raise(ctx context.Context, list []fork.Advisory) error {
-	if c.file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		if err := c.file.AddGoStmt("1.16"); err != nil {
-			return err
-		}
-	}
-	if err := mend(c.file, list, c.Base); err != nil || c.work == "" {
-		return err
-	}
-	data, err := c.file.Format()
-	if err != nil {
-		return err
-	}
-	with, err := modfile.Parse("go.mod", data, nil)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(with.AddRequire(Driver, c.Base), write(with, c.modFile())); err != nil {
-		return err
-	}
-	// This also raises the go line of the copy to what the modules need.
-	if _, err := c.onCopies(ctx, "list -m", "-mod=mod", "all"); err != nil {
-		return err
-	}
-	raised, err := parse(c.at)
-	if err != nil {
-		return err
-	}
-	return c.reads(c.Module, raised.Go.Version)
 }
 
 // fork returns what takes the driver's place: a folder, or a module version. The go command then compares that with the known hashes.
@@ -247,29 +209,16 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	return target, errors.Join(err, compare(sum, known, from, target))
 }
 
-// undo prepares the application for upstream's driver. Files that are still as use left them become what they were before. Otherwise it
-// restores the version that was required before, and notes what stays.
+// undo prepares the application for upstream's driver: it restores the version that was required before.
 func (c *Change) undo(ctx context.Context) error {
 	if !c.forked {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
 	}
-	if c.origin != nil {
-		c.After = c.origin
-		return with(nil, c.After, texts).Write(c.at)
-	}
+	c.Notes = []string{"what else use has raised in go.mod stays: compare with your version control"}
 	if err := removeFork(c.file, c.Dir); err != nil {
 		return err
 	}
-	if err := c.tidy(ctx); err != nil {
-		return err
-	}
-	c.Notes = []string{"there is no record of the files before the fork: what it raised in go.mod stays; compare with your version " +
-		"control"}
-	if former, err := c.record(); err == nil && former.Without != nil {
-		c.Notes = []string{"the files have changed since the fork was put in, so this stays in go.mod:\n" + filetree.Diff(
-			"before the fork", unixLines(former.Without["go.mod"]), "now", unixLines(c.After["go.mod"]))}
-	}
-	return nil
+	return c.tidy(ctx)
 }
 
 // build builds the application with the change. If it fails although it builds without the change, the error says what to do.

@@ -1,8 +1,7 @@
 package adopt
 
 import (
-	"encoding/json"
-	"os"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -184,21 +183,15 @@ var (
 		"vendor/old/deep/file.go": []byte("package deep\n"), "vendor/same/file.go": []byte("package same\n")}
 	forked = filetree.Tree{"go.mod": []byte("module m // fork\n"), "go.sum": []byte("new sums\n"), modules: []byte("new\n"),
 		"vendor/new/file.go": []byte("package new\n"), "vendor/old": []byte("a file\n"), "vendor/same/file.go": []byte("package same\n")}
-	plain = filetree.Tree{"go.mod": without["go.mod"]}
 )
 
-// changing returns a change of an application that is begun, and puts the process to be killed into the middle of it: the journal is
-// written.
-func changing(t *testing.T, before, after filetree.Tree) (c *Change, began func(), journal []byte) {
+// changing returns a change of an application that is to be made.
+func changing(t *testing.T, before, after filetree.Tree) *Change {
 	t.Helper()
-	c = &Change{Application: Application{Dir: realFolder(t.TempDir()), Project: &fork.Project{Root: t.TempDir()}},
-		Before: before, After: after, origin: before, vendored: before[modules] != nil}
+	c := &Change{Application: Application{Dir: realFolder(t.TempDir()), Project: &fork.Project{Root: t.TempDir()}},
+		Before: before, After: after, vendored: before[modules] != nil}
 	require.NoError(t, before.Write(c.Dir))
-	journal, err := json.Marshal(c.begun())
-	require.NoError(t, err)
-	return c, func() {
-		require.NoError(t, filetree.Replace(filepath.Join(c.Dir, staging, "journal"), journal))
-	}, journal
+	return c
 }
 
 func requireFiles(t *testing.T, c *Change, want filetree.Tree) {
@@ -208,101 +201,20 @@ func requireFiles(t *testing.T, c *Change, want filetree.Tree) {
 	require.Equal(t, want, now)
 }
 
-// However many steps of a change were made when it was killed, and however many of the way back when that was killed, the next Repair
-// leaves the files as they were before, and the record of an earlier change, even of an equal one. No vendor folder of both has a list of
-// its modules.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ from, to filetree.Tree }{
-		"use":                    {without, forked},
-		"use, without a go.sum":  {plain, filetree.Tree{"go.mod": forked["go.mod"], "go.sum": forked["go.sum"]}},
-		"undo":                   {forked, without},
-		"undo, without a go.sum": {filetree.Tree{"go.mod": forked["go.mod"], "go.sum": forked["go.sum"]}, plain},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c, began, _ := changing(t, tt.from, tt.to)
-			former, err := json.Marshal(c.begun())
-			require.NoError(t, err)
-			require.NoError(t, filetree.Replace(c.recordFile(), former))
-			for made := range len(steps(c.Dir, c.Paths(), c.After)) + 1 {
-				for taken := range len(steps(c.Dir, c.Paths(), c.Before)) + 1 {
-					began()
-					require.NoError(t, filetree.Tree{staging + "/.go.mod.1": nil}.Write(c.Dir), "in the middle of a file")
-					require.NoError(t, run(steps(c.Dir, c.Paths(), c.After)[:made]))
-					now, err := read(c.Dir, append(tt.from.Paths(), tt.to.Paths()...))
-					require.NoError(t, err)
-					require.True(t, now[modules] == nil || len(filetree.Changed(now, tt.from)) == 0 || len(filetree.Changed(now, tt.to)) == 0)
-					require.NoError(t, run(steps(c.Dir, filetree.Changed(now, c.Before), c.Before)[:min(taken, made)]))
-					_ = os.MkdirAll(filepath.Join(c.Dir, "vendor", "old", "deep"), 0o755) // unless vendor/old is a file
-					repaired, err := c.Repair()
-					require.NoError(t, err)
-					require.True(t, repaired)
-					requireFiles(t, c, tt.from)
-				}
-			}
-			have, err := os.ReadFile(c.recordFile())
-			require.NoError(t, err)
-			require.Equal(t, former, have)
-		})
-	}
-}
-
-// A change that was killed after it was complete stays; so does what was before one whose journal is not there yet.
-func TestKilledAtTheEnds(t *testing.T) {
-	t.Parallel()
-	c, began, journal := changing(t, without, forked)
-	require.NoError(t, os.Mkdir(filepath.Join(c.Dir, staging), 0o700))
-	for _, want := range []filetree.Tree{without, forked} {
-		repaired, err := c.Repair()
-		require.NoError(t, err)
-		require.False(t, repaired)
-		requireFiles(t, c, want)
-		began()
-		require.NoError(t, run(steps(c.Dir, filetree.Changed(want, c.After), c.After)))
-		require.NoError(t, filetree.Replace(c.recordFile(), journal))
-	}
-	c.Before, c.forked = forked, true
-	original, err := c.original()
-	require.NoError(t, err)
-	require.Equal(t, without, original)
-	c.Before = with(forked, filetree.Tree{"go.mod": []byte("module edited\n")}, texts[:1])
-	original, err = c.original()
-	require.NoError(t, err)
-	require.Nil(t, original)
-}
-
-// What somebody has done after the kill is not lost, and the message has a way out.
-func TestEditedSinceTheKill(t *testing.T) {
-	t.Parallel()
-	for path, text := range map[string]string{"go.mod": "edited", "go.sum": "", modules: "edited", "vendor/new/file.go": "edited"} {
-		c, began, _ := changing(t, without, forked)
-		began()
-		list := steps(c.Dir, c.Paths(), c.After)
-		require.NoError(t, run(list[:len(list)-1]))
-		if text == "" {
-			require.NoError(t, os.Remove(filepath.Join(c.Dir, path)))
-		} else {
-			require.NoError(t, filetree.Tree{path: []byte(text)}.Write(c.Dir))
-		}
-		edited, err := filetree.Read(c.Dir)
-		require.NoError(t, err)
-		_, err = c.Repair()
-		require.ErrorContains(t, err, "its "+path+" has changed since: take your change back, or keep the files as they are with: rm -r "+
-			filepath.Join(c.Dir, staging))
-		requireFiles(t, c, edited)
-	}
-}
-
 // A write that fails in the middle is taken back, and a file that somebody edits while the application is built is not overwritten.
 func TestFailedCommit(t *testing.T) {
 	t.Parallel()
-	c, _, _ := changing(t, without, forked)
-	c.After = with(forked, filetree.Tree{"go.mod/file": nil}, []string{"go.mod/file"}) // a file below a file
+	c := changing(t, without, forked)
+	c.After = maps.Clone(forked)
+	c.After["go.mod/file"] = nil // a file below a file
 	require.Error(t, c.commit(t.Context()))
 	requireFiles(t, c, without)
-	c, _, _ = changing(t, without, forked)
-	edited := with(without, filetree.Tree{"vendor/old/file.go": nil}, []string{"vendor/old/file.go"})
+	c.After = forked
+	require.NoError(t, c.commit(t.Context()))
+	requireFiles(t, c, forked)
+	c = changing(t, without, forked)
+	edited := maps.Clone(without)
+	edited["vendor/old/file.go"] = nil
 	require.NoError(t, edited.Write(c.Dir))
 	require.ErrorContains(t, c.commit(t.Context()), "vendor/old/file.go was changed by somebody else meanwhile: run this again")
 	now, err := filetree.Read(c.Dir)
@@ -310,26 +222,10 @@ func TestFailedCommit(t *testing.T) {
 	require.Empty(t, filetree.Changed(edited, now))
 }
 
-// What cannot be changed is named.
-func TestNotChangeable(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"go.mod", "go.sum", "vendor", "."} {
-		c, _, _ := changing(t, without, forked)
-		name = filepath.Join(c.Dir, name)
-		require.NoError(t, os.Chmod(name, 0o555))
-		err := c.changeable()
-		require.NoError(t, os.Chmod(name, 0o755))
-		require.EqualError(t, err, name+" is read-only: make it writable first")
-	}
-	c, _, _ := changing(t, without, forked)
-	c.Project.Root = "a\nb"
-	require.ErrorContains(t, c.changeable(), "because of the line break: rename the folder")
-}
-
 // What the go command cannot vendor is told before anything is built: this project could not be.
 func TestNotVendorable(t *testing.T) {
 	t.Parallel()
-	c, _, _ := changing(t, without, forked)
+	c := changing(t, without, forked)
 	c.given, c.Base, c.Progress = c.Dir, "v2.5.0", func(string) {}
 	c.Project.Root = filepath.Join(c.Project.Root, "a folder")
 	_, err := c.fork(t.Context(), false)

@@ -40,7 +40,7 @@ func (a Application) selected(ctx context.Context, env []string, flags ...string
 	}
 	defer func() {
 		if now, readErr := read("", sums); a.work != "" && readErr == nil && len(filetree.Changed(was, now)) > 0 {
-			err = errors.Join(err, was.Put("", sums[0], ""))
+			err = errors.Join(err, was.Put("", sums[0]))
 		}
 	}()
 	out, err := a.goCommand(ctx, env, slices.Concat([]string{"list", "-m", "-json"}, flags, []string{Driver})...)

@@ -3,13 +3,11 @@ package adopt
 import (
 	"context"
 	"fmt"
-	"go/version"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"al.essio.dev/pkg/shellescape"
 	"golang.org/x/mod/modfile"
 )
 
@@ -72,33 +70,4 @@ func (a Application) requiring(file *modfile.File, inEffect string) string {
 		}
 	}
 	return file.Module.Mod.Path
-}
-
-// reads fails if the workspace is for a version of Go below the one that the application will require: the go command then refuses to work
-// in it, and what it suggests, go work use, leaves the line as it is.
-func (a Application) reads(name, required string) error {
-	work := a.workFile()
-	if work == nil {
-		return nil
-	}
-	line := "1.18" // what the go command assumes
-	if work.Go != nil {
-		line = work.Go.Version
-	}
-	if version.Compare("go"+line, "go"+required) >= 0 {
-		return nil
-	}
-	return fmt.Errorf("with the fork, %s requires Go %s, and the workspace has the line go %s: raise that first, with %s", name,
-		required, line, shellescape.QuoteCommand([]string{"go", "work", "edit", "-go=" + required, a.work}))
-}
-
-// left names the other members of the workspace that stay on upstream's driver where they are built without it.
-func (c *Change) left() (notes []string) {
-	for _, m := range c.members() {
-		if m.Module.Mod.Path != c.Module && requirement(m.File, Driver) != nil && !hasOurs(m.File, m.dir) {
-			notes = append(notes, m.Module.Mod.Path+" has the fork only in the workspace, and upstream's driver with "+
-				"GOWORK=off: "+c.CommandLine(m.dir)+" puts the fork there, too")
-		}
-	}
-	return notes
 }

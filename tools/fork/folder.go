@@ -96,7 +96,7 @@ func (o Folder) write(t filetree.Tree, differ []string, known map[string]bool) e
 		return err
 	}
 	for _, path := range differ {
-		if err := t.Put(o.Dir, path, ""); err != nil {
+		if err := t.Put(o.Dir, path); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ import (
 )
 
 const description = `Compares the fork with upstream's driver, on two bases, under overload, in virtual time, and writes the tables of
-README.md and docs/performance/, and a picture. "make bench" compiles what it runs, and calls it in bench/.
+README.md and docs/performance/, and docs/goodput.svg. "make bench" compiles what it runs, and calls it in bench/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
@@ -30,8 +31,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
-		Only  string `placeholder:"REGEXP" help:"Measure only scenarios of these names, print the figures, and leave the pages alone."`
-		Arms  string `placeholder:"REGEXP" help:"With --only: measure these arms, in scenarios that have them or not."`
 	}
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,
@@ -43,34 +42,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			if bases.Only != "" {
-				if err := p.choose(bases.Only, bases.Arms); err != nil {
-					return err
-				}
-			}
 			all, err := p.measure(ctx, stderr)
-			switch {
-			case err != nil:
-				return err
-			case bases.Only != "":
-				return all.print(stdout)
-			}
-			if err := p.draw(root, all); err != nil {
+			if err != nil {
 				return err
 			}
-			return p.write(root, all)
+			return errors.Join(p.draw(root, all), p.write(root, all))
 		},
 	}.Run(args, stdout, stderr)
 }
 
-// write writes all tables into their pages, and the picture.
+// write writes all tables into their pages.
 func (p plan) write(root string, all measured) error {
 	for _, t := range p.Tables {
 		if err := replaceTable(filepath.Join(root, t.Page), t.Marker, t.text(p, all)); err != nil {
 			return err
 		}
 	}
-	return p.writeTimeline(root, all)
+	return nil
 }
 
 // replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".

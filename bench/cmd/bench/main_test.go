@@ -4,7 +4,6 @@ import (
 	"encoding/xml"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,20 +88,4 @@ func TestGoals(t *testing.T) {
 |---|---|---|---|---|
 | errors, %: a; b | at most 1 | 10.0; - | 0.9; 6.0 | 1.0; 20.0 |
 `, goals.text(p, all))
-}
-
-// TestTimeline draws each driver that the picture names, from the middle of the first interval on.
-func TestTimeline(t *testing.T) {
-	p, all := everything(t)
-	arms := []string{"noRetry", "twoRetries", "fork", "letter", "throttled"}
-	for _, arm := range arms {
-		require.Contains(t, all, key{pictured, arm})
-		all[key{pictured, arm}] = overload.Result{
-			"success of interval 0": 100, "p50 of interval 0": 0, "success of interval 1": 50, "p50 of interval 1": 7,
-		}
-	}
-	drawn := p.timeline(all)
-	require.NoError(t, xml.Unmarshal([]byte(drawn), new(struct{})))
-	assert.Equal(t, len(arms), strings.Count(drawn, `d="M66 34L77 99"`), "success")
-	assert.Equal(t, len(arms), strings.Count(drawn, `d="M66 338L77 208"`), "a delay that is cut off")
 }

@@ -2,17 +2,14 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -76,21 +73,4 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 		all[k] = overload.Mean(results)
 	}
 	return all, nil
-}
-
-// print prints all figures as JSON, a line for each scenario and arm.
-func (m measured) print(out io.Writer) error {
-	keys := slices.SortedFunc(maps.Keys(m), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.scenario, b.scenario), cmp.Compare(a.arm, b.arm))
-	})
-	for _, k := range keys {
-		figures, err := json.Marshal(m[k])
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "%s, %s: %s\n", k.scenario, k.arm, figures); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
 	"strings"
 
 	"mongofork/bench/overload"
@@ -39,23 +36,6 @@ type arm struct {
 type entry struct {
 	overload.Scenario `yaml:",inline"`
 	Arms              []string
-}
-
-// choose leaves the scenarios whose names match, with the arms whose names in the plan match or, if there is no pattern, with their own.
-func (p *plan) choose(scenarios, arms string) error {
-	wanted, err := regexp.Compile(scenarios)
-	if err != nil {
-		return err
-	}
-	p.Scenarios = slices.DeleteFunc(p.Scenarios, func(e entry) bool { return !wanted.MatchString(e.Name) })
-	if wanted, err = regexp.Compile(arms); err != nil || arms == "" {
-		return err
-	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.Arms)), func(name string) bool { return !wanted.MatchString(name) })
-	for i := range p.Scenarios {
-		p.Scenarios[i].Arms = names
-	}
-	return nil
 }
 
 // newPlan returns the plan for the oldest and the newest base.

@@ -31,19 +31,21 @@ func (p Plan) isHostile() bool { return p.Hostile.Percent > 0 }
 
 // NewHostile returns the plan of a seed for a driver that meets hostile servers. The driver is judged by rules that hold whatever these do.
 func NewHostile(seed uint64) Plan {
-	s := source{rand.New(rand.NewPCG(seed, 2))}
-	p := Plan{Seed: seed, Batch: 2, Topology: s.word("standalone replicaset:1 replicaset:3 sharded:2 loadbalanced:1"),
-		Options: s.options(false), Auth: s.word("- - SCRAM-SHA-256 PLAIN MONGODB-OIDC")}
-	p.Hostile = hostility{Percent: s.number("5 20 50 100"), On: s.word("- - - hello saslStart saslContinue find getMore insert " +
-		"update bulkWrite aggregate commitTransaction findAndModify")}
+	b := newBuilder(seed, 2)
+	b.Batch = 2
+	b.topology("standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
+	b.options(false)
+	b.Auth = pick(b, "", "", "SCRAM-SHA-256", "PLAIN", "MONGODB-OIDC")
+	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find", "getMore",
+		"insert", "update", "bulkWrite", "aggregate", "commitTransaction", "findAndModify")}
 	if seed%4 == 0 { // the connection ends at each offset of each phase
-		p.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
+		b.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
 	}
-	s.calls(&p, names(kinds), 2)
-	p.without("w=0")
-	p.without("timeoutMS=900000") // which Disconnect may take
-	p.sane()
-	return p
+	b.calls(names(kinds), 2)
+	b.without("w=0")
+	b.without("timeoutMS=900000") // which Disconnect may take
+	b.sane()
+	return b.Plan
 }
 
 // What a driver may use up, whatever a server does.

@@ -1,13 +1,10 @@
 package trial
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/version"
 
 	"mongofork/lab/virtual"
@@ -264,44 +260,4 @@ func TestMasked(t *testing.T) {
 	const text = "returns &{InsertedIDs:[10]}, no error"
 	assert.Equal(t, text, masked(text))
 	assert.Equal(t, masked("connection(127.0.0.1:27017[7]) x"), masked("connection(127.0.0.1:27017[-12]) x"))
-}
-
-// TestAlerts is about TLS, which takes real time: a server sends an alert before, or after, the client's first message.
-func TestAlerts(t *testing.T) {
-	const deadline, grace = 300 * time.Millisecond, 30 * time.Second // on a machine that is busy
-	var trying sync.WaitGroup
-	for alert := range 256 {
-		if alert%3 > 0 && alert > 121 { // no alert of TLS
-			continue
-		}
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		go func() {
-			for {
-				conn, err := listener.Accept()
-				if err != nil {
-					return
-				}
-				if alert%2 > 0 {
-					_, _ = conn.Read(make([]byte, 1<<12))
-				}
-				_, _ = conn.Write([]byte{21, 3, 3, 0, 2, byte(1 + alert/2%2), byte(alert)})
-				_ = conn.Close()
-			}
-		}()
-		trying.Go(func() {
-			defer listener.Close()
-			client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + listener.Addr().String() + "/?tls=true&tlsInsecure=true"))
-			if !assert.NoError(t, err) {
-				return
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), deadline)
-			defer cancel()
-			start := time.Now()
-			assert.Error(t, client.Database("db").Collection("c").FindOne(ctx, bson.D{}).Err(), "alert %d", alert)
-			assert.NoError(t, client.Disconnect(context.Background()))
-			assert.Less(t, time.Since(start), deadline+grace, "alert %d", alert)
-		})
-	}
-	trying.Wait()
 }

@@ -1,124 +1,222 @@
 package trial
 
-// scenario is what a plan may be about beside calls and faults by chance. Its texts are alternatives, of which one is drawn; "-" is none of
-// them, and what is not given stays as it is.
-type scenario struct {
-	bare     bool // without options and authentication
-	topology string
-	options  string // joined by "&"
-	// kind is that of so many calls that take the place of the others, or of the first call if there is no number. A way in which
-	// they are made may follow after a slash.
-	kind, calls, n string
-	ends           string // "deadline", "cancel" or "-", after a time within these milliseconds
-	within         [2]int
-	batch, auth    string
-	faults         []disorder
+// onAnything is a fault of one of the commands that come.
+func onAnything(b *builder) {
+	codes := []int32{2, 7, 13, 43, 89, 91, 134, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 9001, 11000}
+	rejects := rejected(462, 463, 461, interrupted)
+	what := pick(b, fails(codes...), fails(codes...), fails(codes...), hasConcern(codes...), rejects, rejects, is(Close), is(Close), is(Lose),
+		is(Drop), is(Slow), is(Slow))
+	on := pick(b, onAny, onAny, onAny, on("hello"), on("endSessions"), on("killCursors"))
+	b.fault(what, on, Fault{Times: pick(b, 1, 1, 2, 3, 10, 300)}, 1, 4000)
 }
 
-// disorder is what a fault may be, in the same way.
-type disorder struct {
-	maybe   bool   // in half of the plans
-	passing bool   // retries get over it
-	what    string // with the codes that it may have: "error:2,13"
-	// on is a command; or the first or the last one of the first call, or any of the calls'. Without one, the fault begins at a time.
-	on         string
-	nth, times string // 1 if they are not given
-	host       string
-	at, lasts  [2]int // in milliseconds
+// ofServers is a fault of servers or the network.
+func ofServers(b *builder) {
+	what := pick(b, is(Silent), is(Refusing), is(Closing), is(Reset), is(Stop), is(StepDown))
+	b.fault(what, pick(b, onAny, atATime), Fault{Host: pick(b, 0, 1), At: b.between(0, 200)}, 1, 6000)
 }
 
-const (
-	someReads   = "findOne countDocuments distinct"
-	transacts   = "writes/transaction writes/aborts "
-	cuts        = "abort abort tear close"
-	atHandshake = "close close close error:18,91,91,11600,391,6 abort tear slow lose reject:462"
-	inBatches   = "error:91,64,13,11600 concern:91,64,13,11600 close lose reject:462"
-)
+// cut draws how a connection is cut.
+func (b *builder) cut() mishap { return pick(b, is(Abort), is(Abort), is(Tear), is(Close)) }
 
-// scenarios are all of them, each as likely as the others. The table is read only.
-var scenarios = []scenario{
+// handshaking draws what a handshake may meet.
+func (b *builder) handshaking() mishap {
+	return pick(b, is(Close), is(Close), is(Close), fails(18, 91, 91, 11600, 391, 6), is(Abort), is(Tear), is(Slow), is(Lose), rejected(462))
+}
+
+// onLogin draws a command of an authentication.
+func (b *builder) onLogin() where { return pick(b, on("saslStart"), on("saslContinue")) }
+
+// scenarios are what a plan may be about beside calls and faults by chance, each as likely as the others. The table is read only.
+var scenarios = []func(*builder){
 	// The end of transactions fails, often after the caller's deadline or cancellation.
-	{kind: "writes/within writes/within " + transacts, calls: "1 2 3", n: "1 1 3", ends: "deadline cancel -", within: [2]int{1, 15},
-		faults: []disorder{{what: "reject:462 reject:462 close error:462", on: "abortTransaction commitTransaction",
-			times: "1 2 3"}}},
+	func(b *builder) {
+		b.calm()
+		b.replace(pick(b, writes("within", "within", "transaction", "aborts")...), pick(b, 1, 2, 3))
+		b.sizes(1, 1, 3)
+		b.ends(1, 15, deadline, cancel, never)
+		b.fault(pick(b, rejected(462), rejected(462), is(Close), fails(462)), pick(b, on("abortTransaction"), on("commitTransaction")),
+			Fault{Times: pick(b, 1, 2, 3)})
+	},
 	// Commits end with something that does not tell whether they took place.
-	{kind: "writes/transaction writes/within", calls: "1 2", n: "1", ends: "deadline - -", within: [2]int{12, 40}, faults: []disorder{
-		{what: "slow slow lose reject:462 error:50 error:50 error:91,11600 concern:50 concern:64,91", on: "commitTransaction",
-			times: "1 2", lasts: [2]int{20, 60}}}},
+	func(b *builder) {
+		b.calm()
+		b.replace(pick(b, writes("transaction", "within")...), pick(b, 1, 2))
+		b.ends(12, 40, deadline, never, never)
+		b.fault(pick(b, is(Slow), is(Slow), is(Lose), rejected(462), fails(50), fails(50), fails(91, 11600), hasConcern(50), hasConcern(64, 91)),
+			on("commitTransaction"), Fault{Times: pick(b, 1, 2)}, 20, 60)
+	},
 	// A transaction begins again, many times.
-	{bare: true, topology: "replicaset:1 sharded:1", kind: "writes/within", calls: "1",
-		faults: []disorder{{what: "error:112", on: "insert", times: "4 5 6 7 8 9", passing: true}}},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1", "sharded:1")
+		b.replace(Call{Kind: "writes", Way: "within"}, 1)
+		b.fault(fails(112), on("insert"), Fault{Times: pick(b, 4, 5, 6, 7, 8, 9), Passing: true})
+	},
 	// Bulk writes are interrupted in which a statement fails.
-	{kind: "bulkWrite insertMany clientBulkWrite", calls: "2", n: "2 3 4", ends: "deadline", within: [2]int{1, 600},
-		faults: []disorder{{what: "concern:91,11600,64", on: "first", nth: "1 2", times: "1 2"}}},
+	func(b *builder) {
+		b.calm()
+		b.replace(pick(b, of("bulkWrite", "insertMany", "clientBulkWrite")...), 2)
+		b.sizes(2, 3, 4)
+		b.ends(1, 600, deadline)
+		b.fault(hasConcern(91, 11600, 64), onFirst, Fault{Nth: pick(b, 1, 2), Times: pick(b, 1, 2)})
+	},
 	// Writes of several documents are several commands.
-	{batch: "1 2", kind: "clientBulkWriteMany clientBulkWriteMany insertMany bulkWrite", n: "1 2 3 4 4",
-		faults: []disorder{{maybe: true, what: inBatches, on: "first first any", nth: "1 2 3", times: "1 2"}}},
+	func(b *builder) {
+		b.calm()
+		b.first(pick(b, of("clientBulkWriteMany", "clientBulkWriteMany", "insertMany", "bulkWrite")...))
+		b.sizes(1, 2, 3, 4, 4)
+		b.Batch = pick(b, 1, 2)
+		if b.chance(2) {
+			codes := []int32{91, 64, 13, 11600}
+			b.fault(pick(b, fails(codes...), hasConcern(codes...), is(Close), is(Lose), rejected(462)), pick(b, onFirst, onFirst, onAny),
+				Fault{Nth: pick(b, 1, 2, 3), Times: pick(b, 1, 2)})
+		}
+	},
 	// Retries spend tokens, which successes return.
-	{bare: true, options: "adaptiveRetries=true", kind: "findOne insertOne updateOne", calls: "8",
-		faults: []disorder{
-			{what: "reject:462", on: "first", times: "9"}, {what: "reject:462", on: "first", nth: "14", times: "9"},
-		}},
+	func(b *builder) {
+		b.bare()
+		b.set("adaptiveRetries=true")
+		b.replace(pick(b, of("findOne", "insertOne", "updateOne")...), 8)
+		b.fault(rejected(462), onFirst, Fault{Times: 9})
+		b.fault(rejected(462), onFirst, Fault{Nth: 14, Times: 9})
+	},
 	// An overload outlasts retries, perhaps after a write whose reply is lost.
-	{bare: true, options: "- maxAdaptiveRetries=9 timeoutMS=60000",
-		kind: "findOne insertOne updateOne countDocuments distinct estimatedDocumentCount writes/transaction", calls: "2 4 6",
-		faults: []disorder{{maybe: true, what: "error:91 lose lose", on: "first"},
-			{what: "reject:462,463", on: "first", times: "2 1000 1000"}}},
+	func(b *builder) {
+		b.bare()
+		b.set("", "maxAdaptiveRetries=9", "timeoutMS=60000")
+		calls := append(of("findOne", "insertOne", "updateOne", "countDocuments", "distinct", "estimatedDocumentCount"), writes("transaction")...)
+		b.replace(pick(b, calls...), pick(b, 2, 4, 6))
+		if b.chance(2) {
+			b.fault(pick(b, fails(91), is(Lose), is(Lose)), onFirst, Fault{})
+		}
+		b.fault(rejected(462, 463), onFirst, Fault{Times: pick(b, 2, 1000, 1000)})
+	},
 	// Calls are canceled during a backoff, or have a deadline then.
-	{ends: "cancel deadline", within: [2]int{5, 500}, faults: []disorder{{what: "reject:461,462,463", on: "any", times: "1000"}}},
+	func(b *builder) {
+		b.calm()
+		b.ends(5, 500, cancel, deadline)
+		b.fault(rejected(461, 462, 463), onAny, Fault{Times: 1000})
+	},
 	// A network error, or an error that is retryable without an overload, lasts.
-	{bare: true, topology: "replicaset:1 sharded:1 loadbalanced:1", kind: "findOne insertOne updateOne countDocuments", calls: "1 2 3",
-		faults: []disorder{{what: "close error:91,6,11600", on: "first", times: "2 3 1000"}}},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1", "sharded:1", "loadbalanced:1")
+		b.replace(pick(b, of("findOne", "insertOne", "updateOne", "countDocuments")...), pick(b, 1, 2, 3))
+		b.fault(pick(b, is(Close), fails(91, 6, 11600)), onFirst, Fault{Times: pick(b, 2, 3, 1000)})
+	},
 	// The options forbid retries.
-	{bare: true, topology: "replicaset:1", options: "retryReads=false retryReads=false&retryWrites=false",
-		kind: "watch findOne insertOne", calls: "1", faults: []disorder{{what: "close error:91,6 reject:462", on: "first"}}},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1")
+		b.set("retryReads=false", "retryReads=false&retryWrites=false")
+		b.replace(pick(b, of("watch", "findOne", "insertOne")...), 1)
+		b.fault(pick(b, is(Close), fails(91, 6), rejected(462)), onFirst, Fault{})
+	},
 	// One of two routers, or members, is overloaded, or fails.
-	{bare: true, topology: "sharded:2", kind: "insertOne updateOne writes/aborts writes/aborts", calls: "2 3 4",
-		faults: []disorder{{what: "reject:462,463 reject:462,463 error:6,262", on: "first last", times: "1000", host: "1"}}},
-	{bare: true, topology: "sharded:3", kind: "insertOne findOne", calls: "2 3 4", faults: []disorder{
-		{what: "reject:462", on: "first", times: "1000", host: "1"}, {what: "reject:463", on: "first", times: "1000", host: "2"}}},
-	{bare: true, topology: "replicaset:2", options: "readPreference=nearest&enableOverloadRetargeting=true", kind: "findOne",
-		calls: "2 3 4", faults: []disorder{{what: "reject:462,463", on: "first", times: "1000", host: "1"}}},
+	func(b *builder) {
+		b.bare()
+		b.topology("sharded:2")
+		b.replace(pick(b, append(of("insertOne", "updateOne"), writes("aborts", "aborts")...)...), pick(b, 2, 3, 4))
+		b.fault(pick(b, rejected(462, 463), rejected(462, 463), fails(6, 262)), pick(b, onFirst, onLast), Fault{Times: 1000, Host: 1})
+	},
+	func(b *builder) {
+		b.bare()
+		b.topology("sharded:3")
+		b.replace(pick(b, of("insertOne", "findOne")...), pick(b, 2, 3, 4))
+		b.fault(rejected(462), onFirst, Fault{Times: 1000, Host: 1})
+		b.fault(rejected(463), onFirst, Fault{Times: 1000, Host: 2})
+	},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:2")
+		b.set("readPreference=nearest&enableOverloadRetargeting=true")
+		b.replace(Call{Kind: "findOne"}, pick(b, 2, 3, 4))
+		b.fault(rejected(462, 463), onFirst, Fault{Times: 1000, Host: 1})
+	},
 	// A transaction keeps its router, or its connection, after a rejection.
-	{bare: true, topology: "sharded:2 loadbalanced:2", kind: transacts, calls: "1 2",
-		faults: []disorder{{what: "reject:462,463", on: "update", times: "1 2", passing: true}}},
+	func(b *builder) {
+		b.bare()
+		b.topology("sharded:2", "loadbalanced:2")
+		b.replace(pick(b, writes("transaction", "aborts")...), pick(b, 1, 2))
+		b.fault(rejected(462, 463), on("update"), Fault{Times: pick(b, 1, 2), Passing: true})
+	},
 	// Cursors fail, while an overload does not let them end.
-	{bare: true, kind: "find aggregate", calls: "1 2",
-		faults: []disorder{{what: "error:13", on: "getMore"}, {what: "reject:462", on: "killCursors", times: "1000"}}},
+	func(b *builder) {
+		b.bare()
+		b.replace(pick(b, of("find", "aggregate")...), pick(b, 1, 2))
+		b.fault(fails(13), on("getMore"), Fault{})
+		b.fault(rejected(462), on("killCursors"), Fault{Times: 1000})
+	},
 	// Change streams begin again, perhaps without knowing where.
-	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1",
-		faults: []disorder{{what: "error:6,43,91,262 error:6,43,91,262 close", on: "aggregate getMore getMore", times: "1 1 2"},
-			{maybe: true, what: Lack, on: "aggregate"}}},
-	{bare: true, topology: "replicaset:1", kind: "watch", calls: "1", faults: []disorder{
-		{what: "error:43 close", on: "getMore", passing: true},
-		{what: Lack, on: "aggregate", times: "1"}}},
-	// Several services are behind a load balancer.
-	{topology: "loadbalanced:2 loadbalanced:3", kind: "find findClose watch aggregate writes/transaction writes/within"},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1")
+		b.replace(Call{Kind: "watch"}, 1)
+		b.fault(pick(b, fails(6, 43, 91, 262), fails(6, 43, 91, 262), is(Close)), pick(b, on("aggregate"), on("getMore"), on("getMore")),
+			Fault{Times: pick(b, 1, 1, 2)})
+		if b.chance(2) {
+			b.fault(is(Lack), on("aggregate"), Fault{})
+		}
+	},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1")
+		b.replace(Call{Kind: "watch"}, 1)
+		b.fault(pick(b, fails(43), is(Close)), on("getMore"), Fault{Passing: true})
+		b.fault(is(Lack), on("aggregate"), Fault{})
+	},
+	// Several services are behind a load balancer. What goes wrong by chance stays.
+	func(b *builder) {
+		b.topology("loadbalanced:2", "loadbalanced:3")
+		b.first(pick(b, append(of("find", "findClose", "watch", "aggregate"), writes("transaction", "within")...)...))
+	},
 	// Clients authenticate, which may fail, or be asked for again, and then meet an overload.
-	{auth: "MONGODB-OIDC", faults: []disorder{{what: "error:391", on: "first", nth: "1 2", times: "1 1 2"},
-		{maybe: true, what: "reject:462", on: "first", times: "1000"}}},
-	{auth: "PLAIN MONGODB-OIDC offered offered SCRAM-SHA-256 SCRAM-SHA-256", faults: []disorder{
-		{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1 1 2", lasts: [2]int{1, 3000}}}},
-	{auth: "SCRAM-SHA-256", kind: someReads, ends: "deadline", within: [2]int{500, 3000},
-		faults: []disorder{{what: atHandshake, on: "saslStart saslContinue", nth: "1 2 3", times: "1000", lasts: [2]int{1, 3000}}}},
-	{bare: true, auth: "SCRAM-SHA-256", kind: someReads, calls: "1 2 3",
-		faults: []disorder{{what: cuts, on: "saslStart saslContinue", passing: true}}},
+	func(b *builder) {
+		b.calm()
+		b.Auth = "MONGODB-OIDC"
+		b.fault(fails(391), onFirst, Fault{Nth: pick(b, 1, 2), Times: pick(b, 1, 1, 2)})
+		if b.chance(2) {
+			b.fault(rejected(462), onFirst, Fault{Times: 1000})
+		}
+	},
+	func(b *builder) {
+		b.calm()
+		b.Auth = pick(b, "PLAIN", "MONGODB-OIDC", "offered", "offered", "SCRAM-SHA-256", "SCRAM-SHA-256")
+		b.fault(b.handshaking(), b.onLogin(), Fault{Nth: pick(b, 1, 2, 3), Times: pick(b, 1, 1, 2)}, 1, 3000)
+	},
+	func(b *builder) {
+		b.calm()
+		b.first(pick(b, of("findOne", "countDocuments", "distinct")...))
+		b.ends(500, 3000, deadline)
+		b.Auth = "SCRAM-SHA-256"
+		b.fault(b.handshaking(), b.onLogin(), Fault{Nth: pick(b, 1, 2, 3), Times: 1000}, 1, 3000)
+	},
+	func(b *builder) {
+		b.bare()
+		b.replace(pick(b, of("findOne", "countDocuments", "distinct")...), pick(b, 1, 2, 3))
+		b.Auth = "SCRAM-SHA-256"
+		b.fault(b.cut(), b.onLogin(), Fault{Passing: true})
+	},
 	// Connections break at each phase of being established.
-	{faults: []disorder{{what: "breaking closing refusing", at: [2]int{0, 100}, lasts: [2]int{1, 3000}}}},
-	{faults: []disorder{{what: cuts, on: "hello", nth: "1 2 3 4", times: "1 1 1 2 3"}}},
-	{bare: true, topology: "loadbalanced:1", kind: "findOne updateOne distinct", calls: "2",
-		faults: []disorder{{what: cuts, on: "hello", times: "2", passing: true}}},
-	// The first two are the monitor's.
-	{bare: true, topology: "replicaset:1", kind: "findOne updateOne distinct", calls: "2",
-		faults: []disorder{{what: cuts, on: "isMaster", nth: "3", times: "2", passing: true}}},
+	func(b *builder) {
+		b.calm()
+		b.fault(pick(b, is(Breaking), is(Closing), is(Refusing)), atATime, Fault{At: b.between(0, 100)}, 1, 3000)
+	},
+	func(b *builder) {
+		b.calm()
+		b.fault(b.cut(), on("hello"), Fault{Nth: pick(b, 1, 2, 3, 4), Times: pick(b, 1, 1, 1, 2, 3)})
+	},
+	func(b *builder) {
+		b.bare()
+		b.topology("loadbalanced:1")
+		b.replace(pick(b, of("findOne", "updateOne", "distinct")...), 2)
+		b.fault(b.cut(), on("hello"), Fault{Times: 2, Passing: true})
+	},
+	func(b *builder) {
+		b.bare()
+		b.topology("replicaset:1")
+		b.replace(pick(b, of("findOne", "updateOne", "distinct")...), 2)
+		b.fault(b.cut(), on("isMaster"), Fault{Nth: 3, Times: 2, Passing: true}) // the first two are the monitor's
+	},
 }
-
-// byChance are faults without a scenario.
-var byChance = []disorder{
-	{what: "error:" + codes + " error:" + codes + " error:" + codes + " concern:" + codes +
-		" reject:462,463,461,473 reject:462,463,461,473 close close lose drop slow slow",
-		on: "any any any hello endSessions killCursors", times: "1 1 2 3 10 300", lasts: [2]int{1, 4000}},
-	{what: "silent refusing closing reset stop stepdown", on: "any -", at: [2]int{0, 200}, host: "0 1", lasts: [2]int{1, 6000}},
-}
-
-const codes = "2,7,13,43,89,91,134,189,251,112,11600,11602,10107,13435,262,6,50,64,100,225,237,391,9001,11000"

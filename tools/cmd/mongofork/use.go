@@ -41,13 +41,6 @@ func (c *useCmd) Run(a *app) error {
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
 		fmt.Fprintf(a.progress, "%s ...\n", step)
 	}}
-	repaired, err := application.Repair()
-	if err != nil {
-		return err
-	}
-	if repaired {
-		a.printf("note: a use was killed in this application, and its files are again what they were before that\n")
-	}
 	if c.Check {
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err == nil {

@@ -38,15 +38,6 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 	if err != nil {
 		return err
 	}
-	tests := mutants.Tests{Tree: tree, Cache: filepath.Join(rig.Root, "build", "mutants", "met")}
-	if slices.Contains(c.By, "tests") {
-		if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
-			err = tests.Learn(ctx, stdout)
-		}
-		if err != nil {
-			return err
-		}
-	}
 	asked := len(chosen)
 	if chosen, err = mutants.Plant(ctx, tree, chosen); err != nil {
 		return err
@@ -55,26 +46,16 @@ func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.B
 	if len(c.Names) > 0 && len(chosen) < asked {
 		return fmt.Errorf("a defect of %s does not compile: mend it there", mutants.Table)
 	}
-	share := 1.0
-	for _, parallel := range []bool{false, true} {
-		its := slices.DeleteFunc(slices.Clone(chosen), func(m mutants.Mutant) bool { return m.Parallel != parallel })
-		names := slices.DeleteFunc(slices.Clone(c.By), func(name string) bool { return (name == "parallel") != parallel })
-		if len(its) == 0 || len(names) == 0 {
-			continue
-		}
-		atATime := 2
-		if parallel {
-			atATime = 1 // it needs the processors
-		}
-		judges, err := c.judges(ctx, builder, &tests, its, names)
-		if err != nil {
-			return err
-		}
-		noticed, err := mutants.Run(ctx, its, names, judges, atATime, len(c.Names) > 0, stdout)
-		if err != nil {
-			return err
-		}
-		share = min(share, noticed)
+	names := slices.DeleteFunc(c.By, func(name string) bool {
+		return !slices.ContainsFunc(chosen, func(m mutants.Mutant) bool { return m.For(name) })
+	})
+	judges, err := c.judges(ctx, rig, builder, tree, names, stdout)
+	if err != nil {
+		return err
+	}
+	share, err := mutants.Run(ctx, chosen, names, judges, len(c.Names) > 0, stdout)
+	if err != nil {
+		return err
 	}
 	if share < enough {
 		return suite.ErrFailed
@@ -103,27 +84,30 @@ func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, erro
 }
 
 // judges builds the named judges. Nothing may be noticed without a mutant: what is noticed later would say nothing.
-func (c *mutantsCmd) judges(ctx context.Context, builder programs.Builder, tests *mutants.Tests, all []mutants.Mutant, names []string) (
+func (c *mutantsCmd) judges(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree string, names []string, stdout io.Writer) (
 	judges map[string]mutants.Judge, err error) {
-	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tests.Tree}
-	parallel := programs.Parallel{Driver: tests.Tree, Race: c.Race}
-	judges = map[string]mutants.Judge{"compare": func(ctx context.Context, m mutants.Mutant) (string, error) {
+	tests := &mutants.Tests{Tree: tree}
+	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tree}
+	parallel := programs.Parallel{Driver: tree, Race: c.Race}
+	judges = map[string]mutants.Judge{"tests": tests.Judge, "compare": func(ctx context.Context, m mutants.Mutant) (string, error) {
 		var out strings.Builder
 		err := compare.Start(ctx, builder, &out, mutants.Switch+"="+m.Name)
 		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
 			return seed, nil
 		}
 		return "", err
-	}, "parallel": func(ctx context.Context, m mutants.Mutant) (string, error) {
+	}, mutants.Parallel: func(ctx context.Context, m mutants.Mutant) (string, error) {
 		return parallel.Start(ctx, builder, mutants.Switch+"="+m.Name)
 	}}
 	for _, name := range names {
 		switch name {
 		case "tests":
-			judges[name], err = tests.Judge(ctx, all)
+			if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
+				err = tests.Learn(ctx, stdout)
+			}
 		case "compare":
 			err = compare.Build(ctx, builder)
-		case "parallel":
+		case mutants.Parallel:
 			err = parallel.Build(ctx, builder)
 		}
 		if err != nil {

@@ -59,19 +59,18 @@ func Digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 // Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
 	for p := range t {
-		if err := t.Put(dir, p, ""); err != nil {
+		if err := t.Put(dir, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file. What is not in its
-// place yet is in the folder staging, of the same volume.
-func (t Tree) Put(dir, path, staging string) error {
+// Put makes a file below dir what it is in the tree. One that the tree lacks goes, and folders with their last file.
+func (t Tree) Put(dir, path string) error {
 	name := filepath.Join(dir, filepath.FromSlash(path))
 	if data, stays := t[path]; stays {
-		return replace(name, data, staging)
+		return Replace(name, data)
 	}
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -82,9 +81,7 @@ func (t Tree) Put(dir, path, staging string) error {
 }
 
 // Replace replaces a file whole: a reader sees the old or the new content. The file keeps its mode, and a link that leads to it stays.
-func Replace(name string, data []byte) error { return replace(name, data, "") }
-
-func replace(name string, data []byte, staging string) error {
+func Replace(name string, data []byte) error {
 	mode := fs.FileMode(0o644)
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		name = real
@@ -95,12 +92,7 @@ func replace(name string, data []byte, staging string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	if staging == "" {
-		staging = filepath.Dir(name)
-	} else if err := os.MkdirAll(staging, 0o755); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(staging, "."+filepath.Base(name)+".*")
+	tmp, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}

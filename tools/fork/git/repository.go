@@ -68,7 +68,7 @@ func (g *Repository) Run(args ...string) (out []byte) {
 // Commit makes the tree the content of the repository and commits it.
 func (g *Repository) Commit(t filetree.Tree, message string) {
 	for _, name := range filetree.Changed(g.tree, t) {
-		g.Err = cmp.Or(g.Err, t.Put(g.Dir, name, ""))
+		g.Err = cmp.Or(g.Err, t.Put(g.Dir, name))
 	}
 	g.tree = t
 	g.Run("add", "--all", "--force", ".")

@@ -3,19 +3,26 @@
 package mutants
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Table is the file of the mutants that no operator makes, below the root of the repository.
@@ -39,10 +46,12 @@ type Mutant struct {
 	Line   int
 	Change string
 
-	met   int    // the line that whoever meets the change has run
 	body  int    // where the function's body begins
 	wrong string // the body with the change
 }
+
+// For reports whether a judge looks for the mutant.
+func (m Mutant) For(judge string) bool { return m.Parallel == (judge == Parallel) }
 
 func (m Mutant) String() string { return fmt.Sprintf("%s:%d %s", m.File, m.Line, m.Change) }
 
@@ -52,7 +61,6 @@ type function struct {
 	file, name, body string
 	text             []byte // of its file
 	at               *token.File
-	constants        map[string]bool // the package's
 }
 
 // Choose chooses mutants of a tree at random, each of another line of what the untouched module does not have.
@@ -68,15 +76,15 @@ func Choose(tree, pristine string, seed uint64, count int) (chosen []Mutant, err
 		}
 		ours, err := functions(tree, folder)
 		theirs, theirErr := functions(pristine, folder)
-		bodies, lines := map[string]bool{}, map[string]bool{}
+		lines := map[string]bool{}
 		for _, f := range theirs {
-			bodies[f.body] = true
+			lines[f.name+f.body] = true
 			for line := range strings.Lines(f.body) {
 				lines[f.name+strings.TrimSpace(line)] = true
 			}
 		}
 		for _, f := range ours {
-			if bodies[f.body] {
+			if lines[f.name+f.body] {
 				continue
 			}
 			for _, m := range f.mutants(lines) {
@@ -86,11 +94,7 @@ func Choose(tree, pristine string, seed uint64, count int) (chosen []Mutant, err
 		}
 		return errors.Join(err, theirErr)
 	})
-	lines := make([]string, 0, len(byLine))
-	for line := range byLine {
-		lines = append(lines, line)
-	}
-	slices.Sort(lines)
+	lines := slices.Sorted(maps.Keys(byLine))
 	random := rand.New(rand.NewPCG(seed, 0))
 	random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 	for i, line := range lines[:min(count, len(lines))] {
@@ -104,7 +108,6 @@ func Choose(tree, pristine string, seed uint64, count int) (chosen []Mutant, err
 // functions returns what the files of a package declare, without tests and what is for other machines.
 func functions(tree, folder string) (all []function, err error) {
 	names, err := filepath.Glob(filepath.Join(tree, folder, "*.go"))
-	constants := map[string]bool{}
 	for _, name := range names {
 		fits, fitsErr := build.Default.MatchFile(filepath.Dir(name), filepath.Base(name))
 		if err = errors.Join(err, fitsErr); err != nil || !fits || strings.HasSuffix(name, "_test.go") {
@@ -117,25 +120,12 @@ func functions(tree, folder string) (all []function, err error) {
 			return nil, err
 		}
 		at := positions.File(file.FileStart)
-		ast.Inspect(file, func(node ast.Node) bool {
-			switch decl := node.(type) {
-			case *ast.FuncDecl:
-				if decl.Body != nil {
-					body := string(text[at.Offset(decl.Body.Pos()):at.Offset(decl.Body.End())])
-					all = append(all, function{decl, path.Join(folder, filepath.Base(name)), key(decl), body, text, at, constants})
-				}
-				return false
-			case *ast.GenDecl:
-				for _, spec := range decl.Specs {
-					if values, is := spec.(*ast.ValueSpec); is && decl.Tok == token.CONST {
-						for _, name := range values.Names {
-							constants[name.Name] = true
-						}
-					}
-				}
+		for _, decl := range file.Decls {
+			if f, is := decl.(*ast.FuncDecl); is && f.Body != nil {
+				body := string(text[at.Offset(f.Body.Pos()):at.Offset(f.Body.End())])
+				all = append(all, function{f, path.Join(folder, filepath.Base(name)), key(f), body, text, at})
 			}
-			return true
-		})
+		}
 	}
 	return all, err
 }
@@ -155,7 +145,7 @@ func key(f *ast.FuncDecl) string {
 
 // mutants returns those of a function, but for lines that upstream's function of that name has.
 func (f function) mutants(theirs map[string]bool) (all []Mutant) {
-	o := operators{constants: f.constants, text: func(from, to token.Pos) string {
+	o := operators{text: func(from, to token.Pos) string {
 		return string(f.text[f.at.Offset(from):f.at.Offset(to)])
 	}}
 	o.function(f.Type, f.Body)
@@ -166,17 +156,17 @@ func (f function) mutants(theirs map[string]bool) (all []Mutant) {
 			continue
 		}
 		wrong := o.text(f.Body.Pos(), e.from) + e.text + o.text(e.to, f.Body.End())
-		all = append(all, f.mutant(Defect{}, line, f.at.Line(e.met), e.what, wrong))
+		all = append(all, f.mutant(Defect{}, line, e.what, wrong))
 	}
 	return all
 }
 
 // mutant returns one with another body.
-func (f function) mutant(d Defect, line, met int, change, wrong string) Mutant {
+func (f function) mutant(d Defect, line int, change, wrong string) Mutant {
 	if f.Type.Results == nil {
 		wrong = "{" + wrong + "; return }" // it may not end with a return
 	}
-	return Mutant{d, f.file, line, change, met, f.at.Offset(f.Body.Pos()), wrong}
+	return Mutant{d, f.file, line, change, f.at.Offset(f.Body.Pos()), wrong}
 }
 
 // Named returns the mutants of a table.
@@ -190,9 +180,9 @@ func Named(tree string, defects []Defect) (all []Mutant, wrong error) {
 		for _, f := range in {
 			n := strings.Count(f.body, d.Text)
 			if count += n; n == 1 {
-				begin := f.at.Line(f.Body.Pos())
-				line := begin + strings.Count(f.body[:strings.Index(f.body, d.Text)], "\n")
-				all = append(all, f.mutant(d, line, begin, d.Name, strings.Replace(f.body, d.Text, d.Instead, 1)))
+				before, _, _ := strings.Cut(f.body, d.Text)
+				line := f.at.Line(f.Body.Pos()) + strings.Count(before, "\n")
+				all = append(all, f.mutant(d, line, d.Name, strings.Replace(f.body, d.Text, d.Instead, 1)))
 			}
 		}
 		if count != 1 {
@@ -201,4 +191,68 @@ func Named(tree string, defects []Defect) (all []Mutant, wrong error) {
 		}
 	}
 	return all, wrong
+}
+
+// Judge looks for a mutant that is switched on, and says what has noticed it, if anything.
+type Judge func(context.Context, Mutant) (noticed string, err error)
+
+// Parallel is the judge that needs all processors, and no other one beside it.
+const Parallel = "parallel"
+
+// TimedOut is what a judge says if it did not end.
+const TimedOut = "timed out"
+
+// Run lets judges look for each mutant, two at a time, the next one if those before have not noticed it, and prints what survives, or all
+// if it is verbose. It returns the share that was noticed, without those that timed out.
+func Run(ctx context.Context, mutants []Mutant, names []string, judges map[string]Judge, verbose bool, out io.Writer) (float64, error) {
+	by, mu, running, alone := map[string]string{}, sync.Mutex{}, errgroup.Group{}, sync.RWMutex{}
+	running.SetLimit(2)
+	for _, m := range mutants {
+		running.Go(func() error {
+			for _, name := range names {
+				if !m.For(name) {
+					continue
+				}
+				lock := alone.RLocker()
+				if name == Parallel {
+					lock = &alone
+				}
+				lock.Lock()
+				noticed, err := judges[name](ctx, m)
+				lock.Unlock()
+				if err != nil {
+					return fmt.Errorf("%v: %s: %w", m, name, err)
+				}
+				if noticed != "" {
+					mu.Lock()
+					defer mu.Unlock()
+					by[m.Name] = name + ": " + noticed
+					return nil
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	if err := running.Wait(); err != nil {
+		return 0, err
+	}
+	return report(mutants, by, verbose, out)
+}
+
+// report prints what has noticed which mutants.
+func report(mutants []Mutant, by map[string]string, verbose bool, out io.Writer) (share float64, err error) {
+	slices.SortFunc(mutants, func(a, b Mutant) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+	late := 0
+	for _, m := range mutants {
+		if strings.HasSuffix(by[m.Name], TimedOut) {
+			late++
+		}
+		if verbose || by[m.Name] == "" {
+			fmt.Fprintf(out, "%s: %v\n", cmp.Or(by[m.Name], "survived"), m)
+		}
+	}
+	share = float64(len(by)-late) / float64(max(1, len(mutants)-late))
+	_, err = fmt.Fprintf(out, "%d mutants: %d timed out, %d survived; %.1f %% of the others are noticed\n", len(mutants), late,
+		len(mutants)-len(by), 100*share)
+	return share, err
 }

@@ -117,19 +117,14 @@ func TestMutants(t *testing.T) {
 	_, err = Named(tree, []Defect{{Name: "twice", In: "p", Text: "n"}})
 	assert.ErrorContains(t, err, `etc/planted.yaml: the entry "twice" is out of date`)
 
-	all := Tests{Tree: tree, Cache: filepath.Join(root, "met"), ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
-	for _, says := range []string{"learned", "known"} {
-		var out strings.Builder
-		require.NoError(t, all.Learn(t.Context(), &out))
-		assert.Equal(t, "fails alone, without a mutant: p TestFails\n", out.String(), says)
-	}
 	planted, err := Plant(t.Context(), tree, append(chosen, named...))
 	require.NoError(t, err)
 	assert.NotContains(t, planted, named[1], "it does not compile")
-	judge, err := all.Judge(t.Context(), planted)
-	require.NoError(t, err)
+	all := Tests{Tree: tree, ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
 	var out strings.Builder
-	share, err := Run(t.Context(), planted, []string{"tests"}, map[string]Judge{"tests": judge}, 2, true, &out)
+	require.NoError(t, all.Learn(t.Context(), &out))
+	assert.Equal(t, "fails alone, without a mutant: p TestFails\n", out.String())
+	share, err := Run(t.Context(), planted, []string{"tests"}, map[string]Judge{"tests": all.Judge}, true, &out)
 	require.NoError(t, err)
 	assert.Less(t, share, 1.0)
 	for _, m := range planted {

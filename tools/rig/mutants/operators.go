@@ -11,15 +11,14 @@ import (
 
 // edit replaces a part of a file. what says in words what that changes.
 type edit struct {
-	from, to, met token.Pos // met is where whoever meets the edit has been
-	text, what    string
+	from, to   token.Pos
+	text, what string
 }
 
 // operators finds the edits of one function.
 type operators struct {
-	text      func(from, to token.Pos) string
-	constants map[string]bool // the package's
-	edits     []edit
+	text  func(from, to token.Pos) string
+	edits []edit
 }
 
 // function finds the edits in the body of a function, or of one inside of it.
@@ -42,7 +41,7 @@ func (o *operators) function(signature *ast.FuncType, body *ast.BlockStmt) {
 
 func (o *operators) add(from, to token.Pos, text, what string) {
 	was := strings.Join(strings.Fields(o.text(from, to)), " ")
-	o.edits = append(o.edits, edit{from, to, from, text, fmt.Sprintf(what, was)})
+	o.edits = append(o.edits, edit{from, to, text, fmt.Sprintf(what, was)})
 }
 
 // conditions negates what an if, a for, or a case without a tag asks.
@@ -63,7 +62,6 @@ func (o *operators) conditions(node ast.Node) {
 	for _, c := range all {
 		if c != nil {
 			o.add(c.Pos(), c.End(), "!("+o.text(c.Pos(), c.End())+")", "negated: %s")
-			o.edits[len(o.edits)-1].met = node.Pos()
 		}
 	}
 }
@@ -103,7 +101,7 @@ func (o *operators) dropError(signature *ast.FuncType, n *ast.ReturnStmt) {
 	}
 }
 
-// value changes a constant, or does not set a field.
+// value changes a constant, or leaves out an element of a literal.
 func (o *operators) value(node ast.Node) {
 	switch n := node.(type) {
 	case *ast.BasicLit:
@@ -114,25 +112,13 @@ func (o *operators) value(node ast.Node) {
 		if opposite := map[string]string{"true": "false", "false": "true"}[n.Name]; opposite != "" {
 			o.add(n.Pos(), n.End(), opposite, "the opposite: %s")
 		}
-		if o.constants[n.Name] {
-			o.add(n.Pos(), n.End(), "(1+2*"+n.Name+")", "one more than twice: %s")
-		}
 	case *ast.CompositeLit:
 		for i, element := range n.Elts {
-			pair, isPair := element.(*ast.KeyValueExpr)
-			if !isPair {
-				return
+			to := n.Rbrace
+			if i < len(n.Elts)-1 {
+				to = n.Elts[i+1].Pos()
 			}
-			from, to := n.Lbrace+1, n.Rbrace
-			switch _, isField := pair.Key.(*ast.Ident); {
-			case !isField:
-				return
-			case i < len(n.Elts)-1:
-				from, to = pair.Pos(), n.Elts[i+1].Pos()
-			case i > 0:
-				from, to = n.Elts[i-1].End(), pair.End()
-			}
-			o.edits = append(o.edits, edit{from, to, node.Pos(), "", "not set: " + o.text(pair.Pos(), pair.End())})
+			o.edits = append(o.edits, edit{element.Pos(), to, "", "left out: " + o.text(element.Pos(), element.End())})
 		}
 	}
 }

@@ -13,16 +13,33 @@ import (
 	"mongofork/tools/process"
 )
 
-// Switch is the environment variable that switches on a mutant.
-const Switch = "PLANTED"
+// Switch is the environment variable that switches on a mutant. The names of all that a process meets go into the file that meets names.
+const Switch, meets = "PLANTED", "PLANTED_MEETS"
 
 const switchFile = `package %s
 
-import "os"
+import (
+	"os"
+	"sync"
+)
 
-var mutantOn = os.Getenv(%q)
+var (
+	mutantOn    = os.Getenv(%q)
+	mutantsFile = os.Getenv(%q)
+	mutantsMet  sync.Map
+)
 
-func mutantIs(name string) bool { return name == mutantOn }
+func mutantIs(name string) bool {
+	if _, met := mutantsMet.LoadOrStore(name, true); mutantsFile != "" && !met {
+		file, err := os.OpenFile(mutantsFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		_, _ = file.WriteString(name + "\n")
+		_ = file.Close()
+	}
+	return name == mutantOn
+}
 `
 
 // Plant writes mutants into a tree, each into a copy of its function's body, which runs instead of the original when it is switched on. So
@@ -68,7 +85,7 @@ func write(tree string, mutants []Mutant, original map[string][]byte) error {
 		if err := os.WriteFile(place, text, 0o644); err != nil {
 			return err
 		}
-		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, Switch), 0o644); err != nil {
+		if err := os.WriteFile(guard, fmt.Appendf(nil, switchFile, name, Switch, meets), 0o644); err != nil {
 			return err
 		}
 	}
