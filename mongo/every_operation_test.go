@@ -171,13 +171,13 @@ var onCollections = []sendingMethod{
 		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
 		return err
 	}, alone: true},
-	{name: "SearchIndexView.DropOne",
+	{name: "SearchIndexView.DropOne", topic: "searchindex",
 		run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
 	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
 		return err
 	}, alone: true},
-	{name: "SearchIndexView.UpdateOne", run: func(ctx context.Context, c *Collection) error {
+	{name: "SearchIndexView.UpdateOne", topic: "searchindex", run: func(ctx context.Context, c *Collection) error {
 		return c.SearchIndexes().UpdateOne(ctx, "a", anything)
 	}, alone: true},
 }
@@ -194,7 +194,7 @@ var onDatabases = []sendingMethod{
 		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 	}, alone: true},
 	{name: "Database.Drop", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
-	{name: "Database.ListCollectionNames", run: listCollectionNames, alone: true},
+	{name: "Database.ListCollectionNames", topic: "iterators", run: listCollectionNames, alone: true},
 	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
 		return err
