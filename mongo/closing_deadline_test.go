@@ -57,15 +57,6 @@ func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
 	}
 }
 
-// TestDropWithoutContext is about a method whose backoffs end with the client's Timeout, also if the application gives no context.
-func TestDropWithoutContext(t *testing.T) {
-	var none context.Context
-	s := newImpatientScript(t)
-	require.Error(t, connectScript(t, s, options.Client().SetTimeout(patience)).Database("db").Drop(none))
-	s.Finish()
-	assert.LessOrEqual(t, s.Elapsed, patience)
-}
-
 // cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
 func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {

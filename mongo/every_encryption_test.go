@@ -109,7 +109,7 @@ var onEncryption = []sendingMethod{
 	{name: "ClientEncryption.AddKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 		return ce.AddKeyAltName(ctx, keyID, "name").Err()
 	})},
-	{name: "ClientEncryption.Close", replies: []any{scripted.OK()}, silent: true, alone: true,
+	{name: "ClientEncryption.Close", replies: []any{scripted.OK()}, silent: true, alone: true, topic: "disconnecting",
 		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, c *Collection) error {
 			if err := c.client.Ping(ctx, nil); err != nil {
 				return err

@@ -19,10 +19,26 @@ type sendingMethod struct {
 	silent bool
 	// alone says that the method cannot be part of a transaction.
 	alone bool
+	// topic is the one that promises what the tests of all methods ask of this one.
+	topic string
 }
 
-func sendingMethods() []sendingMethod {
-	var all []sendingMethod
+// topics are those that the driver has, each noted by its tests.
+var topics = map[string]bool{"": true}
+
+func noted(topic string) bool { topics[topic] = true; return true }
+
+// sendingMethods returns the methods whose topics the driver has.
+func sendingMethods() (all []sendingMethod) {
+	for _, method := range everySendingMethod() {
+		if topics[method.topic] {
+			all = append(all, method)
+		}
+	}
+	return all
+}
+
+func everySendingMethod() (all []sendingMethod) {
 	for _, methods := range [][]sendingMethod{onCollections, onDatabases, onClients, onEncryption} {
 		all = append(all, methods...)
 	}
@@ -89,7 +105,7 @@ var onCollections = []sendingMethod{
 		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
 	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
 	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
-	{name: "Collection.EstimatedDocumentCount",
+	{name: "Collection.EstimatedDocumentCount", topic: "reply-types",
 		run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
 	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
 	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
@@ -124,7 +140,7 @@ var onCollections = []sendingMethod{
 			_, err := c.UpdateOne(ctx, anything, increment)
 			return err
 		}},
-	{name: "Collection.Watch", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+	{name: "Collection.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
 		alone: true},
 
 	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
@@ -155,13 +171,13 @@ var onCollections = []sendingMethod{
 		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
 		return err
 	}, alone: true},
-	{name: "SearchIndexView.DropOne",
+	{name: "SearchIndexView.DropOne", topic: "searchindex",
 		run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
 	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
 		return err
 	}, alone: true},
-	{name: "SearchIndexView.UpdateOne", run: func(ctx context.Context, c *Collection) error {
+	{name: "SearchIndexView.UpdateOne", topic: "searchindex", run: func(ctx context.Context, c *Collection) error {
 		return c.SearchIndexes().UpdateOne(ctx, "a", anything)
 	}, alone: true},
 }
@@ -178,7 +194,7 @@ var onDatabases = []sendingMethod{
 		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 	}, alone: true},
 	{name: "Database.Drop", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
-	{name: "Database.ListCollectionNames", run: listCollectionNames, alone: true},
+	{name: "Database.ListCollectionNames", topic: "iterators", run: listCollectionNames, alone: true},
 	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
 		return err
@@ -194,17 +210,18 @@ var onDatabases = []sendingMethod{
 			_, err := c.Database().RunCommandCursor(ctx, replaced)
 			return err
 		}},
-	{name: "Database.Watch", run: func(ctx context.Context, c *Collection) error {
+	{name: "Database.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().Watch(ctx, Pipeline{})
 		return err
 	}, alone: true},
 
-	{name: "GridFSBucket.Delete", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Delete(ctx, 1) }},
+	{name: "GridFSBucket.Delete", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Delete(ctx, 1) },
+		topic: "gridfs"},
 	{name: "GridFSBucket.DownloadToStream", run: func(ctx context.Context, c *Collection) error {
 		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}},
-	{name: "GridFSBucket.DownloadToStream", replies: []any{foundFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
+	{name: "GridFSBucket.DownloadToStream", topic: "iterators", replies: []any{foundFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
 		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
 		return err
 	}},
@@ -249,7 +266,8 @@ var onDatabases = []sendingMethod{
 		_, err := us.Write(make([]byte, 16*1024*1024))
 		return err
 	}), alone: true},
-	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close)},
+	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close),
+		topic: "gridfs"},
 	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
 		_, err := ds.Read(make([]byte, 9))
 		return err
@@ -261,13 +279,14 @@ var onDatabases = []sendingMethod{
 }
 
 var onClients = []sendingMethod{
-	{name: "Client.BulkWrite", run: func(ctx context.Context, c *Collection) error {
+	{name: "Client.BulkWrite", topic: "outcomes", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
 			{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}},
 		})
 		return err
 	}},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true},
+	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true,
+		topic: "disconnecting"},
 	{name: "Client.ListDatabaseNames", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.client.ListDatabaseNames(ctx, anything)
 		return err
@@ -286,33 +305,33 @@ var onClients = []sendingMethod{
 			return err
 		})
 	}, alone: true},
-	{name: "Client.Watch",
+	{name: "Client.Watch", topic: "iterators",
 		run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
 
-	{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction),
+	{name: "Session.AbortTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction),
 		silent: true, alone: true},
-	{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: ending((*Session).CommitTransaction), alone: true},
-	{name: "Session.EndSession", replies: []any{scripted.OK()}, run: ending(endSession), silent: true, alone: true},
-	{name: "Session.WithTransaction", run: insertWithTransaction, alone: true},
-	{name: "Session.WithTransaction", replies: []any{scripted.OK()}, run: insertWithTransaction, alone: true},
+	{name: "Session.CommitTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: ending((*Session).CommitTransaction), alone: true},
+	{name: "Session.EndSession", topic: "transactions", replies: []any{scripted.OK()}, run: ending(endSession), silent: true, alone: true},
+	{name: "Session.WithTransaction", topic: "transactions", run: insertWithTransaction, alone: true},
+	{name: "Session.WithTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: insertWithTransaction, alone: true},
 
-	{name: "Cursor.All", replies: []any{opened},
+	{name: "Cursor.All", topic: "iterators", replies: []any{opened},
 		run: withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) })},
-	{name: "Cursor.Close", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
-	{name: "Cursor.Next", replies: []any{emptyOpen},
+	{name: "Cursor.Close", topic: "iterators", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
+	{name: "Cursor.Next", topic: "iterators", replies: []any{emptyOpen},
 		run: withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() })},
-	{name: "Cursor.TryNext", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
+	{name: "Cursor.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
 		c.TryNext(ctx) // the first batch, which is empty
 		c.TryNext(ctx)
 		return c.Err()
 	})},
-	{name: "ChangeStream.Close", replies: []any{emptyOpen},
+	{name: "ChangeStream.Close", topic: "iterators", replies: []any{emptyOpen},
 		run: withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }), alone: true},
-	{name: "ChangeStream.Next", replies: []any{emptyOpen}, alone: true,
+	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen}, alone: true,
 		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
-	{name: "ChangeStream.Next", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true,
+	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true,
 		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
-	{name: "ChangeStream.TryNext", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
+	{name: "ChangeStream.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
 		s.TryNext(ctx) // the first batch, which is empty
 		s.TryNext(ctx)
 		return s.Err()

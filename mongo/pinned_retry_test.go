@@ -95,48 +95,6 @@ func TestShardedTransactionStaysPinned(t *testing.T) {
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil, nil, nil}, s.Field("startTransaction"))
 }
 
-// TestLoadBalancedBulkWrite is about a bulk write whose results take a getMore on the connection that they came by.
-func TestLoadBalancedBulkWrite(t *testing.T) {
-	result := func(idx int) bson.D {
-		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
-	}
-	more := scripted.OK(firstBatch(7))
-	last := scripted.OK(nextBatch(0, result(0)))
-	all := scripted.OK(firstBatch(0, result(0)))
-	overloaded := scripted.Overloaded()
-
-	tests := []struct {
-		name        string
-		replies     []any
-		connections []int
-		failing     bool
-	}{
-		{name: "getMore for each of two batches", replies: []any{more, last, more, last}, connections: []int{1, 1, 2, 2}},
-		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}},
-		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}},
-		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}},
-		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
-			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
-		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), scripted.OK()},
-			connections: []int{1, 1, 1}, failing: true},
-	}
-	insert := &ClientInsertOneModel{Document: bson.D{}}
-	var writes []ClientBulkWrite
-	for i := 0; i < scripted.MaxBatchCount+1; i++ {
-		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := newLoadBalancedScript(t, tt.replies...)
-			_, err := connectScript(t, s).BulkWrite(context.Background(), writes)
-			s.Finish()
-			assert.Equal(t, tt.failing, err != nil, "got %v", err)
-			assert.Equal(t, tt.connections, connections(s))
-		})
-	}
-}
-
 // TestLoadBalancedBulkWriteInTransaction is about a connection that the transaction is pinned to as well.
 func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
 	more, last := scripted.OK(firstBatch(7)), scripted.OK(nextBatch(0))

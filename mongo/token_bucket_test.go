@@ -64,16 +64,6 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 	return bucket
 }
 
-// TestWithTransactionCommitWithoutTokens is about a commit that no token is left to retry: the caller gets the error.
-func TestWithTransactionCommitWithoutTokens(t *testing.T) {
-	rejected := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
-	s := scripted.New(t, scripted.OK(), rejected)
-	s.Policy.Bucket = spentBucket(t)
-	_, err := insertInTransaction(context.Background(), t, s) // fails if there are more commits
-	assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	assert.False(t, IsTimeout(err))
-}
-
 func TestRetryTokens(t *testing.T) {
 	ctx := context.Background()
 	t.Run("with adaptiveRetries", func(t *testing.T) {

@@ -8,14 +8,23 @@ source etc/series/common.sh
 builder=$PWD/build/mongofork
 go build -o "$builder" ./tools/cmd/mongofork
 
+every() { echo layers/{performance,fixes,backports,topics,extras}/*; }
+
+# onto prints a layer, and what builds on it, as their READMEs say.
+onto() { # LAYER
+	echo "$1"
+	local above
+	for above in $(grep -lF "builds on $1," layers/*/*/README.md || true); do onto "${above%/README.md}"; done
+}
+
 without() { # LAYER
 	local layer=$1 copy=build/without/$1 removed folder package packages=() existing=() # bash 3, which a Mac has, knows no mapfile
 	trap 'echo "$BASE without $layer: this failed: $BASH_COMMAND (the copy is in $copy)" >&2' ERR
 	rm -rf "$copy"
 	mkdir -p "$copy"
 	git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -c 2>/dev/null | tar -x -C "$copy"
-	removed=$layer$({ grep -lF "builds on $layer," layers/*/*/README.md || true; } | sed -n 's,^,\ ,;s,/README.md$,,p' | tr -d '\n')
-	[ "$layer" != all ] || removed="layers/performance layers/fixes layers/backports layers/topics layers/extras"
+	removed=$(onto "$layer" | sort -u)
+	[ "$layer" != all ] || removed=$(for one in $(every); do onto "$one"; done | sort -u)
 	while read -r folder; do packages+=("./$folder"); done < <(cd "$copy" && for one in $removed; do
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^layers/[^/]+/[^/]+/,,'
 		find "$one" -name edits.yaml -exec sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' {} \;
@@ -35,7 +44,7 @@ without() { # LAYER
 }
 
 failed=() tried=0
-[ -n "${LAYERS-}" ] || LAYERS=$(echo layers/{performance,fixes,backports,topics,extras}/* all)
+[ -n "${LAYERS-}" ] || LAYERS="$(every) all"
 for layer in $LAYERS; do
 	tried=$((tried + 1))
 	without "$layer" & # "set -e" ends it at the first failure, as it would not in a condition

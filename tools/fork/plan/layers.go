@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -29,23 +28,22 @@ type Layer struct {
 	Edits []Edit
 }
 
-// sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too.
+// sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too, by their paths in
+// the repository.
 const sharedFile = "files"
-
-// folders matches the folder of a layer, in the repository.
-var folders = regexp.MustCompile(`^layers/[^/]+/[^/]+/`)
 
 // place returns the path of a layer's file in the module; empty if the file is not part of it.
 func (l *Layer) place(name string) string {
-	below, own := strings.CutPrefix(name, l.Name+"/")
-	switch {
-	case !l.Below || !own:
-		return folders.ReplaceAllString(name, "") // it may be another layer's, see sharedFile
-	case strings.Contains(below, "/"):
-		return below
-	default:
-		return ""
+	top, _, _ := strings.Cut(l.Name, "/")
+	if !l.Below || !strings.HasPrefix(name, top+"/") {
+		return name
 	}
+	own := strings.Count(l.Name, "/") + 1 // the segments of a layer's name, this one's or another's
+	parts := strings.SplitN(name, "/", own+1)
+	if last := parts[len(parts)-1]; strings.Contains(last, "/") {
+		return last
+	}
+	return ""
 }
 
 // ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/pool/ is a layer, and fixes/* stands for

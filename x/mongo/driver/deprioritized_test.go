@@ -60,9 +60,13 @@ func (r *rejecting) SelectServer(ctx context.Context, selector description.Serve
 // to members that were not used before, if one of them is suitable, else to any that is: also to the primary, where it is only the second
 // choice (client-backpressure.md, "Overload retry policy", rule 4; server-selection.md, "Server Selection Algorithm").
 func TestPreviouslyUsedServersAreAvoided(t *testing.T) {
+	avoidEverywhere(t, append(readPreferences(t), readpref.Primary()))
+}
+
+func avoidEverywhere(t *testing.T, preferences []*readpref.ReadPref) {
 	deployments := 0
 	for _, members := range replicaSets() {
-		for _, rp := range readPreferences(t) {
+		for _, rp := range preferences {
 			deployments++
 			avoidEach(t, replicaSetKind(members), members, rp, func(candidates []description.Server) []description.Server {
 				return selectByReadPreference(rp, members, candidates)
@@ -74,7 +78,7 @@ func TestPreviouslyUsedServersAreAvoided(t *testing.T) {
 		description.TopologyKindSharded: description.ServerKindMongos,
 		description.TopologyKindSingle:  description.ServerKindStandalone,
 	} {
-		for _, rp := range readPreferences(t) {
+		for _, rp := range preferences {
 			members := []description.Server{member("a", server, "", 0), member("b", server, "", 0)}
 			if kind == description.TopologyKindSingle {
 				members = members[:1]
@@ -82,7 +86,7 @@ func TestPreviouslyUsedServersAreAvoided(t *testing.T) {
 			avoidEach(t, kind, members, rp, all)
 		}
 	}
-	assert.Equal(t, 3*85*25, deployments)
+	assert.Equal(t, 3*85*len(preferences), deployments)
 }
 
 // avoidEach compares each attempt of a read that all servers reject with what it may go to.
@@ -182,24 +186,19 @@ func replicaSetKind(members []description.Server) description.TopologyKind {
 	return description.TopologyKindReplicaSetNoPrimary
 }
 
-func readPreferences(t *testing.T) []*readpref.ReadPref {
-	all := []*readpref.ReadPref{readpref.Primary()}
+// readPreferences returns the read preferences of all modes that may use secondaries, with these options.
+func readPreferences(t *testing.T, options ...readpref.Option) (all []*readpref.ReadPref) {
 	for _, mode := range []readpref.Mode{
 		readpref.PrimaryPreferredMode, readpref.SecondaryMode, readpref.SecondaryPreferredMode, readpref.NearestMode,
 	} {
 		for _, sets := range [][]tag.Set{nil, {inDatacenter("ny")}, {inDatacenter("ny"), {}}} {
-			for _, limited := range []bool{false, true} {
-				var options []readpref.Option
-				if sets != nil {
-					options = append(options, readpref.WithTagSets(sets...))
-				}
-				if limited {
-					options = append(options, readpref.WithMaxStaleness(maxStaleness))
-				}
-				rp, err := readpref.New(mode, options...)
-				require.NoError(t, err)
-				all = append(all, rp)
+			with := options
+			if sets != nil {
+				with = append(with[:len(with):len(with)], readpref.WithTagSets(sets...))
 			}
+			rp, err := readpref.New(mode, with...)
+			require.NoError(t, err)
+			all = append(all, rp)
 		}
 	}
 	return all
@@ -290,46 +289,4 @@ func inWindow(servers []description.Server) []description.Server {
 		}
 	}
 	return within
-}
-
-// TestDeprioritizedServersTellStaleness is about reads that would be answered by a member that is overloaded: another one that is too
-// stale for them does not become suitable by that (max-staleness.md).
-func TestDeprioritizedServersTellStaleness(t *testing.T) {
-	type one struct {
-		lag, ago time.Duration // ago is how long before the others it was checked
-	}
-	const primary, secondary = description.ServerKindRSPrimary, description.ServerKindRSSecondary
-	for name, tt := range map[string]struct {
-		kind     description.ServerKind // of the overloaded member
-		overload one
-		others   []one
-		want     string
-	}{
-		"both too stale":        {kind: primary, others: []one{{lag: 10 * time.Minute}, {lag: 11 * time.Minute}}, want: "overloaded"},
-		"one is fresh":          {kind: primary, others: []one{{lag: time.Second}, {lag: 11 * time.Minute}}, want: "0"},
-		"the only one is":       {kind: primary, others: []one{{lag: time.Minute}}, want: "0"},
-		"the only one is not":   {kind: primary, others: []one{{lag: 2 * time.Minute}}, want: "overloaded"},
-		"there is none":         {kind: primary, want: "overloaded"},
-		"checked after it":      {kind: primary, overload: one{ago: 9 * time.Second}, others: []one{{lag: 81 * time.Second}}, want: "overloaded"},
-		"checked before it":     {kind: primary, others: []one{{lag: 79 * time.Second, ago: 9 * time.Second}}, want: "0"},
-		"an idle primary":       {kind: primary, overload: one{lag: time.Hour}, others: []one{{lag: time.Hour}, {lag: 2 * time.Minute}}, want: "0"},
-		"no primary, too stale": {kind: secondary, others: []one{{lag: 10 * time.Minute}}, want: "overloaded"},
-		"no primary, fresh":     {kind: secondary, others: []one{{lag: time.Minute}}, want: "0"},
-	} {
-		describe := func(host string, kind description.ServerKind, o one) description.Server {
-			m := member(host, kind, "", o.lag)
-			m.LastUpdateTime, m.LastWriteTime = m.LastUpdateTime.Add(-o.ago), m.LastWriteTime.Add(-o.ago)
-			return m
-		}
-		s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-		s.Servers = []description.Server{describe("overloaded", tt.kind, tt.overload)}
-		for i, o := range tt.others {
-			s.Servers = append(s.Servers, describe(fmt.Sprint(i), secondary, o))
-		}
-		s.Topology = replicaSetKind(s.Servers)
-		op := s.Read()
-		op.ReadPreference = readpref.PrimaryPreferred(readpref.WithMaxStaleness(maxStaleness))
-		require.NoError(t, s.Execute(context.Background(), op))
-		assert.Equal(t, []address.Address{"overloaded:27017", address.Address(tt.want + ":27017")}, s.Selected, name)
-	}
 }

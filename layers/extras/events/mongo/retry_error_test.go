@@ -24,7 +24,7 @@ func TestRetryErrorOfOperations(t *testing.T) {
 		"BulkWrite":        func(c *Collection) error { return unsentWrites["bulk write"](ctx, c) },
 		"client BulkWrite": func(c *Collection) error { return unsentWrites["client bulk write"](ctx, c) },
 		"FindOne":          func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
-		"Watch":            func(c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		"Aggregate":        func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
 		"RunCommand":       func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
 	}
 	for name, run := range tests {

@@ -9,6 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
 )
 
+var _ = noted("reply-types")
+
 // TestCreateSearchIndexWithoutName is about replies that name no search index.
 func TestCreateSearchIndexWithoutName(t *testing.T) {
 	for _, reply := range []bson.D{

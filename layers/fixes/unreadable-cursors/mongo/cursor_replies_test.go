@@ -78,7 +78,7 @@ func TestEveryMethodWithMalformedCursors(t *testing.T) {
 	for _, name := range needCursors {
 		unused[name] = true
 	}
-	for i, method := range sendingMethods() {
+	for i, method := range everySendingMethod() {
 		method := method
 		_, needsCursor := unused[method.name]
 		if needsCursor {

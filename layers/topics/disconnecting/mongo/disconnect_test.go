@@ -13,6 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
+var _ = noted("disconnecting")
+
 // drained is a deployment that records how it is disconnected.
 type drained struct {
 	*scripted.Script

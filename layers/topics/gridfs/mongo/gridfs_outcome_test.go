@@ -20,6 +20,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+var _ = noted("gridfs")
+
 // storedDoc is a document of a bucket.
 type storedDoc struct {
 	doc bson.Raw

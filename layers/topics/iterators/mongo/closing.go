@@ -100,22 +100,27 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	cs.state = streamClosed
 	ctx, cancel := closingTime(ctx, cs.client.timeout)
 	defer cancel()
-	cursor, end := cs.cursor, time.Now()
+	cursor, began := cs.cursor, time.Now()
 	retErr := cs.upstreamClose(ctx)
 	if cursor != nil && cursor.ID() != 0 {
 		cs.cursor = cursor
 	}
-	if len(cs.left) == 0 {
-		return retErr
+	if len(cs.left) > 0 {
+		own, cancelOwn := backpressure.ForCleanUp(ctx)
+		defer cancelOwn()
+		own, cancelEnd := context.WithDeadline(own, endOfCleanUp(ctx, began))
+		defer cancelEnd()
+		cs.closeLeft(own)
 	}
-	// All together take at most one clean-up time longer than the context lasts: until its deadline, unless it ended before.
-	if deadline, _ := ctx.Deadline(); deadline.After(end) && !errors.Is(ctx.Err(), context.Canceled) {
+	return retErr
+}
+
+// endOfCleanUp returns the time by which all is closed whose closing began with this context then: one clean-up time after the context's
+// deadline, or after the beginning if it had ended before.
+func endOfCleanUp(ctx context.Context, began time.Time) time.Time {
+	end := began
+	if deadline, _ := ctx.Deadline(); deadline.After(began) && !errors.Is(ctx.Err(), context.Canceled) {
 		end = deadline
 	}
-	own, cancelOwn := backpressure.ForCleanUp(ctx)
-	defer cancelOwn()
-	own, cancelRest := context.WithDeadline(own, end.Add(backpressure.CleanUpTime))
-	defer cancelRest()
-	cs.closeLeft(own)
-	return retErr
+	return end.Add(backpressure.CleanUpTime)
 }

@@ -11,6 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
+var _ = noted("timeouts")
+
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
 // (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
 func TestOneTimeoutForTheWholeCall(t *testing.T) {
@@ -87,11 +89,11 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 	}
 }
 
-// TestEncryptedFieldsThatCannotBeEncoded is about Drop, which sends nothing then.
-func TestEncryptedFieldsThatCannotBeEncoded(t *testing.T) {
-	s := scripted.New(t)
-	err := connectScript(t, s).Database("db").Collection("coll").Drop(context.Background(),
-		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}}))
-	assert.ErrorContains(t, err, "encrypted fields: ")
-	assert.Empty(t, s.Sent)
+// TestDropWithoutContext is about a method whose backoffs end with the client's Timeout, also if the application gives no context.
+func TestDropWithoutContext(t *testing.T) {
+	var none context.Context
+	s := newImpatientScript(t)
+	require.Error(t, connectScript(t, s, options.Client().SetTimeout(patience)).Database("db").Drop(none))
+	s.Finish()
+	assert.LessOrEqual(t, s.Elapsed, patience)
 }

@@ -18,6 +18,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+var _ = noted("transactions")
+
 // TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
 // it is sent again, because the locks would stay otherwise.
 func TestTransactionEndOutlivesTheCall(t *testing.T) {
@@ -369,4 +371,14 @@ func TestTransactionCleanUpEndsWithTheDeadline(t *testing.T) {
 	}
 	cleanUpsEndWithTheDeadline(t, calls)
 	cleanUpsSpendTokensForRetriesAlone(t, calls)
+}
+
+// TestWithTransactionCommitWithoutTokens is about a commit that no token is left to retry: the caller gets the error.
+func TestWithTransactionCommitWithoutTokens(t *testing.T) {
+	rejected := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	s := scripted.New(t, scripted.OK(), rejected)
+	s.Policy.Bucket = spentBucket(t)
+	_, err := insertInTransaction(context.Background(), t, s) // fails if there are more commits
+	assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+	assert.False(t, IsTimeout(err))
 }

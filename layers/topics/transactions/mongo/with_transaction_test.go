@@ -14,8 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-var errNoServer = errors.New("no server is suitable")
-
 // aborted is the reply to a command of a transaction that the server has aborted.
 var aborted = scripted.Failure(251, driver.TransientTransactionError)
 
