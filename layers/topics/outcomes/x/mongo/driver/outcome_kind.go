@@ -48,4 +48,3 @@ func (a *attempt) open() bool {
 
 // interruptedByOperator is the server's error code for a command that killOp ended.
 const interruptedByOperator = 11601
-
