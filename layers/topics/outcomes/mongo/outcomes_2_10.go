@@ -2,12 +2,7 @@
 
 package mongo
 
-import (
-	"context"
-
-	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-)
+import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
 // withNewerOptions returns the operation with the options that older versions lack.
 func (bw *clientBulkWrite) withNewerOptions(op driver.Operation) driver.Operation {
@@ -41,15 +36,3 @@ func (mb *modelBatches) cursorOptions() driver.CursorOptions {
 
 // rejectedClientBulkWrite returns the error of a Client.BulkWrite of which nothing was executed: that of its command.
 func rejectedClientBulkWrite(err error) error { return err }
-
-// dropEncryptedCollection drops the collections with the state of an encrypted collection, and then the collection itself.
-//
-//fork:replace the error of a later command said that nothing was dropped
-func (coll *Collection) dropEncryptedCollection(ctx context.Context, ef any, additionalCmd bson.D) error {
-	return coll.dropWithState(ef, func(c *Collection) error {
-		if c == coll {
-			return c.drop(ctx, additionalCmd)
-		}
-		return c.drop(ctx, nil)
-	})
-}

@@ -2,11 +2,7 @@
 
 package mongo
 
-import (
-	"context"
-
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-)
+import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
 // withNewerOptions returns the operation: this version has no options that older ones lack.
 func (bw *clientBulkWrite) withNewerOptions(op driver.Operation) driver.Operation { return op }
@@ -32,11 +28,4 @@ func rejectedClientBulkWrite(err error) error {
 		WriteError: topLevelError(commandErr), Labels: commandErr.Labels,
 		failure: bulkFailure{record: commandErr.Wrapped.(bulkRecordError).record, commands: []error{commandErr}},
 	}
-}
-
-// dropEncryptedCollection drops the collections with the state of an encrypted collection, and then the collection itself.
-//
-//fork:replace the error of a later command said that nothing was dropped
-func (coll *Collection) dropEncryptedCollection(ctx context.Context, ef any) error {
-	return coll.dropWithState(ef, func(c *Collection) error { return c.drop(ctx) })
 }
