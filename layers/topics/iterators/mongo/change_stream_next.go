@@ -216,8 +216,8 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 // (retryable-reads.md, "Why are read operations only retried once by default?").
 func (cs *ChangeStream) resumesLater(ctx context.Context) bool {
 	var failed driver.Error
-	return cs.state == streamLost && cs.client.retryReads && csot.IsTimeoutContext(ctx) && ctx.Err() == nil && errors.As(cs.err, &failed) &&
-		failed.RetryableRead() && !errorHasLabel(cs.err, driver.ErrSystemOverloadedError)
+	return cs.state == streamLost && cs.client.retryReads && csot.IsTimeoutContext(ctx) && ctx.Err() == nil &&
+		errors.As(cs.err, &failed) && failed.RetryableRead() && !errorHasLabel(cs.err, driver.ErrSystemOverloadedError)
 }
 
 // rejected reports whether an overloaded server rejected a command, or the command was withheld from it. A connection that such a server

@@ -38,7 +38,7 @@ type attempt struct {
 	decision throttle.Decision // not to send it, if so
 }
 
-// withheld implements the gate interface. To applications the attempt looks like a rejection by the server after which nothing was executed.
+// withheld implements the gate interface. To applications the attempt looks like a rejection by the server, after which nothing happened.
 func (ex *operationRun) withheld(a *attempt) bool {
 	var why withheldError
 	if !errors.As(a.err, &why) {
