@@ -17,24 +17,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
-// counting is a context with a deadline that counts how often it is asked for its end, which it comes to when it is asked too often.
+// counting is a context with a deadline that calls a function each time it is asked for its end.
 type counting struct {
 	context.Context
 	asked int
-	done  chan struct{}
-	first func()
+	on    func(int)
 }
 
-const tooOften = 100
-
 func (c *counting) Done() <-chan struct{} {
-	switch c.asked++; c.asked {
-	case 1:
-		c.first()
-	case tooOften:
-		close(c.done)
-	}
-	return c.done
+	c.asked++
+	c.on(c.asked)
+	return c.Context.Done()
 }
 
 // TestPoolIsClosedWithoutSpinning is about a pool that is closed, with a deadline, while one of its connections is out: it waits for that,
@@ -42,19 +35,23 @@ func (c *counting) Done() <-chan struct{} {
 func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	p := newPool(poolConfig{})
 	p.conns[1] = &connection{}
-	time.AfterFunc(5*checkInInterval, func() {
-		p.createConnectionsCond.L.Lock()
-		delete(p.conns, 1) // it broke, and was closed
-		p.createConnectionsCond.L.Unlock()
-	})
 	long, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	late := newWantConn()
-	ctx := &counting{Context: long, done: make(chan struct{}), first: func() { p.idleConnWait.pushBack(late) }}
+	late, start := newWantConn(), time.Now()
+	ctx := &counting{Context: long, on: func(n int) {
+		switch n {
+		case 1:
+			p.idleConnWait.pushBack(late)
+		case 3:
+			p.createConnectionsCond.L.Lock()
+			delete(p.conns, 1) // it broke, and was closed
+			p.createConnectionsCond.L.Unlock()
+		}
+	}}
 	p.close(ctx)
 	assert.Equal(t, ErrPoolClosed, late.err, "of whoever began to wait meanwhile")
-	assert.Less(t, ctx.asked, tooOften)
-	assert.Greater(t, ctx.asked, 1)
+	assert.Equal(t, 3, ctx.asked)
+	assert.GreaterOrEqual(t, time.Since(start), 2*checkInInterval)
 	assert.Equal(t, poolClosed, p.getState())
 	p.close(context.Background()) // again
 }
