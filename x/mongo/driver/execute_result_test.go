@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -184,4 +185,19 @@ func hasWriteConcernError(t *testing.T, err error) {
 	var failed driver.WriteCommandError
 	require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
 	assert.Equal(t, int64(91), failed.WriteConcernError.Code)
+}
+
+// TestExecuteResultOfTheExecuted is about a write whose retry failed: its result is that of the attempt that the server has executed.
+func TestExecuteResultOfTheExecuted(t *testing.T) {
+	executed := append(append(bson.D{}, retryableWriteConcern...), bson.E{Key: "n", Value: 7})
+	s := scripted.New(t, then([]any{executed}, scripted.Repeat(5, scripted.Rejected())...)...)
+	op := s.Write()
+	var results []bsoncore.Document
+	op.ProcessResponseFn = func(_ context.Context, reply bsoncore.Document, _ driver.ResponseInfo) error {
+		results = append(results, reply)
+		return nil
+	}
+	hasWriteConcernError(t, s.Execute(context.Background(), op))
+	require.Len(t, results, 1)
+	assert.Equal(t, int32(7), results[0].Lookup("n").Int32())
 }

@@ -1,12 +1,15 @@
 package mongo
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
@@ -83,4 +86,19 @@ func TestOrderedBatchesOfEmbeddedModels(t *testing.T) {
 	}, createOrderedBatches(models))
 	defer func() { assert.NotNil(t, recover(), "it did not panic") }()
 	createOrderedBatches(models[1:])
+}
+
+// TestInsertedIDsAreDecoded: the _id values in results are decoded with the registry of the client.
+func TestInsertedIDsAreDecoded(t *testing.T) {
+	reg := bson.NewRegistry()
+	reg.RegisterTypeMapEntry(bson.TypeString, reflect.TypeOf(bson.Symbol("")))
+	doc := bson.D{{Key: "_id", Value: "text"}}
+	s := scripted.New(t)
+	s.Rest = scripted.OK(firstBatch(0))
+	coll := connectScript(t, s, options.Client().SetRegistry(reg)).Database("db").Collection("coll")
+	one, err := coll.InsertOne(context.Background(), doc)
+	require.NoError(t, err)
+	many, err := coll.InsertMany(context.Background(), []any{doc})
+	require.NoError(t, err)
+	assert.Equal(t, []any{bson.Symbol("text"), bson.Symbol("text")}, append(many.InsertedIDs, one.InsertedID))
 }

@@ -174,3 +174,19 @@ func TestInterruptionOfResumes(t *testing.T) {
 	err := resumes.interrupted(CommandError{Code: 462, Wrapped: context.Canceled})
 	assert.True(t, errors.Is(err, context.Canceled) && !IsTimeout(err), "got %v", err)
 }
+
+// TestChangeStreamThatWaited is about a getMore that the server let wait until the call's end: the errors before it are over, so that the
+// next call resumes the stream at once.
+func TestChangeStreamThatWaited(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, waited := range []bool{true, false} {
+		cs := &ChangeStream{err: context.DeadlineExceeded, resumes: streamResumes{count: 2, last: errNoServer}}
+		assert.ErrorIs(t, cs.ended(waited), errNoServer)
+		assert.Equal(t, waited, cs.resumes.last == nil && cs.resumes.count == 0)
+		cs = &ChangeStream{err: ended.Err()}
+		assert.Equal(t, ended.Err(), cs.ended(waited))
+	}
+	assert.ErrorContains(t, (&ChangeStream{err: context.DeadlineExceeded}).ended(true), "no event came in time")
+	assert.Equal(t, context.DeadlineExceeded, (&ChangeStream{err: context.DeadlineExceeded}).ended(false))
+}

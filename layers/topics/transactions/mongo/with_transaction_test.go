@@ -266,3 +266,18 @@ func TestWithTransactionWithoutAPolicy(t *testing.T) {
 	require.NoError(t, insertWithTransaction(context.Background(), connectScript(t, s).Database("db").Collection("coll")))
 	s.Finish()
 }
+
+// TestTransactionsOfAMoment is about a client whose Timeout is as short as can be: it counts for a call, and anew for the end of its
+// transaction.
+func TestTransactionsOfAMoment(t *testing.T) {
+	s := scripted.New(t)
+	session, err := connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession()
+	require.NoError(t, err)
+	retries := session.newTransactionRetries(context.Background())
+	assert.Equal(t, time.Nanosecond, retries.period)
+	for _, aborts := range []bool{false, true} {
+		ctx, cancel := session.endingContext(context.Background(), retries, aborts)
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "aborts %v", aborts)
+		cancel()
+	}
+}

@@ -151,7 +151,7 @@ func addServer(keys *logger.KeyValues, server address.Address) {
 		return
 	}
 	keys.Add(logger.KeyServerHost, host)
-	if port, err := strconv.ParseInt(portText, 10, 32); err == nil {
+	if port, err := strconv.ParseInt(portText, 10, 0); err == nil {
 		keys.Add(logger.KeyServerPort, port)
 	}
 }

@@ -403,12 +403,16 @@ func TestThrottledSelectionThatFails(t *testing.T) {
 
 	s = throttled(t, nil, []string{"a"}, "b")
 	op := s.Read()
-	op.Selector = failingSelector{}
+	op.Selector = &tiredSelector{left: 1}
 	assert.ErrorIs(t, s.Execute(context.Background(), op), io.ErrNoProgress)
 }
 
-type failingSelector struct{}
+// tiredSelector selects any server, but only so often.
+type tiredSelector struct{ left int }
 
-func (failingSelector) SelectServer(description.Topology, []description.Server) ([]description.Server, error) {
-	return nil, io.ErrNoProgress
+func (o *tiredSelector) SelectServer(_ description.Topology, servers []description.Server) ([]description.Server, error) {
+	if o.left--; o.left < 0 {
+		return nil, io.ErrNoProgress
+	}
+	return servers, nil
 }

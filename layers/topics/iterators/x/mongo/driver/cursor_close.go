@@ -75,7 +75,6 @@ func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
 // reply was lost, no command may close it, but the end of its connection does.
 func (bc *BatchCursor) release(err error) error {
 	bc.currentBatch.List = nil
-	bc.currentBatch.Reset()
 	if bc.connection == nil {
 		return err
 	}

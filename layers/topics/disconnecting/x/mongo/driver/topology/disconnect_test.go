@@ -14,24 +14,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// counting is a context with a deadline that counts how often it is asked for its end, which it comes to when it is asked too often.
+// counting is a context with a deadline that calls a function each time it is asked for its end.
 type counting struct {
 	context.Context
 	asked int
-	done  chan struct{}
-	first func()
+	on    func(int)
 }
 
-const tooOften = 100
-
 func (c *counting) Done() <-chan struct{} {
-	switch c.asked++; c.asked {
-	case 1:
-		c.first()
-	case tooOften:
-		close(c.done)
-	}
-	return c.done
+	c.asked++
+	c.on(c.asked)
+	return c.Context.Done()
 }
 
 // TestPoolIsClosedWithoutSpinning is about a pool that is closed, with a deadline, while one of its connections is out: it waits for that,
@@ -39,22 +32,23 @@ func (c *counting) Done() <-chan struct{} {
 func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	p := newPool(poolConfig{})
 	p.conns[1] = &connection{}
-	time.AfterFunc(5*checkInInterval, func() {
-		p.createConnectionsCond.L.Lock()
-		delete(p.conns, 1) // it broke, and was closed
-		p.createConnectionsCond.L.Unlock()
-	})
 	long, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	late := make(chan error, 1)
-	ctx := &counting{Context: long, done: make(chan struct{}), first: func() {
-		_, err := p.checkOut(context.Background())
-		late <- err
+	late, start := error(nil), time.Now()
+	ctx := &counting{Context: long, on: func(n int) {
+		switch n {
+		case 1:
+			_, late = p.checkOut(context.Background())
+		case 3:
+			p.createConnectionsCond.L.Lock()
+			delete(p.conns, 1) // it broke, and was closed
+			p.createConnectionsCond.L.Unlock()
+		}
 	}}
 	p.close(ctx)
-	assert.Equal(t, ErrPoolClosed, <-late, "of whoever asks for a connection meanwhile")
-	assert.Less(t, ctx.asked, tooOften)
-	assert.Greater(t, ctx.asked, 1)
+	assert.Equal(t, ErrPoolClosed, late, "of whoever asks for a connection meanwhile")
+	assert.Equal(t, 3, ctx.asked)
+	assert.GreaterOrEqual(t, time.Since(start), 2*checkInInterval)
 	assert.Equal(t, poolClosed, p.getState())
 	p.close(context.Background()) // again
 }
