@@ -114,10 +114,15 @@ suites: rig lab-program
 COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
 COMPARED += $(addprefix pristine/,$(COMPARED))
 
+# SOAK lets applications work, with the forks of some bases, and upstream's driver of others, while real members are disturbed.
+SOAK = $(foreach driver,$(1) $(addprefix pristine/,$(2)),$(RIG) with --programs $(driver) lab -- build ./cmd/lab &&) mkdir -p build/server && \
+	mongod=$$($(RIG) mongod) && exec build/with/$(firstword $(1))/lab soak --mongod "$$mongod" --dir build/server \
+	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
+
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
 proof: rig
-	$(RIG) soak --fork $(BASE) -- --seed 1 --duration 45s
+	@$(call SOAK,$(BASE)) --seed 1 --duration 45s
 
 # The builder's tests run without the race detector, with which they take minutes, because they have no concurrency and work on the whole
 # driver. The overlay's packages that compile where they lie are tested in the fork.
@@ -196,8 +201,7 @@ SEED ?= 0
 
 .PHONY: soak
 soak: all-trees rig ## Compare all drivers while members are killed, stopped and overloaded: make soak SECONDS=1800 SEEDS=10 SEED=1
-	$(RIG) soak $(addprefix --fork ,$(BASES)) $(addprefix --other ,$(BASES)) -- \
-		--duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
+	@$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 # A module that "make compare" judges, instead of the fork that it builds.
 FORK ?=
@@ -238,7 +242,7 @@ mutants: trees rig ## Change our functions of the fork, and report what nothing 
 
 .PHONY: demo
 demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
-	$(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
+	@$(call SOAK,$(BASE),$(BASE)) --seed 1 --duration 12s --only overload
 
 .PHONY: series
 series: ## Write the fork to build/series as patches for upstream's repository
