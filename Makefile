@@ -33,10 +33,8 @@ BASES := $(shell ls etc/bases | sort -t. -k2,2n -k3,3n)
 
 MONGOFORK := go run ./tools/cmd/mongofork
 
-# The rig is built before it runs, because "go run" leaves its program running when it is killed. HELD goes before the last command of a line
-# and ends that command with make, even if make is killed.
+# The rig is built before it runs, because "go run" leaves its program running when it is killed. So would a shell, hence exec.
 RIG := build/rig
-HELD = exec env END_WITH=$$PPID
 
 .DEFAULT_GOAL := help
 
@@ -110,16 +108,21 @@ lab-program: fork
 
 .PHONY: suites
 suites: rig lab-program
-	$(HELD) $(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
+	$(if $(TOPOLOGY),$(RIG) server --topology $(TOPOLOGY) -- )$(RIG) test $(addprefix --,$(subst -,,$(RACE))) $(addprefix --only ,$(ONLY))
 
 # The fork and upstream's driver of the oldest and the newest base, which "make bench" compares.
 COMPARED := $(firstword $(BASES)) $(lastword $(BASES))
 COMPARED += $(addprefix pristine/,$(COMPARED))
 
+# SOAK lets applications work, with the forks of some bases, and upstream's driver of others, while real members are disturbed.
+SOAK = $(foreach driver,$(1) $(addprefix pristine/,$(2)),$(RIG) with --programs $(driver) lab -- build ./cmd/lab &&) mkdir -p build/server && \
+	mongod=$$($(RIG) mongod) && exec build/with/$(firstword $(1))/lab soak --mongod "$$mongod" --dir build/server \
+	$(foreach base,$(1),--fork "fork of $(base)=build/with/$(base)/lab") $(foreach base,$(2),--other "$(base)=build/with/pristine/$(base)/lab")
+
 # The soak's plan is always the same, so that only a change can make it fail.
 .PHONY: proof
 proof: rig
-	$(HELD) $(RIG) soak --fork $(BASE) -- --seed 1 --duration 45s
+	@$(call SOAK,$(BASE)) --seed 1 --duration 45s
 
 # The builder's tests run without the race detector, with which they take minutes, because they have no concurrency and work on the whole
 # driver. The overlay's packages that compile where they lie are tested in the fork.
@@ -143,7 +146,7 @@ modules: fork rig
 	@for module in $(filter-out . lab bench,$(MODULES)); do echo "$$module"; go -C $$module test $(RACE) ./... || exit; done
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
-CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); $(HELD) $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
+CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); exec $(RIG) server --topology replicaset:3 -- etc/cse/test.sh
 
 .PHONY: test-cse
 test-cse: fork rig ## Install libmongocrypt from packages of Debian, on x86-64, and test encryption; from then on "make test" does, too
@@ -152,11 +155,11 @@ test-cse: fork rig ## Install libmongocrypt from packages of Debian, on x86-64, 
 
 .PHONY: limits
 limits: fork rig ## Run an application against the request limiter of a real server, 8.2 or later: the one on the PATH, or MONGODB_URI
-	$(HELD) $(if $(MONGODB_URI),,$(RIG) server --topology replicaset:1 --users -- )go -C lab/limits test -count=1 -v .
+	$(if $(MONGODB_URI),,$(RIG) server --topology replicaset:1 --users -- )go -C lab/limits test -count=1 -v .
 
 .PHONY: quick
 quick: check trees rig ##! Check everything, and run the overlay's tests that need no server, without the race detector
-	$(HELD) $(RIG) test --only fork
+	$(RIG) test --only fork
 
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
@@ -180,15 +183,15 @@ newest:
 
 .PHONY: server
 server: rig ## Start a MongoDB server for tests, until you interrupt it: make server SERVER=secantus
-	$(HELD) $(RIG) server
+	$(RIG) server
 
 .PHONY: lab
 lab: rig lab-program ##! Start the overload lab in front of three real members, or in front of one server: make lab TOPOLOGY=sharded:2
 	@mkdir -p build/server
 ifneq ($(filter-out replicaset:%,$(TOPOLOGY)),)
-	$(HELD) $(RIG) server --topology replicaset:1 -- $(LAB) serve --topology $(TOPOLOGY)
+	$(RIG) server --topology replicaset:1 -- $(LAB) serve --topology $(TOPOLOGY)
 else
-	@mongod=$$($(RIG) mongod) && $(HELD) $(LAB) serve --mongod "$$mongod" --dir build/server --topology $(or $(TOPOLOGY),replicaset:3)
+	@mongod=$$($(RIG) mongod) && exec $(LAB) serve --mongod "$$mongod" --dir build/server --topology $(or $(TOPOLOGY),replicaset:3)
 endif
 
 # For how long the soak runs, with how many plans, and the seed of the first; 0 stands for a random seed.
@@ -198,8 +201,7 @@ SEED ?= 0
 
 .PHONY: soak
 soak: all-trees rig ## Compare all drivers while members are killed, stopped and overloaded: make soak SECONDS=1800 SEEDS=10 SEED=1
-	$(HELD) $(RIG) soak $(addprefix --fork ,$(BASES)) $(addprefix --other ,$(BASES)) -- \
-		--duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
+	@$(call SOAK,$(BASES),$(BASES)) --duration $(SECONDS)s --seeds $(SEEDS) --seed $(SEED)
 
 # A module that "make compare" judges, instead of the fork that it builds.
 FORK ?=
@@ -208,7 +210,7 @@ FORK ?=
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: trees rig ## Compare the fork, or the module in FORK=DIR, with upstream, in virtual time: make compare SEEDS=100000 SEED=1
-	$(HELD) $(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
+	$(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
 
 .PHONY: hostile
 hostile: SEEDS = 1000
@@ -223,7 +225,7 @@ parallel: SECONDS = 60
 parallel: SEED = 1
 parallel: trees rig ## Run the fork with 32 goroutines in real time, and with the race detector: make parallel SECONDS=1800 SEED=7
 	@$(RIG) with --programs $(or $(FORK),$(BASE)) lab -- build -buildvcs=false $(RACE) ./cmd/parallel
-	$(HELD) nice build/with/$(or $(FORK),$(BASE))/parallel --seed $(SEED) --duration $(SECONDS)s
+	nice build/with/$(or $(FORK),$(BASE))/parallel --seed $(SEED) --duration $(SECONDS)s
 
 # How many mutants are made, or which defects of etc/planted.yaml instead: DEFECTS=all plants all of them.
 COUNT ?= 300
@@ -240,7 +242,7 @@ mutants: trees rig ## Change our functions of the fork, and report what nothing 
 
 .PHONY: demo
 demo: trees rig ##! Compare the fork with upstream's driver on a replica set that sheds load
-	$(HELD) $(RIG) soak --fork $(BASE) --other $(BASE) -- --seed 1 --duration 12s --only overload
+	@$(call SOAK,$(BASE),$(BASE)) --seed 1 --duration 12s --only overload
 
 .PHONY: series
 series: ## Write the fork to build/series as patches for upstream's repository
@@ -359,7 +361,7 @@ ifeq ($(filter overload cost,$(WHAT)),)
 	@echo "WHAT=$(WHAT): give overload or cost"; exit 1
 else ifeq ($(WHAT),cost)
 	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c ./cost &&) true
-	$(HELD) $(RIG) server -- bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
+	$(RIG) server -- bench/cost/cost.sh $(firstword $(BASES)) $(lastword $(BASES))
 else
 	@$(foreach driver,$(COMPARED),$(RIG) with --programs $(driver) bench -- test -c $(call TAGS,$(driver)) ./overload &&) true
 	go -C bench run ./cmd/bench $(firstword $(BASES)) $(lastword $(BASES))

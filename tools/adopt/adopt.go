@@ -136,12 +136,6 @@ func (c *Change) use(ctx context.Context, o Options) error {
 	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
 		return fmt.Errorf("%s: %w", c.Requiring, err)
 	}
-	if c.file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		if err := c.file.AddGoStmt("1.16"); err != nil {
-			return err
-		}
-	}
 	list, err := c.Project.Advisories()
 	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
 		return err

@@ -139,6 +139,12 @@ func relative(given, real, folder string) string {
 // mend makes the application require versions without known vulnerabilities of the modules that the fork of a base requires, unless that
 // would raise its go line. Go mod tidy then drops those that the application does not use.
 func mend(file *modfile.File, list []fork.Advisory, base string) error {
+	if file.Go == nil {
+		// Go mod tidy would add its own version, and change what the language means.
+		if err := file.AddGoStmt("1.16"); err != nil {
+			return err
+		}
+	}
 	for _, a := range list {
 		d := a.Dependency
 		if d == nil || !a.Affects(base) || semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0 {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,31 +23,13 @@ const (
 	ExitUsage  = 2 // of some programs: or the environment lacks something
 )
 
-// EndWith is an environment variable. A process sets it to its own ID for the programs of this repository that it starts. They then end
-// when that process ends, even if it is killed. It does not apply to programs that these start.
-const EndWith = "END_WITH"
-
 // Main executes the process's command line until it ends or is interrupted, and ends the process.
 func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	if parent := os.Getppid(); os.Getenv(EndWith) == strconv.Itoa(parent) {
-		var orphaned context.CancelFunc
-		ctx, orphaned = context.WithCancel(ctx)
-		go func() {
-			for os.Getppid() == parent {
-				time.Sleep(parentInterval)
-			}
-			orphaned()
-		}()
-	}
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
-
-// parentInterval is the time between two checks whether the parent process is still the same. Only Linux signals the end of a parent, and
-// there it is the end of the thread that started the process.
-const parentInterval = 200 * time.Millisecond
 
 // Program is a program with a command line.
 type Program struct {
@@ -116,7 +97,7 @@ func PassThrough(ctx context.Context, env, command []string) error {
 	// Interrupt it as we were, and give it time: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
-	cmd.Env = append(append(os.Environ(), env...), EndWith+"="+strconv.Itoa(os.Getpid()))
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if err == nil || cmd.ProcessState != nil && cmd.ProcessState.Success() {

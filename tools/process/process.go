@@ -3,23 +3,18 @@ package process
 
 import (
 	"context"
-	"os"
 	"os/exec"
-	"strconv"
 	"time"
-
-	"mongofork/tools/command"
 )
 
 // Grace is the time between the interrupt and the kill of a process.
 const Grace = 5 * time.Second
 
-// Command returns a command in its own process group. When ctx ends, the whole group is interrupted, and killed after Grace. A program of
-// this repository ends when this process does, however that happens; on Linux any other, too.
+// Command returns a command in its own process group. When ctx ends, the whole group is interrupted, and killed after Grace. On Linux the
+// command also ends when this process does, however that happens.
 func Command(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, env
-	cmd.Env = append(cmd.Environ(), command.EndWith+"="+strconv.Itoa(os.Getpid()))
 	cmd.WaitDelay = Grace
 	isolate(cmd)
 	return cmd

@@ -250,7 +250,7 @@ type mishap struct {
 	codes []int32
 }
 
-func is(what string) mishap            { return mishap{what, nil} }
+func plain(what string) mishap         { return mishap{what, nil} }
 func fails(codes ...int32) mishap      { return mishap{Error, codes} }
 func hasConcern(codes ...int32) mishap { return mishap{Concern, codes} }
 func rejected(codes ...int32) mishap   { return mishap{Reject, codes} }
@@ -270,8 +270,8 @@ func onLast(b *builder) string {
 }
 
 // fault adds a fault. It concerns the first command, and one, unless f says more, and lasts for so many milliseconds, if it lasts.
-func (b *builder) fault(what mishap, on where, f Fault, lasts ...int) {
-	f.What, f.On = what.what, on(b)
+func (b *builder) fault(what mishap, at where, f Fault, lasts ...int) {
+	f.What, f.On = what.what, at(b)
 	if f.On != "" {
 		f.Nth = max(1, f.Nth)
 	}

@@ -4,24 +4,25 @@ package trial
 func onAnything(b *builder) {
 	codes := []int32{2, 7, 13, 43, 89, 91, 134, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 9001, 11000}
 	rejects := rejected(462, 463, 461, interrupted)
-	what := pick(b, fails(codes...), fails(codes...), fails(codes...), hasConcern(codes...), rejects, rejects, is(Close), is(Close), is(Lose),
-		is(Drop), is(Slow), is(Slow))
+	what := pick(b, fails(codes...), fails(codes...), fails(codes...), hasConcern(codes...), rejects, rejects,
+		plain(Close), plain(Close), plain(Lose), plain(Drop), plain(Slow), plain(Slow))
 	on := pick(b, onAny, onAny, onAny, on("hello"), on("endSessions"), on("killCursors"))
 	b.fault(what, on, Fault{Times: pick(b, 1, 1, 2, 3, 10, 300)}, 1, 4000)
 }
 
 // ofServers is a fault of servers or the network.
 func ofServers(b *builder) {
-	what := pick(b, is(Silent), is(Refusing), is(Closing), is(Reset), is(Stop), is(StepDown))
+	what := pick(b, plain(Silent), plain(Refusing), plain(Closing), plain(Reset), plain(Stop), plain(StepDown))
 	b.fault(what, pick(b, onAny, atATime), Fault{Host: pick(b, 0, 1), At: b.between(0, 200)}, 1, 6000)
 }
 
 // cut draws how a connection is cut.
-func (b *builder) cut() mishap { return pick(b, is(Abort), is(Abort), is(Tear), is(Close)) }
+func (b *builder) cut() mishap { return pick(b, plain(Abort), plain(Abort), plain(Tear), plain(Close)) }
 
 // handshaking draws what a handshake may meet.
 func (b *builder) handshaking() mishap {
-	return pick(b, is(Close), is(Close), is(Close), fails(18, 91, 91, 11600, 391, 6), is(Abort), is(Tear), is(Slow), is(Lose), rejected(462))
+	return pick(b, plain(Close), plain(Close), plain(Close), fails(18, 91, 91, 11600, 391, 6), plain(Abort), plain(Tear), plain(Slow),
+		plain(Lose), rejected(462))
 }
 
 // onLogin draws a command of an authentication.
@@ -35,7 +36,7 @@ var scenarios = []func(*builder){
 		b.replace(pick(b, writes("within", "within", "transaction", "aborts")...), pick(b, 1, 2, 3))
 		b.sizes(1, 1, 3)
 		b.ends(1, 15, deadline, cancel, never)
-		b.fault(pick(b, rejected(462), rejected(462), is(Close), fails(462)), pick(b, on("abortTransaction"), on("commitTransaction")),
+		b.fault(pick(b, rejected(462), rejected(462), plain(Close), fails(462)), pick(b, on("abortTransaction"), on("commitTransaction")),
 			Fault{Times: pick(b, 1, 2, 3)})
 	},
 	// Commits end with something that does not tell whether they took place.
@@ -43,8 +44,8 @@ var scenarios = []func(*builder){
 		b.calm()
 		b.replace(pick(b, writes("transaction", "within")...), pick(b, 1, 2))
 		b.ends(12, 40, deadline, never, never)
-		b.fault(pick(b, is(Slow), is(Slow), is(Lose), rejected(462), fails(50), fails(50), fails(91, 11600), hasConcern(50), hasConcern(64, 91)),
-			on("commitTransaction"), Fault{Times: pick(b, 1, 2)}, 20, 60)
+		b.fault(pick(b, plain(Slow), plain(Slow), plain(Lose), rejected(462), fails(50), fails(50), fails(91, 11600), hasConcern(50),
+			hasConcern(64, 91)), on("commitTransaction"), Fault{Times: pick(b, 1, 2)}, 20, 60)
 	},
 	// A transaction begins again, many times.
 	func(b *builder) {
@@ -69,7 +70,7 @@ var scenarios = []func(*builder){
 		b.Batch = pick(b, 1, 2)
 		if b.chance(2) {
 			codes := []int32{91, 64, 13, 11600}
-			b.fault(pick(b, fails(codes...), hasConcern(codes...), is(Close), is(Lose), rejected(462)), pick(b, onFirst, onFirst, onAny),
+			b.fault(pick(b, fails(codes...), hasConcern(codes...), plain(Close), plain(Lose), rejected(462)), pick(b, onFirst, onFirst, onAny),
 				Fault{Nth: pick(b, 1, 2, 3), Times: pick(b, 1, 2)})
 		}
 	},
@@ -88,7 +89,7 @@ var scenarios = []func(*builder){
 		calls := append(of("findOne", "insertOne", "updateOne", "countDocuments", "distinct", "estimatedDocumentCount"), writes("transaction")...)
 		b.replace(pick(b, calls...), pick(b, 2, 4, 6))
 		if b.chance(2) {
-			b.fault(pick(b, fails(91), is(Lose), is(Lose)), onFirst, Fault{})
+			b.fault(pick(b, fails(91), plain(Lose), plain(Lose)), onFirst, Fault{})
 		}
 		b.fault(rejected(462, 463), onFirst, Fault{Times: pick(b, 2, 1000, 1000)})
 	},
@@ -103,7 +104,7 @@ var scenarios = []func(*builder){
 		b.bare()
 		b.topology("replicaset:1", "sharded:1", "loadbalanced:1")
 		b.replace(pick(b, of("findOne", "insertOne", "updateOne", "countDocuments")...), pick(b, 1, 2, 3))
-		b.fault(pick(b, is(Close), fails(91, 6, 11600)), onFirst, Fault{Times: pick(b, 2, 3, 1000)})
+		b.fault(pick(b, plain(Close), fails(91, 6, 11600)), onFirst, Fault{Times: pick(b, 2, 3, 1000)})
 	},
 	// The options forbid retries.
 	func(b *builder) {
@@ -111,7 +112,7 @@ var scenarios = []func(*builder){
 		b.topology("replicaset:1")
 		b.set("retryReads=false", "retryReads=false&retryWrites=false")
 		b.replace(pick(b, of("watch", "findOne", "insertOne")...), 1)
-		b.fault(pick(b, is(Close), fails(91, 6), rejected(462)), onFirst, Fault{})
+		b.fault(pick(b, plain(Close), fails(91, 6), rejected(462)), onFirst, Fault{})
 	},
 	// One of two routers, or members, is overloaded, or fails.
 	func(b *builder) {
@@ -153,18 +154,18 @@ var scenarios = []func(*builder){
 		b.bare()
 		b.topology("replicaset:1")
 		b.replace(Call{Kind: "watch"}, 1)
-		b.fault(pick(b, fails(6, 43, 91, 262), fails(6, 43, 91, 262), is(Close)), pick(b, on("aggregate"), on("getMore"), on("getMore")),
+		b.fault(pick(b, fails(6, 43, 91, 262), fails(6, 43, 91, 262), plain(Close)), pick(b, on("aggregate"), on("getMore"), on("getMore")),
 			Fault{Times: pick(b, 1, 1, 2)})
 		if b.chance(2) {
-			b.fault(is(Lack), on("aggregate"), Fault{})
+			b.fault(plain(Lack), on("aggregate"), Fault{})
 		}
 	},
 	func(b *builder) {
 		b.bare()
 		b.topology("replicaset:1")
 		b.replace(Call{Kind: "watch"}, 1)
-		b.fault(pick(b, fails(43), is(Close)), on("getMore"), Fault{Passing: true})
-		b.fault(is(Lack), on("aggregate"), Fault{})
+		b.fault(pick(b, fails(43), plain(Close)), on("getMore"), Fault{Passing: true})
+		b.fault(plain(Lack), on("aggregate"), Fault{})
 	},
 	// Several services are behind a load balancer. What goes wrong by chance stays.
 	func(b *builder) {
@@ -201,7 +202,7 @@ var scenarios = []func(*builder){
 	// Connections break at each phase of being established.
 	func(b *builder) {
 		b.calm()
-		b.fault(pick(b, is(Breaking), is(Closing), is(Refusing)), atATime, Fault{At: b.between(0, 100)}, 1, 3000)
+		b.fault(pick(b, plain(Breaking), plain(Closing), plain(Refusing)), atATime, Fault{At: b.between(0, 100)}, 1, 3000)
 	},
 	func(b *builder) {
 		b.calm()

@@ -25,20 +25,9 @@ type seriesCmd struct {
 	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
 	Tree   string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
 	Fixes  bool   `help:"Instead write the fix of each defect, for upstream's unchanged tree, to the folder fixes below that one."`
-	Tests  bool   `help:"Instead write the unified tests into the checkout of the specifications' repository that --output names."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	if c.Tests {
-		opt, err := series.ReadOptions(a.project.Root)
-		if err != nil {
-			return err
-		}
-		out := cmp.Or(c.Output, a.project.Folder("series", "specifications").Dir)
-		a.printf("%s/%s: %d files of unified tests, and their entry in README.md; make -C source writes the JSON there\n",
-			out, opt.Tests.Folder, len(opt.Tests.Files))
-		return opt.Tests.Write(a.project.Root, out)
-	}
 	plan, err := a.project.Plan(a.ctx)
 	if err != nil {
 		return err

@@ -42,7 +42,6 @@ type cli struct {
 	Advisories advisoriesCmd    `cmd:"" help:"Look for known vulnerabilities in the dependencies of every base's fork and of this repository's modules."`
 	With       programs.With    `cmd:"" help:"Run a go command in a module of this repository, with any driver."`
 	Compare    programs.Compare `cmd:"" help:"Run the fork and upstream with random plans in virtual time, and report where the fork breaks a rule."`
-	Soak       programs.Soak    `cmd:"" help:"Compare the forks and upstream's driver while real members are killed, stopped and overloaded."`
 
 	Mutants        mutantsCmd        `cmd:"" help:"Make changes in our functions of the fork, and report which nothing notices."`
 	Packages       packagesCmd       `cmd:"" help:"Run those tests of some packages that need no server, in a tree of the series."`

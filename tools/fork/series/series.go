@@ -31,7 +31,7 @@ type Series struct {
 
 // New reads the layers of a repository as steps.
 func New(root string, whole *plan.Plan) (*Series, error) {
-	opt, err := ReadOptions(root)
+	opt, err := readOptions(root)
 	if err != nil {
 		return nil, err
 	}

@@ -45,12 +45,10 @@ type Options struct {
 	Files map[string]string `yaml:"files"`
 	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
 	Comments map[string][]int `yaml:"comments"`
-	// Tests are what the specifications' repository gets.
-	Tests Tests `yaml:"tests"`
 }
 
-// ReadOptions reads what a repository says of the whole series.
-func ReadOptions(root string) (opt Options, err error) {
+// readOptions reads what a repository says of the whole series.
+func readOptions(root string) (opt Options, err error) {
 	return opt, strict.Read(filepath.Join(root, setup), &opt)
 }
 

@@ -63,6 +63,11 @@ type function struct {
 	at               *token.File
 }
 
+// source returns a part of the function's file.
+func (f function) source(from, to token.Pos) string {
+	return string(f.text[f.at.Offset(from):f.at.Offset(to)])
+}
+
 // Choose chooses mutants of a tree at random, each of another line of what the untouched module does not have.
 func Choose(tree, pristine string, seed uint64, count int) (chosen []Mutant, err error) {
 	byLine := map[string][]Mutant{}
@@ -145,17 +150,13 @@ func key(f *ast.FuncDecl) string {
 
 // mutants returns those of a function, but for lines that upstream's function of that name has.
 func (f function) mutants(theirs map[string]bool) (all []Mutant) {
-	o := operators{text: func(from, to token.Pos) string {
-		return string(f.text[f.at.Offset(from):f.at.Offset(to)])
-	}}
-	o.function(f.Type, f.Body)
 	lines := strings.Split(string(f.text), "\n")
-	for _, e := range o.edits {
+	for _, e := range f.edits() {
 		line := f.at.Line(e.from)
 		if theirs[f.name+strings.TrimSpace(lines[line-1])] {
 			continue
 		}
-		wrong := o.text(f.Body.Pos(), e.from) + e.text + o.text(e.to, f.Body.End())
+		wrong := f.source(f.Body.Pos(), e.from) + e.text + f.source(e.to, f.Body.End())
 		all = append(all, f.mutant(Defect{}, line, e.what, wrong))
 	}
 	return all

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -15,43 +14,54 @@ type edit struct {
 	text, what string
 }
 
-// operators finds the edits of one function.
-type operators struct {
-	text  func(from, to token.Pos) string
-	edits []edit
-}
-
-// function finds the edits in the body of a function, or of one inside of it.
-func (o *operators) function(signature *ast.FuncType, body *ast.BlockStmt) {
-	ast.Inspect(body, func(node ast.Node) bool {
+// edits returns those of a function, of which some may not compile.
+func (f function) edits() (all []edit) {
+	add := func(what string, node ast.Node, text string) {
+		was := strings.Join(strings.Fields(f.source(node.Pos(), node.End())), " ")
+		all = append(all, edit{node.Pos(), node.End(), text, what + ": " + was})
+	}
+	ast.Inspect(f.Body, func(node ast.Node) bool {
+		for _, condition := range conditions(node) {
+			add("negated", condition, "!("+f.source(condition.Pos(), condition.End())+")")
+		}
+		if isRemovable(node) {
+			add("removed", node, "")
+		}
 		switch n := node.(type) {
-		case *ast.FuncLit:
-			o.function(n.Type, n.Body)
-			return false
 		case *ast.ReturnStmt:
-			o.dropError(signature, n)
-		default:
-			o.conditions(node)
-			o.statement(node)
-			o.value(node)
+			if len(n.Results) > 0 && mayBeError(n.Results[len(n.Results)-1]) {
+				add("nil instead of the error", n.Results[len(n.Results)-1], "nil")
+			}
+		case *ast.BasicLit:
+			if number, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil {
+				add("one more", n, strconv.FormatInt(number+1, 10))
+			}
+		case *ast.Ident:
+			if opposite := map[string]string{"true": "false", "false": "true"}[n.Name]; opposite != "" {
+				add("the opposite", n, opposite)
+			}
+		case *ast.CompositeLit:
+			for i, element := range n.Elts {
+				add("left out", element, "")
+				if all[len(all)-1].to = n.Rbrace; i < len(n.Elts)-1 {
+					all[len(all)-1].to = n.Elts[i+1].Pos()
+				}
+			}
 		}
 		return true
 	})
+	return all
 }
 
-func (o *operators) add(from, to token.Pos, text, what string) {
-	was := strings.Join(strings.Fields(o.text(from, to)), " ")
-	o.edits = append(o.edits, edit{from, to, text, fmt.Sprintf(what, was)})
-}
-
-// conditions negates what an if, a for, or a case without a tag asks.
-func (o *operators) conditions(node ast.Node) {
-	var all []ast.Expr
+// conditions are what an if, a for, or the cases of a switch without a tag ask.
+func conditions(node ast.Node) (all []ast.Expr) {
 	switch n := node.(type) {
 	case *ast.IfStmt:
-		all = []ast.Expr{n.Cond}
+		return []ast.Expr{n.Cond}
 	case *ast.ForStmt:
-		all = []ast.Expr{n.Cond}
+		if n.Cond != nil {
+			return []ast.Expr{n.Cond}
+		}
 	case *ast.SwitchStmt:
 		for _, clause := range n.Body.List {
 			if n.Tag == nil {
@@ -59,66 +69,30 @@ func (o *operators) conditions(node ast.Node) {
 			}
 		}
 	}
-	for _, c := range all {
-		if c != nil {
-			o.add(c.Pos(), c.End(), "!("+o.text(c.Pos(), c.End())+")", "negated: %s")
-		}
-	}
+	return all
 }
 
-// statement removes a statement, but for locks, whose absence only the race detector sees.
-func (o *operators) statement(node ast.Node) {
+// isRemovable reports whether a statement can go. Only the race detector sees that a lock is gone.
+func isRemovable(node ast.Node) bool {
 	switch n := node.(type) {
 	case *ast.ExprStmt:
 		if call, is := n.X.(*ast.CallExpr); is {
 			method, is := call.Fun.(*ast.SelectorExpr)
-			if is && slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, method.Sel.Name) {
-				return
-			}
+			return !is || !slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, method.Sel.Name)
 		}
+		return true
 	case *ast.AssignStmt:
 		blank, is := n.Lhs[0].(*ast.Ident)
-		if n.Tok == token.DEFINE || is && blank.Name == "_" && len(n.Lhs) == 1 {
-			return
-		}
+		return n.Tok != token.DEFINE && !(is && blank.Name == "_" && len(n.Lhs) == 1)
 	case *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
-	default:
-		return
+		return true
 	}
-	o.add(node.Pos(), node.End(), "", "removed: %s")
+	return false
 }
 
-// dropError returns nil instead of an error.
-func (o *operators) dropError(signature *ast.FuncType, n *ast.ReturnStmt) {
-	results := signature.Results
-	if results == nil || len(n.Results) != results.NumFields() {
-		return
-	}
-	last := n.Results[len(n.Results)-1]
-	kind, isName := results.List[len(results.List)-1].Type.(*ast.Ident)
-	if isName && kind.Name == "error" && o.text(last.Pos(), last.End()) != "nil" {
-		o.add(last.Pos(), last.End(), "nil", "nil instead of the error: %s")
-	}
-}
-
-// value changes a constant, or leaves out an element of a literal.
-func (o *operators) value(node ast.Node) {
-	switch n := node.(type) {
-	case *ast.BasicLit:
-		if number, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil {
-			o.add(n.Pos(), n.End(), strconv.FormatInt(number+1, 10), "one more: %s")
-		}
-	case *ast.Ident:
-		if opposite := map[string]string{"true": "false", "false": "true"}[n.Name]; opposite != "" {
-			o.add(n.Pos(), n.End(), opposite, "the opposite: %s")
-		}
-	case *ast.CompositeLit:
-		for i, element := range n.Elts {
-			to := n.Rbrace
-			if i < len(n.Elts)-1 {
-				to = n.Elts[i+1].Pos()
-			}
-			o.edits = append(o.edits, edit{element.Pos(), to, "", "left out: " + o.text(element.Pos(), element.End())})
-		}
-	}
+// mayBeError reports whether an expression is a call, or has an error's name.
+func mayBeError(result ast.Expr) bool {
+	_, call := result.(*ast.CallExpr)
+	name, is := result.(*ast.Ident)
+	return call || is && strings.HasPrefix(strings.ToLower(name.Name), "err")
 }

@@ -19,7 +19,6 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/process"
-	"mongofork/tools/rig/server"
 )
 
 // upstream is the path of the driver's module.
@@ -183,36 +182,4 @@ func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found s
 		return first, nil
 	}
 	return "the process ends: " + strings.TrimSpace(stderr.String())[:min(100, len(stderr.String()))], nil
-}
-
-// Soak is a command line: applications with several drivers work while members are disturbed.
-type Soak struct {
-	Fork    []string `required:"" placeholder:"BASE" help:"The bases of the forks."`
-	Other   []string `placeholder:"BASE" help:"Versions of upstream's driver."`
-	Command []string `arg:"" optional:"" passthrough:"partial" placeholder:"FLAG" help:"Further flags of the soak (after --)."`
-}
-
-// Run finds a mongod, builds the lab with each driver, and runs the soak.
-func (s *Soak) Run(ctx context.Context, b Builder) error {
-	folder := filepath.Join(b.Root, "build", "server")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	mongod, err := server.MembersBinary(ctx, server.Config{Root: b.Root, Progress: b.Stderr})
-	if err != nil {
-		return err
-	}
-	lab := func(driver string) string { return filepath.Join(b.output(driver), "lab") }
-	soak := []string{lab(s.Fork[0]), "soak", "--dir", folder, "--mongod", mongod}
-	for i, driver := range slices.Concat(s.Fork, s.Other) {
-		flag, name := "--fork", "fork of "+driver
-		if i >= len(s.Fork) {
-			flag, name, driver = "--other", driver, filepath.Join("pristine", driver)
-		}
-		soak = append(soak, flag, name+"="+lab(driver))
-		if err := (&With{true, driver, "lab", []string{"build", "./cmd/lab"}}).Run(ctx, b); err != nil {
-			return err
-		}
-	}
-	return command.PassThrough(ctx, nil, slices.Concat(soak, words(s.Command)))
 }
