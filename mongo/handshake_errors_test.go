@@ -128,54 +128,6 @@ func TestRejectedAuthenticationIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestFailedAuthenticationIsRetried is about errors in the authentication step that are retryable (retryable-reads.md, "Retryable
-// Error"; retryable-writes.md, "Determining Retryable Errors").
-func TestFailedAuthenticationIsRetried(t *testing.T) {
-	find := func(c *Client) error {
-		return c.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
-	}
-	insert := func(c *Client) error { return insertAny(context.Background(), c.Database("db").Collection("coll")) }
-	ping := func(c *Client) error { return c.Ping(context.Background(), nil) }
-	shuttingDown, forReads := scripted.ShuttingDown(), scripted.Failure(91)
-
-	tests := []struct {
-		name     string
-		run      func(*Client) error
-		failures []any
-		ok       bool
-		attempts int64 // to authenticate
-	}{
-		{name: "read, closed", run: find, failures: []any{io.EOF}, ok: true, attempts: 2},
-		{name: "write, closed", run: insert, failures: []any{io.EOF}, ok: true, attempts: 2},
-		{name: "runCommand, closed", run: ping, failures: []any{io.EOF}, ok: false, attempts: 1},
-		{name: "read, 91", run: find, failures: []any{forReads}, ok: true, attempts: 2},
-		{name: "write, 91 with its label", run: insert, failures: []any{shuttingDown}, ok: true, attempts: 2},
-		{name: "write, 91 without", run: insert, failures: []any{forReads}, ok: false, attempts: 1},
-		{name: "no more than once", run: find, failures: []any{io.EOF, io.EOF, io.EOF}, ok: false, attempts: 2},
-		{name: "wrong password", run: find, failures: []any{scripted.Failure(18)}, ok: false, attempts: 1},
-		{name: "overloaded", run: insert, failures: []any{scripted.Overloaded()}, ok: true, attempts: 2},
-		{name: "runCommand, overloaded", run: ping, failures: []any{scripted.Overloaded()}, ok: true, attempts: 2},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			a := authenticate(t, tt.failures)
-			err := tt.run(a.Client)
-			if errors.Is(err, ErrNoDocuments) {
-				err = nil
-			}
-			assert.Equal(t, tt.ok, err == nil, "got %v", err)
-			assert.Equal(t, tt.attempts, a.attempts.Load())
-		})
-	}
-	t.Run("unless the options are off", func(t *testing.T) {
-		a := authenticate(t, []any{io.EOF, io.EOF}, options.Client().SetRetryReads(false).SetRetryWrites(false))
-		require.Error(t, insert(a.Client))
-		require.Error(t, find(a.Client))
-		assert.Equal(t, int64(2), a.attempts.Load())
-	})
-}
-
 // TestRetryBeforeItsPoolIsCleared is about a retry that is made while the application is told of the first attempt's failure, before the
 // pool is cleared for it. Nobody waits for the application, which may use the client itself.
 func TestRetryBeforeItsPoolIsCleared(t *testing.T) {

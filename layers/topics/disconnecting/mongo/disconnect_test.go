@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -53,23 +52,6 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	for _, bound := range bounds {
 		assert.Equal(t, bounds[0], bound)
 	}
-}
-
-// TestRejectedEndSessions is about Disconnect, whose endSessions are rejected: it tells nothing of them, because servers end sessions by
-// themselves.
-func TestRejectedEndSessions(t *testing.T) {
-	s := scripted.New(t)
-	s.Policy.MaxRetries = 0
-	s.Rest = func(body bson.Raw) any {
-		if body.Index(0).Key() == "endSessions" {
-			return scripted.Rejected()
-		}
-		return scripted.OK(bson.E{Key: "n", Value: 1})
-	}
-	client := connectScript(t, s)
-	require.NoError(t, insertAny(context.Background(), client.Database("db").Collection("coll")))
-	assert.NoError(t, client.Disconnect(context.Background()))
-	assert.Equal(t, []string{"insert", "endSessions"}, commandNames(t, s))
 }
 
 // TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: whoever waits for it waits for the

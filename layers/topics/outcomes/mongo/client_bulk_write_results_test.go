@@ -193,17 +193,6 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 	}
 }
 
-// TestClientBulkWriteConcernError is about the error of a bulk write that nothing has interrupted.
-func TestClientBulkWriteConcernError(t *testing.T) {
-	s := scripted.New(t, scripted.OK(firstBatch(0), concernError(64)))
-	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
-	var exception ClientBulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteConcernErrors, 1)
-	assert.Equal(t, 64, exception.WriteConcernErrors[0].Code)
-	assert.False(t, errors.Is(err, context.DeadlineExceeded))
-}
-
 // interruptedBulkWrite returns the error of a bulk write whose context ends in the backoff after the reply.
 func interruptedBulkWrite(t *testing.T, reply bson.D) error {
 	ctx := scripted.NewContext()

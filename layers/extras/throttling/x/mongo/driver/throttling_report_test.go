@@ -5,13 +5,10 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -131,62 +128,6 @@ func TestThrottledBehindRouters(t *testing.T) {
 	}
 }
 
-func TestThrottledRespectsLimits(t *testing.T) {
-	t.Run("options", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		s.Policy.RetryReads = false
-		err := s.Execute(context.Background(), s.Read())
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, &event.RetryError{Attempts: 1, Throttled: 1, Reason: "optionOff"}, retries)
-		assert.Empty(t, s.Slept)
-	})
-	t.Run("limit", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		s.Policy.MaxRetries = 2
-		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Len(t, s.Slept, 2)
-	})
-	t.Run("a limit of none", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		s.Policy.MaxRetries = retry.Never
-		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Empty(t, s.Slept)
-	})
-	t.Run("rejections and what is withheld count together", func(t *testing.T) {
-		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
-		s.Policy.MaxRetries = 3
-		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Len(t, s.Slept, 3)
-	})
-	t.Run("deadline", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		s.Policy.FirstBackoff = 10 * time.Second
-		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
-		defer cancel()
-		err := s.Execute(ctx, s.Read())
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr), "got %v", err)
-		assert.Empty(t, s.Slept, "no backoff passes the deadline")
-	})
-	t.Run("tokens", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		s.Policy.Bucket = retry.NewTokenBucket()
-		require.Error(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, 995.0, s.Policy.Bucket.Tokens(), "a retry costs a token, whoever rejected the attempt before")
-	})
-	t.Run("a backoff that is interrupted", func(t *testing.T) {
-		s := throttled(t, nil, []string{"a"})
-		ctx, cancel := context.WithCancel(context.Background())
-		s.OnSleep = cancel
-		err := s.Execute(ctx, s.Read())
-		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries))
-		assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
-	})
-}
-
 func TestThrottledEvents(t *testing.T) {
 	s := throttled(t, nil, []string{"a"})
 	s.Policy.MaxRetries = 1
@@ -205,64 +146,4 @@ func TestThrottledEvents(t *testing.T) {
 		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
 	}
 	assert.Equal(t, 2, r.finished[0].Throttled)
-}
-
-// TestThrottledLog: an attempt that was not sent has the lines of one that was rejected, with its own reason and no connection.
-func TestThrottledLog(t *testing.T) {
-	withoutRetries := func(s *scripted.Script) { s.Policy.RetryReads = false }
-	accept := func(s *scripted.Script) { s.Throttles["a:27017"] = newThrottle(s) }
-	tests := []struct {
-		name   string
-		level  logger.Level
-		set    func(*scripted.Script)
-		want   []string
-		reason string // why there was no retry
-	}{
-		{name: "until the limit", level: logger.LevelDebug,
-			want: []string{scheduled, scheduled, scheduled, scheduled, scheduled, refused, ended}, reason: "limit"},
-		{name: "on level info only the end of the retries", level: logger.LevelInfo, want: []string{refused}, reason: "limit"},
-		{name: "without retries", level: logger.LevelDebug, set: withoutRetries, want: []string{refused}, reason: "optionOff"},
-		{name: "off", level: logger.LevelOff},
-		{name: "until the server accepts", level: logger.LevelDebug, set: func(s *scripted.Script) {
-			s.Replies = []any{scripted.OK()}
-			s.OnSleep = func() { accept(s) }
-		}, want: []string{scheduled, ended}},
-		{name: "a server that holds nothing back", level: logger.LevelDebug, set: func(s *scripted.Script) {
-			s.Replies = []any{scripted.OK()}
-			accept(s)
-		}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := throttled(t, nil, []string{"a"})
-			if tt.set != nil {
-				tt.set(s)
-			}
-			sink := logTo(t, s, tt.level)
-			op := s.Read()
-			op.Name = "find"
-			_ = s.Execute(context.Background(), op)
-			assert.Equal(t, tt.want, sink.lines)
-			for i, keys := range sink.keys {
-				if sink.lines[i] == ended {
-					continue
-				}
-				reason := "throttled"
-				if sink.lines[i] == refused {
-					reason = tt.reason
-				}
-				assert.Equal(t, reason, keys["reason"])
-				assert.Equal(t, "find", keys["commandName"])
-				assert.Equal(t, "a", keys["serverHost"])
-				assert.Equal(t, int64(27017), keys["serverPort"])
-				if tt.level == logger.LevelDebug {
-					assert.Equal(t, i+1, keys["attempt"])
-				}
-				assert.Contains(t, keys["failure"], "(Throttled) withheld from a:27017")
-				_, has := keys["driverConnectionId"]
-				assert.False(t, has, "there was no connection")
-			}
-		})
-	}
 }

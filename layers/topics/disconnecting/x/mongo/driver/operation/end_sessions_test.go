@@ -1,3 +1,5 @@
+//fork:base <v2.9.0
+
 package operation_test
 
 import (
