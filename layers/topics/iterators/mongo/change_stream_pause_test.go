@@ -178,15 +178,15 @@ func TestInterruptionOfResumes(t *testing.T) {
 // TestChangeStreamThatWaited is about a getMore that the server let wait until the call's end: the errors before it are over, so that the
 // next call resumes the stream at once.
 func TestChangeStreamThatWaited(t *testing.T) {
-	ended, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, waited := range []bool{true, false} {
 		cs := &ChangeStream{err: context.DeadlineExceeded, resumes: streamResumes{count: 2, last: errNoServer}}
-		assert.ErrorIs(t, cs.ended(waited), errNoServer)
+		assert.ErrorIs(t, cs.noTime(waited), errNoServer)
 		assert.Equal(t, waited, cs.resumes.last == nil && cs.resumes.count == 0)
-		cs = &ChangeStream{err: ended.Err()}
-		assert.Equal(t, ended.Err(), cs.ended(waited))
+		cs = &ChangeStream{err: canceled.Err()}
+		assert.Equal(t, canceled.Err(), cs.noTime(waited))
 	}
-	assert.ErrorContains(t, (&ChangeStream{err: context.DeadlineExceeded}).ended(true), "no event came in time")
-	assert.Equal(t, context.DeadlineExceeded, (&ChangeStream{err: context.DeadlineExceeded}).ended(false))
+	assert.ErrorContains(t, (&ChangeStream{err: context.DeadlineExceeded}).noTime(true), "no event came in time")
+	assert.Equal(t, context.DeadlineExceeded, (&ChangeStream{err: context.DeadlineExceeded}).noTime(false))
 }
