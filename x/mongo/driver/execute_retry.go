@@ -73,10 +73,10 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	if err := ex.unpinForRetry(); err != nil {
 		return err
 	}
-	ex.cmd.errs.record(a)
 	if ex.results != nil {
 		ex.results.retried(a)
 	}
+	ex.cmd.errs.record(a)
 	ex.reset()
 	if err := ex.backOff(ctx, backoff); err != nil {
 		return ex.interrupted(a, err, duringBackoff)
