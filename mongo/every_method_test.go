@@ -248,3 +248,18 @@ func TestNilContext(t *testing.T) {
 		assert.Equal(t, commands[0], commands[1], "%s/%d", method.name, i)
 	}
 }
+
+// TestRetrieversFindAll is about what encryption reads: keys of all batches, and the first collection.
+func TestRetrieversFindAll(t *testing.T) {
+	for has, want := range map[string]int{"nothing": 0, "a document": 1, "two batches": 2} {
+		s := scripted.New(t)
+		s.Rest = func(body bson.Raw) any { return answering(body, has) }
+		client := connectScript(t, s)
+		keys, err := (&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(context.Background(), emptyDocument)
+		require.NoError(t, err, has)
+		assert.Len(t, keys, want, has)
+		info, err := (&collInfoRetriever{client: client}).cryptCollInfo(context.Background(), "db", emptyDocument)
+		require.NoError(t, err, has)
+		assert.Equal(t, want > 0, len(info) > 0, has)
+	}
+}

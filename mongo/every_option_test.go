@@ -128,11 +128,17 @@ func (p *passing) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore.
 func (*passing) BypassAutoEncryption() bool { return false }
 func (*passing) Close()                     {}
 
+// clusterTime is what a reply says of the cluster's time.
+func clusterTime(seconds uint32) bson.E {
+	return bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: seconds}}}}
+}
+
 // neverEncrypted are commands that have nothing to encrypt.
 var neverEncrypted = regexp.MustCompile(`killCursors|(commit|abort)Transaction|\w+SearchIndex`)
 
-// TestEveryCommandHasTheClientsOptions: the client's monitor sees each command of each method, which has the client's API version, and is
-// sent again once the client has authenticated again, unless it is about a cursor or ends sessions, which not all versions send again.
+// TestEveryCommandHasTheClientsOptions: the client's monitor sees each command of each method, which has the client's API version, the
+// client's clock knows the time of each reply, and the command is sent again once the client has authenticated again, unless it is about a
+// cursor or ends sessions, which not all versions send again.
 func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 	for i, method := range append(sendingMethods(), withSeveralCommands...) {
 		for asking := 1; ; asking++ {
@@ -142,7 +148,7 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 					asked = body.Index(0).Key()
 					return scripted.Failure(391)
 				}
-				return answering(body, "two batches")
+				return append(answering(body, "two batches").(bson.D), clusterTime(uint32(len(s.Sent))))
 			}
 			monitor := &event.CommandMonitor{Started: func(context.Context, *event.CommandStartedEvent) { seen++ }}
 			api := options.ServerAPI(options.ServerAPIVersion1)
@@ -157,6 +163,8 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 				assert.Equal(t, "1", version, name)
 			}
 			if len(s.Sent) < asking {
+				latest, _, _ := client.clock.GetClusterTime().Lookup("$clusterTime", "clusterTime").TimestampOK()
+				assert.Equal(t, len(s.Sent), int(latest), name)
 				break
 			}
 			assert.True(t, auth.n == 1 || asked == "getMore" || asked == "killCursors" || asked == "endSessions", name)
