@@ -167,3 +167,34 @@ func TestFieldsOfRunCommand(t *testing.T) {
 		assert.Len(t, valuesOf(t, s.Sent[0].Command, tt.field), tt.want, fmt.Sprint(tt))
 	}
 }
+
+// TestGetMoreOfRunCommand is about the cursor of a command that the driver does not know: its getMore is retried only if reads and writes
+// are.
+func TestGetMoreOfRunCommand(t *testing.T) {
+	for _, writes := range []bool{false, true} {
+		s := scripted.New(t, emptyOpen, scripted.Overloaded())
+		s.Rest = scripted.OK(nextBatch(0, bson.D{}))
+		s.Policy.RetryWrites = writes
+		cursor, err := connectScript(t, s).Database("db").RunCommandCursor(context.Background(), bson.D{{Key: "x", Value: 1}})
+		require.NoError(t, err)
+		assert.Equal(t, writes, cursor.Next(context.Background()), "%v", cursor.Err())
+	}
+}
+
+// TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told, unless the application has set a
+// maxTimeMS.
+func TestMaxTimeOfAggregates(t *testing.T) {
+	s := scripted.New(t)
+	s.Rest = scripted.OK(firstBatch(0))
+	coll := connectScript(t, s).Database("db").Collection("coll")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	output := Pipeline{{{Key: "$out", Value: "other"}}}
+	_, err := coll.Aggregate(ctx, output)
+	require.NoError(t, err)
+	_, err = coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))
+	require.NoError(t, err)
+	told := s.Field("maxTimeMS")
+	require.NotNil(t, told[0])
+	assert.Equal(t, int32(7), told[1])
+}

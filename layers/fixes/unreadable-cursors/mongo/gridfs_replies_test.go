@@ -151,3 +151,17 @@ func TestGridFSWrongSizeStays(t *testing.T) {
 	require.NoError(t, stream.Close())
 	s.Finish()
 }
+
+// TestCountChunks is about files of no bytes, of whole chunks and of a part, and about sizes that cannot be right.
+func TestCountChunks(t *testing.T) {
+	for _, tt := range []struct {
+		length int64
+		size   int32
+		want   int32
+	}{
+		{0, 5, 0}, {1, 5, 1}, {5, 5, 1}, {6, 5, 2}, {5, 1, 5}, {math.MaxInt32, 1, math.MaxInt32}, {math.MaxInt32 + 1, 1, -1},
+		{-1, 5, -1}, {5, 0, -1},
+	} {
+		assert.Equal(t, tt.want, countChunks(tt.length, tt.size), "%+v", tt)
+	}
+}

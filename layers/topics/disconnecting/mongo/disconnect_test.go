@@ -122,3 +122,17 @@ func TestTimeToClose(t *testing.T) {
 		assert.Error(t, ctx.Err())
 	}
 }
+
+// TestEveryMethodOfADisconnectedClient: nothing is sent, and the error says why.
+func TestEveryMethodOfADisconnectedClient(t *testing.T) {
+	for i, method := range append(sendingMethods(), withSeveralCommands...) {
+		if len(method.replies) > 0 {
+			continue // it goes on with what was begun
+		}
+		s := scripted.New(t)
+		s.Policy.Closing().Begin()
+		err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+		assert.ErrorIs(t, err, ErrClientDisconnected, "%s/%d", method.name, i)
+		assert.Empty(t, s.Sent, "%s/%d", method.name, i)
+	}
+}

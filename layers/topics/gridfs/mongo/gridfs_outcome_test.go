@@ -637,6 +637,7 @@ func TestGridFSIndexes(t *testing.T) {
 	require.NoError(t, err)
 	names := []string{"find", "listIndexes", "createIndexes", "listIndexes", "createIndexes"}
 	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(t, s)))
+	require.Equal(t, bson.D{{Key: "_id", Value: int32(1)}}, s.Field("projection")[0])
 	files, chunks := s.Sent[2].Command.Lookup("indexes", "0").Document(), s.Sent[4].Command.Lookup("indexes", "0").Document()
 	require.Equal(t, `{"filename": {"$numberInt":"1"},"uploadDate": {"$numberInt":"1"}}`, files.Lookup("key").String())
 	require.Equal(t, `{"files_id": {"$numberInt":"1"},"n": {"$numberInt":"1"}}`, chunks.Lookup("key").String())
@@ -717,4 +718,12 @@ func init() {
 			return err
 		})},
 	}...)
+}
+
+// TestGridFSMetadata is about what an application stores beside a file.
+func TestGridFSMetadata(t *testing.T) {
+	server, bucket := newBucket(t, nil)
+	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
+	require.NoError(t, bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"), opts))
+	require.Equal(t, "me", server.docs["fs.files"][0].doc.Lookup("metadata", "owner").StringValue())
 }

@@ -431,3 +431,22 @@ func TestEndOfCleanUp(t *testing.T) {
 		assert.Equal(t, now.Add(tt.want*time.Second), end, name)
 	}
 }
+
+// TestSessionOfAKillCursors is about a cursor of a session: its killCursors has that, unless the session has ended, too.
+func TestSessionOfAKillCursors(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		s := scripted.New(t, emptyOpen, scripted.OK())
+		client := connectScript(t, s)
+		session, err := client.StartSession()
+		require.NoError(t, err)
+		ctx := NewSessionContext(context.Background(), session)
+		cursor, err := client.Database("db").Collection("coll").Find(ctx, anything)
+		require.NoError(t, err)
+		if ended {
+			session.EndSession(ctx)
+		}
+		require.NoError(t, cursor.Close(context.Background()))
+		ids := s.Field("lsid")
+		assert.Equal(t, !ended, fmt.Sprint(ids[0]) == fmt.Sprint(ids[1]), "%v", ids)
+	}
+}

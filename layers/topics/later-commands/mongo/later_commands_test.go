@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -152,7 +153,7 @@ func TestLabelsOfLaterErrors(t *testing.T) {
 			assert.Equal(t, fmt.Sprint(tt.want) != fmt.Sprint(withoutLabel(tt.want, label)), errorHasLabel(later, label), "%T: %s", tt.err, label)
 		}
 	}
-	assert.Equal(t, errNoServer, ofLaterCommand(errNoServer))
+	assert.Equal(t, io.EOF, ofLaterCommand(io.EOF))
 }
 
 func withoutLabel(labels []string, label string) (kept []string) {

@@ -149,3 +149,13 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		})
 	}
 }
+
+// TestClientBulkWriteOfNothing is about writes that are none: nothing is sent.
+func TestClientBulkWriteOfNothing(t *testing.T) {
+	client := connectScript(t, scripted.New(t))
+	_, err := client.BulkWrite(context.Background(), nil)
+	assert.ErrorIs(t, err, ErrEmptySlice)
+	_, err = client.BulkWrite(context.Background(), append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
+	assert.ErrorIs(t, err, ErrNilDocument)
+	assert.ErrorContains(t, err, "index 1")
+}

@@ -356,6 +356,16 @@ func nonEmpty(texts []string) []string {
 	return kept
 }
 
+// unread reports whether write errors did not come, so that nobody knows which writes were made.
+func (o oracle) unread() bool {
+	for _, c := range o.commands {
+		if c.told != nil && c.told.unread {
+			return true
+		}
+	}
+	return false
+}
+
 // counts checks the result's counts, and the documents that it names.
 func (o oracle) counts(result acknowledged) string {
 	var told, names []int
@@ -375,6 +385,10 @@ func (o oracle) counts(result acknowledged) string {
 		}
 	}
 	sort.Ints(names)
+	var client ClientBulkWriteException
+	if errors.As(o.err, &client) && (client.PartialResult != nil) != (result.count > 0) && !o.unread() {
+		return fmt.Sprintf("the exception has a partial result %v, and %d writes were made", client.PartialResult, result.count)
+	}
 	if len(told) != result.count {
 		return fmt.Sprintf("the result counts %d writes, the server acknowledged %v", result.count, told)
 	}

@@ -281,3 +281,20 @@ func TestTransactionsOfAMoment(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestTimeOfTransactionEnds is about a call of an hour, of which ten minutes are left: a commit has these, and an abort has an hour anew.
+func TestTimeOfTransactionEnds(t *testing.T) {
+	s := scripted.New(t)
+	session, err := connectScript(t, s).StartSession()
+	require.NoError(t, err)
+	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
+	defer cancel()
+	retries := session.newTransactionRetries(ctx)
+	s.Elapsed = 50 * time.Minute
+	for aborts, want := range map[bool]time.Duration{false: 10 * time.Minute, true: time.Hour} {
+		ending, cancel := session.endingContext(ctx, retries, aborts)
+		deadline, _ := ending.Deadline()
+		assert.InDelta(t, want.Seconds(), deadline.Sub(s.Now()).Seconds(), 1, "aborts %v", aborts)
+		cancel()
+	}
+}
