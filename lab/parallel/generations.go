@@ -34,7 +34,7 @@ func (o *round) oldGeneration() {
 	}
 	defer reading.Wait()
 	defer close(o.servers.release)
-	if !within(10*time.Second, func() bool { return len(o.servers.waiting()) == reads }) {
+	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
 		return
 	}
 	o.breakTwice(a)
@@ -45,7 +45,7 @@ func (o *round) breakTwice(a *application) {
 	host := held[0].Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
 	held[0].Reset()
-	if !within(10*time.Second, func() bool {
+	if !soon(func() bool {
 		return a.times(host, event.ConnectionPoolCleared) > cleared && a.times(host, event.ConnectionPoolReady) > ready
 	}) {
 		return
