@@ -10,8 +10,8 @@ import (
 )
 
 // oldGeneration asks whether a connection that is older than the last clearing of its pool can clear it again, of a client that tells of
-// its pools: it lets reads wait at the servers, breaks one of their connections, waits until that has cleared the pool and the pool is ready
-// again, and then breaks the others.
+// its pools: it lets reads wait at the servers, breaks one of their connections, waits until that has cleared the pool and the pool is
+// ready again, and then breaks the others.
 func (o *round) oldGeneration() {
 	const reads = 12
 	var a *application
@@ -34,7 +34,7 @@ func (o *round) oldGeneration() {
 	}
 	defer reading.Wait()
 	defer close(o.servers.release)
-	if !within(10*time.Second, func() bool { return len(o.servers.waiting()) == reads }) {
+	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
 		return
 	}
 	o.breakTwice(a)
@@ -45,7 +45,7 @@ func (o *round) breakTwice(a *application) {
 	host := held[0].Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
 	held[0].Reset()
-	if !within(10*time.Second, func() bool {
+	if !soon(func() bool {
 		return a.times(host, event.ConnectionPoolCleared) > cleared && a.times(host, event.ConnectionPoolReady) > ready
 	}) {
 		return
@@ -58,6 +58,7 @@ func (o *round) breakTwice(a *application) {
 	}
 	time.Sleep(100 * time.Millisecond)
 	if again := a.times(host, event.ConnectionPoolCleared) - cleared; again > 0 {
-		o.finding("pool", "errors of connections that are older than the clearing of the pool of %s cleared it %d times more", host, again)
+		o.finding("pool", "errors of connections that are older than the clearing of the pool of %s cleared it %d times more", host,
+			again)
 	}
 }

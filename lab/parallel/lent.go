@@ -34,7 +34,8 @@ func (l *loan) back() {
 	for _, p := range l.parts {
 		l.run.lent.Add(1)
 		if digest(p.value, true) != p.hash {
-			l.run.finding("handed in", "the driver changed %s that the application handed in: it is now %s", p.what, brief(p.value))
+			l.run.finding("handed in", "the driver changed %s that the application handed in: it is now %s", p.what,
+				brief(p.value))
 		}
 	}
 	for _, p := range l.parts {
@@ -95,7 +96,8 @@ func lendOptions[T any](l *loan, built T) T {
 	l.lend("options", nil, func() {
 		for i := range list.Len() {
 			list.Index(i).Set(reflect.MakeFunc(list.Type().Elem(), func([]reflect.Value) []reflect.Value {
-				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T", built)
+				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T",
+					built)
 				return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
 			}))
 		}

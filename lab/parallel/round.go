@@ -61,7 +61,8 @@ func (r *run) rand(round, part int) *rand.Rand {
 // round runs one deployment: calm, in a storm, and after it.
 func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	kind := shapes[number%len(shapes)]
-	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1), slots: make([]atomic.Pointer[application], kind.clients)}
+	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1),
+		slots: make([]atomic.Pointer[application], kind.clients)}
 	cluster, end, err := virtual.Start(virtual.Options{Topology: kind.topology, Batch: kind.batch})
 	if err != nil {
 		panic(err)
@@ -95,7 +96,7 @@ func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	for i := range o.slots {
 		o.slots[i].Load().disconnect(true)
 	}
-	if !within(10*time.Second, func() bool { return cluster.Open() == 0 }) {
+	if !soon(func() bool { return cluster.Open() == 0 }) {
 		o.finding("left", "%d connections are open 10 seconds after all clients were disconnected", cluster.Open())
 	}
 }

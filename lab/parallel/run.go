@@ -72,19 +72,19 @@ func Run(ctx context.Context, seed uint64, duration time.Duration, first func(),
 		r.round(ctx, rounds, length)
 		late.Stop()
 	}
-	if r.count() == 0 && !within(10*time.Second, func() bool { return goleak.Find(before) == nil }) {
+	if r.count() == 0 && !soon(func() bool { return goleak.Find(before) == nil }) {
 		r.finding("left", "at the end: %v", goleak.Find(before))
 	}
 	fmt.Fprintf(out, "seed %d: %v, %d rounds, %d operations, %d with a context that ends, %d servers stopped, %d commands rejected, "+
 		"%d pools cleared, %d clients disconnected in the midst, %d things kept and %d lent: %d findings\n", seed,
-		time.Since(r.start).Round(time.Second), rounds, r.operations.Load(), r.cancelled.Load(), r.stopped.Load(), r.rejected.Load(),
-		r.cleared.Load(), r.left.Load(), r.kept.Load(), r.lent.Load(), r.count())
+		time.Since(r.start).Round(time.Second), rounds, r.operations.Load(), r.cancelled.Load(), r.stopped.Load(),
+		r.rejected.Load(), r.cleared.Load(), r.left.Load(), r.kept.Load(), r.lent.Load(), r.count())
 	return r.count()
 }
 
-// within waits until something is so, and reports whether it is within that time.
-func within(d time.Duration, so func() bool) bool {
-	for end := time.Now().Add(d); !so(); time.Sleep(10 * time.Millisecond) {
+// soon waits until something is so, and reports whether it is within ten seconds.
+func soon(so func() bool) bool {
+	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

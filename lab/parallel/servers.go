@@ -54,8 +54,8 @@ func (s *servers) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 	}
 	q := &asked{numbers: map[string]int32{}}
 	if q.read(c.Body); q.wrong() {
-		s.run.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the application "+
-			"overwrote after the call, or mixed two operations: %s", c.Name, brief(c.Body))
+		s.run.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the "+
+			"application overwrote after the call, or mixed two operations: %s", c.Name, brief(c.Body))
 		return virtual.Fail(c, 2)
 	}
 	if q.numbers["slow"] != 0 {
@@ -143,7 +143,8 @@ func (s *servers) reply(c virtual.Command, q *asked) bson.Raw {
 		size = 0
 	}
 	now := bson.Timestamp{T: uint32(time.Now().Unix()), I: s.clock.Add(1)}
-	return bsondoc.Marshal(append(document(nonce, 0, size), bsondoc.D("ok", 1.0, "n", n, "nModified", n, "value", document(nonce, 0, size),
+	value := document(nonce, 0, size)
+	return bsondoc.Marshal(append(document(nonce, 0, size), bsondoc.D("ok", 1.0, "n", n, "nModified", n, "value", value,
 		"cursor", batch, "nErrors", 0, "nInserted", n, "nMatched", 0, "nUpserted", 0, "nDeleted", 0,
 		"$clusterTime", bsondoc.D("clusterTime", now), "operationTime", now)...))
 }

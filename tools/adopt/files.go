@@ -81,8 +81,8 @@ func (a Application) foreign() error {
 	if err != nil || inside == ".." || strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
 		return nil
 	}
-	return fmt.Errorf("%s is in the fork's own repository, %s: name the folder of the application instead, such as use ../app, relative "+
-		"to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
+	return fmt.Errorf("%s is in the fork's own repository, %s: name the folder of the application instead, such as use ../app, "+
+		"relative to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
 func vendored(dir string) bool {

@@ -45,7 +45,8 @@ func newBuilder(seed, stream uint64) *builder {
 // New returns the plan of a seed. Of ten, two are without faults, three have faults that retries get over, and five any.
 func New(seed uint64) Plan {
 	b := newBuilder(seed, 1)
-	b.topology("standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "loadbalanced:1", "loadbalanced:1")
+	b.topology("standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "loadbalanced:1",
+		"loadbalanced:1")
 	class, kindOf := b.IntN(10), names(kinds)
 	b.options(class < 5)
 	if class >= 5 {

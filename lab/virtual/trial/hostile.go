@@ -36,8 +36,8 @@ func NewHostile(seed uint64) Plan {
 	b.topology("standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
 	b.options(false)
 	b.Auth = pick(b, "", "", "SCRAM-SHA-256", "PLAIN", "MONGODB-OIDC")
-	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find", "getMore",
-		"insert", "update", "bulkWrite", "aggregate", "commitTransaction", "findAndModify")}
+	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find",
+		"getMore", "insert", "update", "bulkWrite", "aggregate", "commitTransaction", "findAndModify")}
 	if seed%4 == 0 { // the connection ends at each offset of each phase
 		b.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
 	}

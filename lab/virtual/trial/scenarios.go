@@ -2,7 +2,8 @@ package trial
 
 // onAnything is a fault of one of the commands that come.
 func onAnything(b *builder) {
-	codes := []int32{2, 7, 13, 43, 89, 91, 134, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 9001, 11000}
+	codes := []int32{2, 7, 13, 43, 89, 91, 134, 189, 251, 112, 11600, 11602, 10107, 13435, 262, 6, 50, 64, 100, 225, 237, 391, 9001,
+		11000}
 	rejects := rejected(462, 463, 461, interrupted)
 	what := pick(b, fails(codes...), fails(codes...), fails(codes...), hasConcern(codes...), rejects, rejects,
 		plain(Close), plain(Close), plain(Lose), plain(Drop), plain(Slow), plain(Slow))
@@ -36,16 +37,16 @@ var scenarios = []func(*builder){
 		b.replace(pick(b, writes("within", "within", "transaction", "aborts")...), pick(b, 1, 2, 3))
 		b.sizes(1, 1, 3)
 		b.ends(1, 15, deadline, cancel, never)
-		b.fault(pick(b, rejected(462), rejected(462), plain(Close), fails(462)), pick(b, on("abortTransaction"), on("commitTransaction")),
-			Fault{Times: pick(b, 1, 2, 3)})
+		b.fault(pick(b, rejected(462), rejected(462), plain(Close), fails(462)),
+			pick(b, on("abortTransaction"), on("commitTransaction")), Fault{Times: pick(b, 1, 2, 3)})
 	},
 	// Commits end with something that does not tell whether they took place.
 	func(b *builder) {
 		b.calm()
 		b.replace(pick(b, writes("transaction", "within")...), pick(b, 1, 2))
 		b.ends(12, 40, deadline, never, never)
-		b.fault(pick(b, plain(Slow), plain(Slow), plain(Lose), rejected(462), fails(50), fails(50), fails(91, 11600), hasConcern(50),
-			hasConcern(64, 91)), on("commitTransaction"), Fault{Times: pick(b, 1, 2)}, 20, 60)
+		b.fault(pick(b, plain(Slow), plain(Slow), plain(Lose), rejected(462), fails(50), fails(50), fails(91, 11600),
+			hasConcern(50), hasConcern(64, 91)), on("commitTransaction"), Fault{Times: pick(b, 1, 2)}, 20, 60)
 	},
 	// A transaction begins again, many times.
 	func(b *builder) {
@@ -70,8 +71,8 @@ var scenarios = []func(*builder){
 		b.Batch = pick(b, 1, 2)
 		if b.chance(2) {
 			codes := []int32{91, 64, 13, 11600}
-			b.fault(pick(b, fails(codes...), hasConcern(codes...), plain(Close), plain(Lose), rejected(462)), pick(b, onFirst, onFirst, onAny),
-				Fault{Nth: pick(b, 1, 2, 3), Times: pick(b, 1, 2)})
+			b.fault(pick(b, fails(codes...), hasConcern(codes...), plain(Close), plain(Lose), rejected(462)),
+				pick(b, onFirst, onFirst, onAny), Fault{Nth: pick(b, 1, 2, 3), Times: pick(b, 1, 2)})
 		}
 	},
 	// Retries spend tokens, which successes return.
@@ -86,8 +87,8 @@ var scenarios = []func(*builder){
 	func(b *builder) {
 		b.bare()
 		b.set("", "maxAdaptiveRetries=9", "timeoutMS=60000")
-		calls := append(of("findOne", "insertOne", "updateOne", "countDocuments", "distinct", "estimatedDocumentCount"), writes("transaction")...)
-		b.replace(pick(b, calls...), pick(b, 2, 4, 6))
+		calls := of("findOne", "insertOne", "updateOne", "countDocuments", "distinct", "estimatedDocumentCount")
+		b.replace(pick(b, append(calls, writes("transaction")...)...), pick(b, 2, 4, 6))
 		if b.chance(2) {
 			b.fault(pick(b, fails(91), plain(Lose), plain(Lose)), onFirst, Fault{})
 		}
@@ -119,7 +120,8 @@ var scenarios = []func(*builder){
 		b.bare()
 		b.topology("sharded:2")
 		b.replace(pick(b, append(of("insertOne", "updateOne"), writes("aborts", "aborts")...)...), pick(b, 2, 3, 4))
-		b.fault(pick(b, rejected(462, 463), rejected(462, 463), fails(6, 262)), pick(b, onFirst, onLast), Fault{Times: 1000, Host: 1})
+		b.fault(pick(b, rejected(462, 463), rejected(462, 463), fails(6, 262)), pick(b, onFirst, onLast),
+			Fault{Times: 1000, Host: 1})
 	},
 	func(b *builder) {
 		b.bare()
@@ -154,8 +156,8 @@ var scenarios = []func(*builder){
 		b.bare()
 		b.topology("replicaset:1")
 		b.replace(Call{Kind: "watch"}, 1)
-		b.fault(pick(b, fails(6, 43, 91, 262), fails(6, 43, 91, 262), plain(Close)), pick(b, on("aggregate"), on("getMore"), on("getMore")),
-			Fault{Times: pick(b, 1, 1, 2)})
+		b.fault(pick(b, fails(6, 43, 91, 262), fails(6, 43, 91, 262), plain(Close)),
+			pick(b, on("aggregate"), on("getMore"), on("getMore")), Fault{Times: pick(b, 1, 1, 2)})
 		if b.chance(2) {
 			b.fault(plain(Lack), on("aggregate"), Fault{})
 		}

@@ -187,8 +187,8 @@ func Named(tree string, defects []Defect) (all []Mutant, wrong error) {
 			}
 		}
 		if count != 1 {
-			wrong = errors.Join(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d times "+
-				"instead of once; mend it there", Table, d.Name, d.In, count))
+			wrong = errors.Join(wrong, fmt.Errorf("%s: the entry %q is out of date: the functions of %s contain its text %d "+
+				"times instead of once; mend it there", Table, d.Name, d.In, count))
 		}
 	}
 	return all, wrong
