@@ -20,9 +20,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -240,19 +238,4 @@ func TestRetryableWriteLabel(t *testing.T) {
 
 var errRejected = driver.Error{
 	Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-}
-
-// TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
-// success rather than in an error.
-func TestOverloadOfConnectionRateLimiter(t *testing.T) {
-	l := scripted.Listen(t, scripted.OK(), nil)
-	topology := connectTopology(t, l, options.Client())
-	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
-	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
-	require.NoError(t, err)
-
-	l.Refuse.Store(int64(topology.cfg.overload.MaxRetries))
-	require.NoError(t, ping(context.Background(), topology))
-	assert.Equal(t, int64(1), l.Commands.Load())
 }
