@@ -23,10 +23,15 @@ type ConnectionError struct {
 //
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
-	if c.pool == nil {
-		return c.upstreamConnect(ctx)
-	}
 	err := c.upstreamConnect(ctx)
+	if c.pool != nil {
+		err = c.notEstablished(err)
+	}
+	return err
+}
+
+// notEstablished returns the error of a pool's connection with what a retry has to know.
+func (c *connection) notEstablished(err error) error {
 	switch e := err.(type) {
 	case ConnectionError:
 		err = c.ofPool(e)
