@@ -188,12 +188,12 @@ var onDatabases = []sendingMethod{
 			_, err := c.Database().Aggregate(ctx, Pipeline{})
 			return err
 		}},
-	{name: "Database.CreateCollection",
+	{name: "Database.CreateCollection", topic: "timeouts",
 		run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
-	{name: "Database.CreateView", run: func(ctx context.Context, c *Collection) error {
+	{name: "Database.CreateView", topic: "timeouts", run: func(ctx context.Context, c *Collection) error {
 		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
 	}, alone: true},
-	{name: "Database.Drop", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
+	{name: "Database.Drop", topic: "timeouts", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
 	{name: "Database.ListCollectionNames", topic: "iterators", run: listCollectionNames, alone: true},
 	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
 		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
