@@ -8,7 +8,7 @@ import (
 )
 
 // The cursor's commands follow the rules of RunCommand: they are retried after overload errors only if SetRetryReads and SetRetryWrites
-// are both true. A maxTimeMS in the command is treated as RunCommand does it.
+// are both true.
 //
 //fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
 func (db *Database) RunCommandCursor(

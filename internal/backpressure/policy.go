@@ -80,7 +80,13 @@ func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Durat
 
 // Pause waits between two operations of a call, none of which can begin once the client is being disconnected.
 func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
-	return p.Clock.Sleep(ctx, nil, p.ends(true), d)
+	closed := p.ends(true)
+	select {
+	case <-closed: // even if there is nothing to wait for, and whatever else has ended
+		return ErrDisconnected
+	default:
+		return p.Clock.Sleep(ctx, nil, closed, d)
+	}
 }
 
 // ends returns what is closed at the end of the client or, with the first, once it is being disconnected: see

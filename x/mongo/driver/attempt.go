@@ -33,7 +33,7 @@ type attempt struct {
 	// timeUp is whether the operation's context has ended it, or left no time to send it, once it has failed. The selection of a server
 	// may end before that, by a timeout of its own, and so may a command for the keys of encryption.
 	timeUp   bool
-	foreign  bool // the error is that of encryption: if it is a timeout, one of a command for the keys
+	foreign  bool // its command could not be built: a timeout may be one of a command for the keys of encryption
 	withheld bool // the client did not send it, because the server would have rejected it
 
 	requestID int32

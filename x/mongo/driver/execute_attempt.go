@@ -127,8 +127,10 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	if err != nil {
 		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own
 		// Timeout.
-		if _, late := ex.maxTimeMS(ctx, a); late != nil && errors.Is(err, ErrDeadlineWouldBeExceeded) {
-			return startedInformation{}, late
+		if errors.Is(err, ErrDeadlineWouldBeExceeded) {
+			if _, late := ex.maxTimeMS(ctx, a); late != nil {
+				return startedInformation{}, late
+			}
 		}
 		a.foreign = true
 		return startedInformation{}, err

@@ -100,8 +100,11 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	cs.state = streamClosed
 	ctx, cancel := closingTime(ctx, cs.client.timeout)
 	defer cancel()
-	cursor, began := cs.cursor, time.Now()
+	cursor, began, over := cs.cursor, time.Now(), ctx.Err() != nil
 	retErr := cs.upstreamClose(ctx)
+	if !over && errors.Is(ctx.Err(), context.Canceled) {
+		began = time.Now() // it was cancelled meanwhile
+	}
 	if cursor != nil && cursor.ID() != 0 {
 		cs.cursor = cursor
 	}
@@ -115,8 +118,8 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	return retErr
 }
 
-// endOfCleanUp returns the time by which all is closed whose closing began with this context then: one clean-up time after the context's
-// deadline, or after the beginning if it had ended before.
+// endOfCleanUp returns the time by which all is closed: one clean-up time after the context's deadline or, if the context was cancelled or
+// its deadline was before that, after the beginning.
 func endOfCleanUp(ctx context.Context, began time.Time) time.Time {
 	end := began
 	if deadline, _ := ctx.Deadline(); deadline.After(began) && !errors.Is(ctx.Err(), context.Canceled) {

@@ -57,3 +57,21 @@ func TestClosingEndsAtOnce(t *testing.T) {
 	}
 	<-c.Woken()
 }
+
+// TestPauseOfADisconnectedClient is about a pause of no time, and one whose context has ended, too: the client's end counts.
+func TestPauseOfADisconnectedClient(t *testing.T) {
+	p := &Policy{Clock: SystemClock{}}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := p.Pause(context.Background(), 0); err != nil {
+		t.Fatalf("of an open client: %v", err)
+	}
+	p.Closing().Begin()
+	for i := 0; i < 100; i++ {
+		for _, ctx := range []context.Context{context.Background(), ended} {
+			if err := p.Pause(ctx, 0); err != ErrDisconnected {
+				t.Fatalf("got %v", err)
+			}
+		}
+	}
+}
