@@ -26,6 +26,9 @@ type sendingMethod struct {
 // topics are those that the driver has, each noted by its tests.
 var topics = map[string]bool{"": true}
 
+// disconnecting begins the end of the client of a script; nil if nobody would notice.
+var disconnecting func(*scripted.Script)
+
 func noted(topic string) bool { topics[topic] = true; return true }
 
 // sendingMethods returns the methods whose topics the driver has.

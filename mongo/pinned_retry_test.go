@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -50,20 +49,6 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 }
 
 // TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one that loses its connection.
-func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
-	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
-		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)
-		cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-		require.NoError(t, err)
-		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
-		assert.Equal(t, lost, s.Expired)
-		assert.Equal(t, int64(0), cursor.ID())
-		for _, number := range connections(s) {
-			assert.Equal(t, 1, number)
-		}
-	}
-}
-
 func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
 	s := newLoadBalancedScript(t,

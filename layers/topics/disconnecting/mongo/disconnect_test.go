@@ -14,6 +14,8 @@ import (
 
 var _ = noted("disconnecting")
 
+func init() { disconnecting = func(s *scripted.Script) { s.Policy.Closing().Begin() } }
+
 // drained is a deployment that records how it is disconnected.
 type drained struct {
 	*scripted.Script

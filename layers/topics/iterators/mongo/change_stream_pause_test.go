@@ -149,12 +149,12 @@ func TestChangeStreamPauseEnds(t *testing.T) {
 
 // TestChangeStreamPauseEndsWithItsClient is about a client that is disconnected during a pause.
 func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
-	if !topics["disconnecting"] {
+	if disconnecting == nil {
 		t.Skip("a client that is disconnected tells nobody")
 	}
 	s := scripted.New(t, append(inARow(emptyOpen), inARow(interruptedByOverload, scripted.OK())...)...)
 	stream := watchScript(t, s)
-	s.OnSleep = s.Policy.Closing().Begin
+	s.OnSleep = func() { disconnecting(s) }
 	require.False(t, stream.Next(context.Background()))
 	assert.True(t, errors.Is(stream.Err(), ErrClientDisconnected), "got %v", stream.Err())
 	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "got %v", stream.Err())

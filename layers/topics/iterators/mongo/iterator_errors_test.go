@@ -450,3 +450,17 @@ func TestSessionOfAKillCursors(t *testing.T) {
 		assert.Equal(t, !ended, fmt.Sprint(ids[0]) == fmt.Sprint(ids[1]), "%v", ids)
 	}
 }
+
+func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
+	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
+		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)
+		cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
+		require.NoError(t, err)
+		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
+		assert.Equal(t, lost, s.Expired)
+		assert.Equal(t, int64(0), cursor.ID())
+		for _, number := range connections(s) {
+			assert.Equal(t, 1, number)
+		}
+	}
+}

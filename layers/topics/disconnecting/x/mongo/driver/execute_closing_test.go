@@ -1,0 +1,31 @@
+package driver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+)
+
+// TestExecuteWhileTheClientEnds is about a client that is disconnected while an operation runs: a retry is sent, but not after the end.
+func TestExecuteWhileTheClientEnds(t *testing.T) {
+	for _, over := range []bool{false, true} {
+		s := scripted.New(t, io.EOF)
+		s.Rest = scripted.OK()
+		op := s.Read()
+		op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
+			s.Policy.Closing().Begin()
+			if over {
+				s.Policy.Closing().End()
+			}
+		}}
+		err := s.Execute(context.Background(), op)
+		assert.Equal(t, over, errors.Is(err, backpressure.ErrDisconnected), "got %v", err)
+		assert.Equal(t, over, len(s.Sent) == 1)
+	}
+}
