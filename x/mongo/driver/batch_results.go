@@ -8,7 +8,7 @@ import (
 
 // batchResults gathers what the commands of an operation with Batches did.
 type batchResults interface {
-	// retried is told of each failed attempt that is to be retried, before the backoff.
+	// retried takes note of each failed attempt that is to be retried, before the backoff.
 	retried(a *attempt)
 
 	// conclude is told how a command ended: err is its error, and executed the attempt that the server executed, if there is one. It

@@ -80,7 +80,7 @@ type discarder interface {
 	discarding(ctx context.Context, info ResponseInfo) ResponseInfo
 }
 
-// A run that implements client counts itself as long as it runs, and is refused by a client that was disconnected; see
+// A run that implements client counts itself as long as it runs. A client that was disconnected refuses it; see
 // layers/topics/disconnecting.
 type client interface {
 	enters() bool
