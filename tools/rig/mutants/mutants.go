@@ -203,57 +203,54 @@ const Parallel = "parallel"
 // TimedOut is what a judge says if it did not end.
 const TimedOut = "timed out"
 
-// Run lets judges look for each mutant, two at a time, the next one if those before have not noticed it, and prints what survives, or all
-// if it is verbose. It returns the share that was noticed, without those that timed out.
+// Run lets judges look for each mutant, two at a time, the next one if those before have not noticed it. As it goes it prints what survives,
+// or all if it is verbose. It returns the share that was noticed, without those that timed out.
 func Run(ctx context.Context, mutants []Mutant, names []string, judges map[string]Judge, verbose bool, out io.Writer) (float64, error) {
-	by, mu, running, alone := map[string]string{}, sync.Mutex{}, errgroup.Group{}, sync.RWMutex{}
+	survived, late, mu, alone, running := 0, 0, sync.Mutex{}, sync.RWMutex{}, errgroup.Group{}
 	running.SetLimit(2)
 	for _, m := range mutants {
 		running.Go(func() error {
-			for _, name := range names {
-				if !m.For(name) {
-					continue
-				}
-				lock := alone.RLocker()
-				if name == Parallel {
-					lock = &alone
-				}
-				lock.Lock()
-				noticed, err := judges[name](ctx, m)
-				lock.Unlock()
-				if err != nil {
-					return fmt.Errorf("%v: %s: %w", m, name, err)
-				}
-				if noticed != "" {
-					mu.Lock()
-					defer mu.Unlock()
-					by[m.Name] = name + ": " + noticed
-					return nil
-				}
+			noticed, err := look(ctx, m, names, judges, &alone)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				return fmt.Errorf("%v: %w", m, err)
+			case noticed == "":
+				survived++
+			case strings.HasSuffix(noticed, TimedOut):
+				late++
 			}
-			return ctx.Err()
+			if verbose || noticed == "" {
+				_, err = fmt.Fprintf(out, "%s: %v\n", cmp.Or(noticed, "survived"), m)
+			}
+			return err
 		})
 	}
 	if err := running.Wait(); err != nil {
 		return 0, err
 	}
-	return report(mutants, by, verbose, out)
+	share := 1 - float64(survived)/float64(max(1, len(mutants)-late))
+	_, err := fmt.Fprintf(out, "%d mutants: %d timed out, %d survived; %.1f %% of the others are noticed\n", len(mutants), late, survived, 100*share)
+	return share, err
 }
 
-// report prints what has noticed which mutants.
-func report(mutants []Mutant, by map[string]string, verbose bool, out io.Writer) (share float64, err error) {
-	slices.SortFunc(mutants, func(a, b Mutant) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
-	late := 0
-	for _, m := range mutants {
-		if strings.HasSuffix(by[m.Name], TimedOut) {
-			late++
+// look returns which judge has noticed a mutant, and how.
+func look(ctx context.Context, m Mutant, names []string, judges map[string]Judge, alone *sync.RWMutex) (noticed string, err error) {
+	for _, name := range names {
+		if !m.For(name) {
+			continue
 		}
-		if verbose || by[m.Name] == "" {
-			fmt.Fprintf(out, "%s: %v\n", cmp.Or(by[m.Name], "survived"), m)
+		lock := alone.RLocker()
+		if name == Parallel {
+			lock = alone
+		}
+		lock.Lock()
+		noticed, err = judges[name](ctx, m)
+		lock.Unlock()
+		if err != nil || noticed != "" {
+			return name + ": " + noticed, err
 		}
 	}
-	share = float64(len(by)-late) / float64(max(1, len(mutants)-late))
-	_, err = fmt.Fprintf(out, "%d mutants: %d timed out, %d survived; %.1f %% of the others are noticed\n", len(mutants), late,
-		len(mutants)-len(by), 100*share)
-	return share, err
+	return "", ctx.Err()
 }

@@ -26,17 +26,23 @@ import (
 var (
 	mutantOn    = os.Getenv(%q)
 	mutantsFile = os.Getenv(%q)
-	mutantsMet  sync.Map
+	mutantsMu   sync.Mutex
+	mutantsMet  = map[string]bool{}
 )
 
 func mutantIs(name string) bool {
-	if _, met := mutantsMet.LoadOrStore(name, true); mutantsFile != "" && !met {
-		file, err := os.OpenFile(mutantsFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			panic(err)
+	if mutantsFile != "" {
+		mutantsMu.Lock()
+		defer mutantsMu.Unlock()
+		if !mutantsMet[name] {
+			mutantsMet[name] = true
+			file, err := os.OpenFile(mutantsFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				panic(err)
+			}
+			_, _ = file.WriteString(name + "\n")
+			_ = file.Close()
 		}
-		_, _ = file.WriteString(name + "\n")
-		_ = file.Close()
 	}
 	return name == mutantOn
 }

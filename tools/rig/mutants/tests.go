@@ -25,11 +25,20 @@ type Tests struct {
 	ByFolder map[string][]string
 
 	mu  sync.Mutex
-	met map[string]map[string]*group // by mutant and folder
+	met map[string]map[group]*selection // by mutant
 }
 
-// group is the tests of a folder that meet a mutant, and the time that they take.
+// group is the tests of a folder that are quick (0), or slower (1).
 type group struct {
+	slower int
+	folder string
+}
+
+// quick is what a quick test takes at most, its process with it.
+const quick = 300 * time.Millisecond
+
+// selection is the tests of a group that meet a mutant, and the time that they take.
+type selection struct {
 	names []string
 	took  time.Duration
 }
@@ -40,7 +49,7 @@ func (t *Tests) binary(folder string) string {
 
 // Learn runs each test alone, two at a time, to learn which mutants it meets. It names those that fail, which cannot judge.
 func (t *Tests) Learn(ctx context.Context, out io.Writer) error {
-	t.met = map[string]map[string]*group{}
+	t.met = map[string]map[group]*selection{}
 	for folder, names := range t.ByFolder {
 		said, err := run(ctx, filepath.Join(t.Tree, folder), nil, "go", "test", "-c", "-vet=off", "-o", t.binary(folder), ".")
 		if err != nil {
@@ -73,16 +82,19 @@ func (t *Tests) learn(ctx context.Context, folder, name string, out io.Writer) e
 	if errors.Is(err, os.ErrNotExist) { // it meets none
 		return nil
 	}
+	g := group{0, folder}
+	if took > quick {
+		g.slower = 1
+	}
 	for mutant := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		if t.met[mutant] == nil {
-			t.met[mutant] = map[string]*group{}
+			t.met[mutant] = map[group]*selection{}
 		}
-		g := t.met[mutant][folder]
-		if g == nil {
-			g = &group{}
-			t.met[mutant][folder] = g
+		if t.met[mutant][g] == nil {
+			t.met[mutant][g] = &selection{}
 		}
-		g.names, g.took = append(g.names, name), g.took+took
+		all := t.met[mutant][g]
+		all.names, all.took = append(all.names, name), all.took+took
 	}
 	return err
 }
@@ -96,11 +108,14 @@ func (t *Tests) run(ctx context.Context, folder string, names []string, limit ti
 	return output, cmp.Or(limited.Err(), err)
 }
 
-// Judge is a Judge: the tests that meet a mutant.
+// Judge is a Judge: the tests that meet a mutant, quick ones first.
 func (t *Tests) Judge(ctx context.Context, m Mutant) (string, error) {
-	for _, folder := range slices.Sorted(maps.Keys(t.met[m.Name])) {
-		g := t.met[m.Name][folder]
-		said, err := t.run(ctx, folder, g.names, 20*time.Second+5*g.took, Switch+"="+m.Name)
+	groups := slices.SortedFunc(maps.Keys(t.met[m.Name]), func(a, b group) int {
+		return cmp.Or(a.slower-b.slower, strings.Compare(a.folder, b.folder))
+	})
+	for _, g := range groups {
+		all := t.met[m.Name][g]
+		said, err := t.run(ctx, g.folder, all.names, 20*time.Second+5*all.took, Switch+"="+m.Name)
 		var exit *exec.ExitError
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
