@@ -72,22 +72,27 @@ func conditions(node ast.Node) (all []ast.Expr) {
 	return all
 }
 
-// isRemovable reports whether a statement can go. Only the race detector sees that a lock is gone.
+// isRemovable reports whether a statement can go.
 func isRemovable(node ast.Node) bool {
 	switch n := node.(type) {
 	case *ast.ExprStmt:
-		if call, is := n.X.(*ast.CallExpr); is {
-			method, is := call.Fun.(*ast.SelectorExpr)
-			return !is || !slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, method.Sel.Name)
-		}
-		return true
+		call, is := n.X.(*ast.CallExpr)
+		return !is || !isLock(call)
+	case *ast.DeferStmt:
+		return !isLock(n.Call)
 	case *ast.AssignStmt:
 		blank, is := n.Lhs[0].(*ast.Ident)
 		return n.Tok != token.DEFINE && !(is && blank.Name == "_" && len(n.Lhs) == 1)
-	case *ast.IncDecStmt, *ast.DeferStmt, *ast.GoStmt, *ast.SendStmt:
+	case *ast.IncDecStmt, *ast.GoStmt, *ast.SendStmt:
 		return true
 	}
 	return false
+}
+
+// isLock reports whether a call locks or unlocks. Only the race detector sees that it is gone.
+func isLock(call *ast.CallExpr) bool {
+	method, is := call.Fun.(*ast.SelectorExpr)
+	return is && slices.Contains([]string{"Lock", "Unlock", "RLock", "RUnlock"}, method.Sel.Name)
 }
 
 // mayBeError reports whether an expression is a call, or has an error's name.
