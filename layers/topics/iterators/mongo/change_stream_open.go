@@ -64,5 +64,5 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	if startUnknown && cs.emptyBatch() && cs.wireVersion != nil && cs.wireVersion.Max >= startAtOperationTimeWireVersion {
 		cs.operationTime = cs.sess.OperationTime
 	}
-	return cs.Err()
+	return nil
 }

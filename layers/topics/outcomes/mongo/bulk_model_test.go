@@ -236,8 +236,8 @@ var commandEnds = []commandEnd{
 	{"duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{1: 11000}) }},
 	{"first is a duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000}) }},
 	{"all are duplicates", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000, 1: 11000}) }},
-	{"duplicate, concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, map[int]int{0: 11000}) }},
-	{"concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, nil) }},
+	{"duplicate, concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, map[int]int{0: 11000}, "Unsure") }},
+	{"concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, nil, "Unsure") }},
 	{"concern 91", func(m *modelServer, c *modelCommand) any { return m.concern(c, 91, nil, driver.RetryableWriteError) }},
 	{"concern 91 once", func(m *modelServer, c *modelCommand) any {
 		if c.attempts > 1 {

@@ -119,7 +119,7 @@ func (o oracle) labels(acknowledged) string {
 	}
 	for _, label := range []string{
 		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
-		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError,
+		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError, "Unsure",
 	} {
 		if got := errorHasLabel(o.err, label); got != want[label] {
 			return fmt.Sprintf("it has the label %s: %v", label, got)
@@ -142,6 +142,9 @@ func exceptionLabels(err error) []string {
 // labelsOf returns the labels that the call's error has to have for a command.
 func (o oracle) labelsOf(c *modelCommand) []string {
 	var labels []string
+	if c.told != nil && c.told.concern == 64 {
+		labels = append(labels, "Unsure") // which the server says of it
+	}
 	switch {
 	case c.rejected(), c.results == "rejected", c.last == "rejected" && c.told != nil:
 		labels = append(labels, driver.ErrSystemOverloadedError)

@@ -287,28 +287,27 @@ type oracle struct {
 func (o oracle) states(acknowledged) string {
 	outcome := BulkOutcome(o.err, o.writes)
 	where := map[int]string{}
-	put := func(state string, write int) string {
+	var wrong []string
+	put := func(state string, write int) {
 		if where[write] != "" {
-			return fmt.Sprintf("write %d is %s and %s", write, where[write], state)
+			wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
 		}
 		where[write] = state
-		return ""
 	}
-	var wrong []string
 	for _, write := range outcome.Done {
-		wrong = append(wrong, put("done", write))
+		put("done", write)
 	}
 	for write, err := range outcome.Failed {
-		wrong = append(wrong, put("failed", write))
+		put("failed", write)
 		if err == nil {
 			wrong = append(wrong, fmt.Sprintf("write %d failed without an error", write))
 		}
 	}
 	for _, write := range outcome.NotExecuted {
-		wrong = append(wrong, put("not executed", write))
+		put("not executed", write)
 	}
 	for _, write := range outcome.Unknown {
-		wrong = append(wrong, put("unknown", write))
+		put("unknown", write)
 	}
 	want := map[int]string{}
 	for i := 0; i < o.writes; i++ {
@@ -343,17 +342,7 @@ func (o oracle) states(acknowledged) string {
 				write, where[write], want[write], n))
 		}
 	}
-	return strings.Join(nonEmpty(wrong), "; ")
-}
-
-func nonEmpty(texts []string) []string {
-	kept := texts[:0]
-	for _, text := range texts {
-		if text != "" {
-			kept = append(kept, text)
-		}
-	}
-	return kept
+	return strings.Join(wrong, "; ")
 }
 
 // unread reports whether write errors did not come, so that nobody knows which writes were made.

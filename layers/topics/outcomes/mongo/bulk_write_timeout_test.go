@@ -23,7 +23,7 @@ func TestBulkWriteHasOneTimeout(t *testing.T) {
 		deadlines = append(deadlines, deadline)
 	}}
 	s := scripted.New(t)
-	s.Rest = done
+	s.Rest = scripted.OK()
 	coll := connectScript(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour)).Database("db").Collection("coll")
 	_, err := coll.BulkWrite(context.Background(), []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),

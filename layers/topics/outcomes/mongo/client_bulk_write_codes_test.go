@@ -30,12 +30,12 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 		first  int32 // the code of the CommandError that errors.As finds
 	}{
 		"a write concern, a duplicate, a rejection": {plan: []string{"concern 64", "duplicate", "rejected"},
-			codes: []int{64, 462, 11000}, labels: []string{driver.ErrSystemOverloadedError}, first: 462},
+			codes: []int{64, 462, 11000}, labels: []string{"Unsure", driver.ErrSystemOverloadedError}, first: 462},
 		"a retry is rejected, and the next command fails": {plan: []string{"rejected, concern 91, rejected", "error 13"},
 			codes: []int{13, 91, 462}, labels: []string{driver.ErrSystemOverloadedError}, first: 462},
 		"the results are rejected": {plan: []string{"duplicate", "results rejected"},
 			codes: []int{462, 11000}, labels: []string{driver.ErrSystemOverloadedError}, first: 462},
-		"two write concerns": {plan: []string{"concern 64", "concern 91"}, codes: []int{64, 91}},
+		"two write concerns": {plan: []string{"concern 64", "concern 91"}, codes: []int{64, 91}, labels: []string{"Unsure"}},
 	} {
 		m := &modelServer{t: t, executed: map[int]int{}, replies: map[int64]bson.D{}}
 		for _, end := range tt.plan {
