@@ -135,9 +135,13 @@ func functions(tree, folder string) (all []function, err error) {
 	return all, err
 }
 
-// key names a function in its package. One of upstream that is wrapped, which then begins with "upstream", has its former name.
+// key names a function in its package. One of upstream that is wrapped has its former name: it begins with "upstream" then, and ends with
+// a number if it is wrapped again.
 func key(f *ast.FuncDecl) string {
-	name := strings.ToLower(strings.TrimPrefix(f.Name.Name, "upstream"))
+	name := strings.ToLower(f.Name.Name)
+	if wrapped, is := strings.CutPrefix(name, "upstream"); is {
+		name = strings.TrimRight(wrapped, "0123456789")
+	}
 	if f.Recv == nil {
 		return name
 	}

@@ -56,7 +56,7 @@ type counter struct{ n int }
 
 func Theirs(n int) bool { return n > 3 }
 
-func upstreamWrapped(n int) bool {
+func upstreamWrapped1(n int) bool {
 	_ = limit
 	return n > 3
 }
