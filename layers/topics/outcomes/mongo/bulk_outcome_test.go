@@ -139,6 +139,19 @@ type bulkWay struct {
 
 func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return context.Background() }
 
+// deadlineAfterRetries returns a context that ends after a command was sent eight times: under a deadline, errors other than overload errors
+// are retried as long as there is time.
+func deadlineAfterRetries(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
+	ctx := scripted.NewContext()
+	s.OnSelect = func() error {
+		if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
+			ctx.End(context.DeadlineExceeded)
+		}
+		return ctx.Err()
+	}
+	return ctx
+}
+
 var bulkWays = []bulkWay{
 	{name: "plain", begin: plainContext},
 	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
@@ -152,29 +165,13 @@ var bulkWays = []bulkWay{
 		require.NoError(t, session.StartTransaction())
 		return NewSessionContext(context.Background(), session)
 	}},
-	{name: "with a deadline", begin: func(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
-		ctx := scripted.NewContext()
-		s.OnSelect = func() error {
-			// Under a deadline, errors other than overload errors are retried as long as there is time.
-			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
-				ctx.End(context.DeadlineExceeded)
-			}
-			return ctx.Err()
-		}
-		return ctx
-	}},
-	{name: "with a deadline that ends a backoff", begin: func(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
-		ctx := scripted.NewContext()
+	{name: "with a deadline", begin: deadlineAfterRetries},
+	{name: "with a deadline that ends a backoff", begin: func(t *testing.T, s *scripted.Script, client *Client) context.Context {
+		ctx := deadlineAfterRetries(t, s, client)
 		s.OnSleep = func() {
 			if len(s.Slept) == 3 {
-				ctx.End(context.DeadlineExceeded)
+				ctx.(*scripted.Context).End(context.DeadlineExceeded)
 			}
-		}
-		s.OnSelect = func() error {
-			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
-				ctx.End(context.DeadlineExceeded)
-			}
-			return ctx.Err()
 		}
 		return ctx
 	}},

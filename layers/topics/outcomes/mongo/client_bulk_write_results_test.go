@@ -138,14 +138,6 @@ func TestClientBulkWriteCounts(t *testing.T) {
 	}, res)
 }
 
-// TestClientBulkWriteOfAnotherCommandsErrors is about a reply with the errors of the commands for single collections.
-func TestClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
-	s := scripted.New(t, scripted.OK(firstBatch(0), writeErrorsAt(0)))
-	_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(1))
-	require.Error(t, err)
-	assert.Contains(t, err.Error(), "scripted")
-}
-
 // TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
 func TestClientBulkWriteCountsErrors(t *testing.T) {
 	counted := scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: int32(1)})
