@@ -100,12 +100,17 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 	"All": withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
 	"Next": withCursor(func(ctx context.Context, c *Cursor) error {
 		for c.Next(ctx) {
+			if c.Current == nil {
+				return nil // which is wrong
+			}
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),
 	"TryNext": withCursor(func(ctx context.Context, c *Cursor) error {
 		for i := 0; i < 3; i++ {
-			c.TryNext(ctx)
+			if c.TryNext(ctx) && c.Current == nil {
+				return nil // which is wrong
+			}
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),

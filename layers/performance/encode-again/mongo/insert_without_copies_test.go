@@ -8,9 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
 )
 
 // TestIDInPlace: a document keeps its _id, or gets one, in the memory that it has if there is room.
@@ -93,9 +93,9 @@ func TestInsertedIDsAreDecoded(t *testing.T) {
 	reg := bson.NewRegistry()
 	reg.RegisterTypeMapEntry(bson.TypeString, reflect.TypeOf(bson.Symbol("")))
 	doc := bson.D{{Key: "_id", Value: "text"}}
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0))
-	coll := connectScript(t, s, options.Client().SetRegistry(reg)).Database("db").Collection("coll")
+	client := setupClient(options.Client().SetRegistry(reg))
+	client.deployment = drivertest.NewMockDeployment(bson.D{{Key: "ok", Value: 1}}, bson.D{{Key: "ok", Value: 1}})
+	coll := client.Database("db").Collection("coll")
 	one, err := coll.InsertOne(context.Background(), doc)
 	require.NoError(t, err)
 	many, err := coll.InsertMany(context.Background(), []any{doc})

@@ -134,6 +134,20 @@ func TestTimeOfAnAbort(t *testing.T) {
 	}
 }
 
+// TestCommitsBackOffUntilTheCallEnds is about a commit near the end of a call, which has a Timeout of its own: backoffs end with the call.
+func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
+	s := newImpatientScript(t, scripted.OK())
+	client := connectScript(t, s, options.Client().SetTimeout(time.Minute))
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+		s.Elapsed += time.Minute - time.Second
+		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
+	})
+	require.Error(t, err)
+	assert.LessOrEqual(t, s.Elapsed, time.Minute)
+}
+
 // TestTimedOutCommitIsNotAborted is about a commit whose time is up after an attempt that the server may have executed: the end of the
 // session does not abort the transaction, and the application may commit again.
 func TestTimedOutCommitIsNotAborted(t *testing.T) {

@@ -119,7 +119,7 @@ func (s *Session) endingContext(
 	case hasDeadline:
 		own = retries.deadline.Sub(retries.clock.Now())
 	case timeout != nil && *timeout > 0:
-		return context.WithTimeout(newBackgroundContext(ctx), *timeout)
+		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout))
 	case aborts:
 		own = closeTime
 	default:
