@@ -41,7 +41,7 @@ func TestExecuteReauthentication(t *testing.T) {
 	denied, expired := errors.New("denied"), scripted.Failure(391)
 	// What package auth returns is an error of its own around the server's.
 	rejected := fmt.Errorf("auth error: %w", driver.Error{
-		Code: 462, Message: "rate exceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
+		Code: 462, Message: "rate exceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, Raw: []byte{},
 	})
 	rejectedAndExpired := scripted.Failure(391, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 	read, write := (*scripted.Script).Read, (*scripted.Script).Write
@@ -103,6 +103,7 @@ func TestExecuteReauthentication(t *testing.T) {
 		var failed driver.Error
 		require.True(t, errors.As(err, &failed), name)
 		assert.Equal(t, tt.code, failed.Code, name)
+		assert.Equal(t, tt.code != 0, failed.Raw != nil, name)
 		assert.Equal(t, tt.overload, failed.HasErrorLabel(driver.ErrRetryableError), name)
 		assert.Equal(t, tt.mayBeDone, failed.HasErrorLabel(driver.RetryableWriteError), name)
 		if tt.wraps != nil {

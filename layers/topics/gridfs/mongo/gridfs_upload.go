@@ -299,7 +299,6 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if err != nil {
 		return err
 	}
-	defer us.cancel()
 
 	buffer := b.readBuf
 	if len(buffer) == 0 { // without a chunk size, which the options of the upload may have

@@ -100,6 +100,8 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 			"startAtOperationTime", bson.Timestamp{T: 3}},
 		{"after the application's token", 21, options.ChangeStream().SetResumeAfter(token), empty, "resumeAfter", token},
 		{"after the token of an empty batch", 21, options.ChangeStream(), at(withToken), "resumeAfter", token},
+		{"after that token, though the application wants a time", 21, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}),
+			at(withToken), "resumeAfter", token},
 		{"after an invalidated stream", 21, options.ChangeStream().SetStartAfter(token), empty, "startAfter", token},
 	}
 	for _, tt := range tests {

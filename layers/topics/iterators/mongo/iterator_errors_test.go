@@ -459,6 +459,9 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
 		assert.Equal(t, lost, s.Expired)
 		assert.Equal(t, int64(0), cursor.ID())
+		sent := len(s.Sent)
+		assert.NoError(t, cursor.Close(context.Background()))
+		assert.Len(t, s.Sent, sent, "a cursor without its connection cannot be closed")
 		for _, number := range connections(s) {
 			assert.Equal(t, 1, number)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -105,6 +106,7 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		assert.Len(t, outcome.Failed, tt.failed, name)
 		assert.Len(t, outcome.Unknown, tt.unknown, name)
 		assert.NotContains(t, err.Error(), "-1", name)
+		assert.Equal(t, name == "a larger number", strings.Contains(err.Error(), "lack 1 write errors"), name)
 	}
 }
 

@@ -58,6 +58,17 @@ func TestClosingEndsAtOnce(t *testing.T) {
 	<-c.Woken()
 }
 
+// TestClosesAtTheEnd is about what wakes an operation: the beginning of the end, or the end.
+func TestClosesAtTheEnd(t *testing.T) {
+	p := &Policy{Clock: SystemClock{}}
+	for i, end := range []func(){p.Closing().Begin, p.Closing().End, func() {}} {
+		if isClosed(p.closes(true)) != (i > 0) || isClosed(p.closes(false)) != (i > 1) {
+			t.Fatalf("after %d steps: %v at the beginning, %v at the end", i, isClosed(p.closes(true)), isClosed(p.closes(false)))
+		}
+		end()
+	}
+}
+
 // TestPauseOfADisconnectedClient is about a pause of no time, and one whose context has ended, too: the client's end counts.
 func TestPauseOfADisconnectedClient(t *testing.T) {
 	p := &Policy{Clock: SystemClock{}}

@@ -4,6 +4,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -49,13 +50,14 @@ func TestMalformedOpReply(t *testing.T) {
 // TestTruncatedOpReply is about failed queries whose reply ends before the documents.
 func TestTruncatedOpReply(t *testing.T) {
 	t.Parallel()
-	for length := 0; length < 20; length++ {
+	for length := 0; length <= 20; length++ {
 		idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
 		fields := wiremessage.AppendReplyFlags(nil, wiremessage.QueryFailure)
 		wm = append(wm, append(fields, make([]byte, 16)...)[:length]...)
 		wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
 		conn := &mnet.Connection{ReadWriteCloser: cannedConn{wm: wm}}
 		_, err := Operation{}.readWireMessage(context.Background(), conn)
+		assert.Equal(t, length == 20, errors.Is(err, errEmptyQueryFailure), "%d bytes: %v", length, err)
 		assert.Error(t, err, "%d bytes", length)
 	}
 }
