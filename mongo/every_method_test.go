@@ -157,6 +157,56 @@ func TestErrorOfEachCommand(t *testing.T) {
 	}
 }
 
+// writesSomething are commands of kind write; those that are neither here nor below are reads.
+var writesSomething = regexp.MustCompile(`^(insert|update|delete|findAndModify|bulkWrite|create.*|drop.*|updateSearchIndex)$`)
+
+// permitted reports whether a command is retried if an option is off. Close and Discard of a cursor differ, and endSessions has one rule.
+func permitted(command bson.Raw, readsOff bool) (retried, known bool) {
+	name := command.Index(0).Key()
+	_, err := command.LookupErr("pipeline", "0", "$out")
+	switch writes := writesSomething.MatchString(name) || err == nil; {
+	case name == "killCursors" || name == "endSessions":
+		return false, false
+	case name == "x" || name == "ping": // of RunCommand
+		return false, true
+	case name == "commitTransaction" || name == "abortTransaction":
+		return true, true
+	default:
+		return writes == readsOff, true
+	}
+}
+
+// TestOptionsThatPermitRetries lets a server reject each command of each method in turn, with retryReads or retryWrites off: the command is
+// sent again if the option of its kind is on (client-backpressure.md, "Overload retry policy").
+func TestOptionsThatPermitRetries(t *testing.T) {
+	for i, method := range append(sendingMethods(), withSeveralCommands...) {
+		if strings.Contains(method.name, "Create") && strings.Contains(strings.ToLower(method.name), "encrypted") {
+			continue // they hold the connection by which they learn the server's version, also in a backoff
+		}
+		for _, readsOff := range []bool{true, false} {
+			for rejecting := 1; ; rejecting++ {
+				s := scripted.New(t)
+				s.Policy.RetryReads, s.Policy.RetryWrites = !readsOff, readsOff
+				s.Rest = func(body bson.Raw) any {
+					if len(s.Sent) == rejecting {
+						return scripted.Overloaded()
+					}
+					return answering(body, "two batches")
+				}
+				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+				if len(s.Sent) < rejecting {
+					break
+				}
+				command := s.Sent[rejecting-1].Command
+				if want, known := permitted(command, readsOff); known {
+					assert.Equal(t, want, len(s.Slept) == 1, "%s/%d: command %d of %v, retryReads off: %v: %v", method.name, i, rejecting,
+						commandNames(t, s), readsOff, err)
+				}
+			}
+		}
+	}
+}
+
 // returnsNoCursor are methods that close the cursor, or the last one, that they read from.
 var returnsNoCursor = map[string]bool{
 	"Collection.CountDocuments": true, "Collection.FindOne": true, "Database.ListCollectionNames": true, "collection info": true,
