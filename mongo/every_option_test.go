@@ -224,6 +224,24 @@ func TestEveryBSONOption(t *testing.T) {
 	}
 }
 
+// TestUseJSONStructTags is about the option whose codec remembers what it has learnt about a type.
+func TestUseJSONStructTags(t *testing.T) {
+	type tagged struct {
+		A int `json:"other"`
+	}
+	s := scripted.New(t)
+	s.Rest = scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}}))
+	useTags := options.Client().SetBSONOptions(&options.BSONOptions{UseJSONStructTags: true})
+	coll := connectScript(t, s, useTags).Database("db").Collection("coll")
+	var one tagged
+	require.NoError(t, coll.FindOne(context.Background(), anything).Decode(&one))
+	var all []tagged
+	cursor, err := coll.Find(context.Background(), anything)
+	require.NoError(t, err)
+	require.NoError(t, cursor.All(context.Background(), &all))
+	assert.Equal(t, []tagged{{5}, {5}}, append(all, one))
+}
+
 // codedWith returns what an insert sends, and what FindOne, Cursor.Decode and Cursor.All decode.
 func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
 	s := scripted.New(t)

@@ -467,3 +467,19 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// TestCursorOfAFailedCommand is about an aggregate that misses its write concern: nobody gets its cursor, so it is closed.
+func TestCursorOfAFailedCommand(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(7), concernError(64)), scripted.OK())
+	_, err := connectScript(t, s).Database("db").Collection("coll").Aggregate(context.Background(), Pipeline{{{Key: "$out", Value: "a"}}})
+	assert.Error(t, err)
+	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(t, s))
+}
+
+// TestListCollectionNamesAsksForNames: servers need no right to read collections for that.
+func TestListCollectionNamesAsksForNames(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0)))
+	_, err := connectScript(t, s).Database("db").ListCollectionNames(context.Background(), bson.D{})
+	require.NoError(t, err)
+	assert.Equal(t, []any{true}, s.Field("nameOnly"))
+}

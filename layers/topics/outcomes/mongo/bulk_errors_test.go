@@ -59,7 +59,7 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 	var failed BulkWriteException
 	require.True(t, errors.As(err, &failed), "%T", err)
 	var marshaling MarshalError
-	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil, "%v", err)
+	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil && marshaling.Err != nil, "%v", err)
 	assert.True(t, failed.HasErrorLabel(driver.ErrSystemOverloadedError))
 	outcome := BulkOutcome(err, 2)
 	assert.Equal(t, []int{0}, outcome.NotExecuted)

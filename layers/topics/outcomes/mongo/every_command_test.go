@@ -79,6 +79,7 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			if len(s.Sent) < asking {
 				latest, _, _ := client.clock.GetClusterTime().Lookup("$clusterTime", "clusterTime").TimestampOK()
 				assert.Equal(t, len(s.Sent), int(latest), name)
+				assert.Equal(t, crypt.encrypted, crypt.decrypted, name)
 				break
 			}
 			assert.True(t, auth.n == 1 || asked == "getMore" || asked == "killCursors" || asked == "endSessions", name)

@@ -112,6 +112,21 @@ func TestAbortAfterTheCall(t *testing.T) {
 	}
 }
 
+// TestCallThatEndsBeforeItsCommit is about a callback that succeeds although its caller has gone: what it did is aborted.
+func TestCallThatEndsBeforeItsCommit(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.OK())
+	client := connectScript(t, s)
+	session, err := client.StartSession()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		defer cancel()
+		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
+	})
+	assert.Equal(t, context.Canceled, err)
+	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(t, s))
+}
+
 // TestTimeOfAnAbort is about how long an abort is tried again, after a call of a tenth of a second and after one without a limit
 // (client-side-operations-timeout.md, "Convenient Transactions API").
 func TestTimeOfAnAbort(t *testing.T) {

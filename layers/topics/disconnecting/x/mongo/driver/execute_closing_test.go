@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -27,5 +28,19 @@ func TestExecuteWhileTheClientEnds(t *testing.T) {
 		err := s.Execute(context.Background(), op)
 		assert.Equal(t, over, errors.Is(err, backpressure.ErrDisconnected), "got %v", err)
 		assert.Equal(t, over, len(s.Sent) == 1)
+	}
+}
+
+// TestOperationsLeaveTheirClient is about operations that ended before a client is disconnected, which waits for none of them.
+func TestOperationsLeaveTheirClient(t *testing.T) {
+	for _, reply := range []any{scripted.OK(), scripted.Failure(13), io.EOF, scripted.NoServer{Err: io.EOF}} {
+		s := scripted.New(t)
+		s.Policy.RetryReads, s.Rest = false, reply
+		_ = s.Execute(context.Background(), s.Read())
+		long, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		s.Policy.Closing().Begin()
+		s.Policy.Closing().Drain(long)
+		assert.NoError(t, long.Err(), "after %v", reply)
+		cancel()
 	}
 }

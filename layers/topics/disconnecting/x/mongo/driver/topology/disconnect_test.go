@@ -95,6 +95,10 @@ func TestClosedSubscription(t *testing.T) {
 	known <- description.Topology{}
 	_, err = topo.selectServerFromSubscription(ctx, known, failing)
 	assert.ErrorIs(t, err, failed)
+
+	cancel()
+	_, err = topo.selectServerFromSubscription(ctx, nil, none)
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // joining is a context with a deadline during which somebody begins to wait.
