@@ -17,9 +17,6 @@ func ensureID(
 	doc bsoncore.Document, oid bson.ObjectID, bsonOpts *options.BSONOptions, registry *bson.Registry,
 ) (bsoncore.Document, any, error) {
 	if _, err := doc.LookupErr("_id"); err == nil {
-		if registry == nil {
-			registry = defaultRegistry
-		}
 		var own struct {
 			ID any `bson:"_id"`
 		}

@@ -176,6 +176,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 				assert.Equal(t, want, BulkOutcome(err, 2), name)
 				var exception ClientBulkWriteException
 				require.True(t, errors.As(err, &exception), name)
+				assert.Equal(t, 13, exception.WriteError.Code, name)
 				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
 				if verbose {
 					assert.Equal(t, map[int]ClientBulkWriteInsertResult{0: {InsertedID: "new"}}, res.InsertResults, name)

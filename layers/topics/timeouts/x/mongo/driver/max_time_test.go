@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/csot"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -189,4 +190,17 @@ func TestDeadlineBeforeWriting(t *testing.T) {
 	}
 	assert.ErrorIs(t, s.Execute(ctx, op), driver.ErrDeadlineWouldBeExceeded)
 	assert.Empty(t, s.Sent)
+}
+
+// TestOwnTimeIsNotTold is about a deadline that the driver sets for cleaning up: no command tells it to a server.
+func TestOwnTimeIsNotTold(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	own, cancelOwn := backpressure.InOwnTime(ctx, time.Minute)
+	defer cancelOwn()
+	for ctx, told := range map[context.Context]bool{ctx: true, own: false} {
+		s := scripted.New(t, scripted.OK())
+		require.NoError(t, s.Execute(ctx, s.Read()))
+		assert.Equal(t, told, s.Field("maxTimeMS")[0] != nil)
+	}
 }

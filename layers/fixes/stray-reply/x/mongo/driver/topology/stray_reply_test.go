@@ -17,7 +17,7 @@ func TestStrayReply(t *testing.T) {
 		request: "", 0: "", request - 1: "the server replied to request 999, and not to 1000", -1: "the server replied to request -1",
 	} {
 		client, server := net.Pipe()
-		inner := &connection{nc: client, state: connConnected, cancellationListener: newContextDoneListener()}
+		inner := &connection{id: "the connection", nc: client, state: connConnected, cancellationListener: newContextDoneListener()}
 		conn := &Connection{connection: inner}
 		go func() {
 			_, _ = server.Read(make([]byte, 16))
@@ -31,5 +31,6 @@ func TestStrayReply(t *testing.T) {
 			continue
 		}
 		assert.ErrorContains(t, err, want)
+		assert.ErrorContains(t, err, "the connection")
 	}
 }
