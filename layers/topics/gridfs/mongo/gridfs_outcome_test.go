@@ -645,6 +645,17 @@ func TestGridFSIndexes(t *testing.T) {
 	require.Equal(t, fmt.Sprint([]any{nil, nil, "fs.files", nil, "fs.chunks"}), fmt.Sprint(s.Field("createIndexes")))
 }
 
+// TestFailedDownloadGivesItsSessionBack is about a download that cannot go on, and that the application does not close.
+func TestFailedDownloadGivesItsSessionBack(t *testing.T) {
+	s := scripted.New(t, foundFile, scripted.OK(firstBatch(7)), scripted.Failure(13), scripted.OK())
+	client := connectScript(t, s)
+	stream, err := client.Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
+	require.NoError(t, err)
+	_, err = stream.Read(make([]byte, 9))
+	require.Equal(t, []int{13}, ErrorCodes(err))
+	assert.Equal(t, 0, client.NumberSessionsInProgress())
+}
+
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)),

@@ -194,6 +194,13 @@ func TestTimedOutCommitIsNotAborted(t *testing.T) {
 	}
 }
 
+// TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
+func TestCommitWithoutServerInACall(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
+	_, err := insertInTransaction(context.Background(), t, s)
+	assert.ErrorIs(t, err, io.EOF)
+}
+
 // TestUnsentCommitIsAborted is about a commit that finds no server in time: nothing was sent that may have been executed, so that the end
 // of the session aborts the transaction.
 func TestUnsentCommitIsAborted(t *testing.T) {
