@@ -3,11 +3,13 @@ package topology
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
@@ -51,6 +53,19 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(start), 2*checkInInterval)
 	assert.Equal(t, poolClosed, p.getState())
 	p.close(context.Background()) // again
+}
+
+// TestPoolTellsThatItIsClosed is about the events of a pool that is closed with an idle connection.
+func TestPoolTellsThatItIsClosed(t *testing.T) {
+	var told []string
+	p := newPool(poolConfig{Address: "a:27017", PoolMonitor: &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		told = append(told, fmt.Sprint(e.Type, " ", e.Address, " ", e.ConnectionID, " ", e.Reason))
+	}}})
+	idle := &connection{pool: p, driverConnectionID: 5, config: &connectionConfig{}}
+	p.conns[5], p.idleConns, told = idle, []*connection{idle}, nil
+	p.close(context.Background())
+	assert.Equal(t, []string{"ConnectionClosed a:27017 5 poolClosed", "ConnectionPoolClosed a:27017 0 "}, told)
+	assert.Equal(t, 0, p.availableConnectionCount())
 }
 
 // TestPoolIsClosedWhileDialling is about whoever waits for a connection that is dialled when its pool is closed: nobody cancelled anything.
