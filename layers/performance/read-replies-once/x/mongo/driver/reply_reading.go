@@ -9,26 +9,26 @@ import (
 //
 //fork:wrap each reply's elements were collected, although few replies have an error
 func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
-	total, rest, valid := bsoncore.ReadLength(doc)
-	okay := false
-	for left := int(total) - 4; valid && left > 1; { // the length itself
+	total, rest, plain := bsoncore.ReadLength(doc)
+	succeeded := false
+	for left := int(total) - 4; plain && left > 1; { // without the length itself
 		var elem bsoncore.Element
-		elem, rest, valid = bsoncore.ReadElement(rest)
-		if !valid || elem.Validate() != nil {
-			return upstreamExtractErrorFromServerResponse(doc)
+		elem, rest, plain = bsoncore.ReadElement(rest)
+		if plain = plain && elem.Validate() == nil; !plain {
+			break
 		}
 		left -= len(elem)
 		switch string(elem.KeyBytes()) {
 		case "writeErrors", "writeConcernError":
-			return upstreamExtractErrorFromServerResponse(doc)
+			plain = false
 		case "ok":
 			val := elem.Value()
 			is, _ := val.BooleanOK()
 			number, ok := val.AsFloat64OK()
-			okay = okay || is || ok && number == 1 && val.Type != bsoncore.TypeDecimal128
+			succeeded = succeeded || is || ok && number == 1 && val.Type != bsoncore.TypeDecimal128
 		}
 	}
-	if valid && okay {
+	if plain && succeeded {
 		return nil
 	}
 	return upstreamExtractErrorFromServerResponse(doc)
