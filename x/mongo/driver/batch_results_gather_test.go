@@ -33,7 +33,7 @@ func TestGatheredWriteErrors(t *testing.T) {
 		ordered := tt.ordered
 		ex := &operationRun{op: Operation{Batches: &Batches{Ordered: &ordered}}, currIndex: 100}
 		concern := &WriteConcernError{Code: 64}
-		w := &writeErrors{ex: ex, all: WriteCommandError{WriteErrors: []WriteError{{Index: 7}}, WriteConcernError: concern}}
+		w := &gatheredErrors{ex: ex, all: WriteCommandError{WriteErrors: []WriteError{{Index: 7}}, WriteConcernError: concern}}
 		last := executed
 		if name == "not executed" {
 			last = nil

@@ -35,7 +35,7 @@ func (op Operation) Execute(ctx context.Context) error {
 	ex.trips.measure(ctx)
 	ex.gate.enter(ctx)
 	ex.start(ctx)
-	if !ex.client.enters() {
+	if !ex.admission.enters() {
 		return backpressure.ErrDisconnected
 	}
 	defer ex.end()
@@ -66,7 +66,7 @@ func (ex *operationRun) start(ctx context.Context) {
 // startCommand prepares for a command. Each batch is a separate command with its own retries.
 func (ex *operationRun) startCommand() {
 	kind := ex.op.kind()
-	ex.cmd = command{
+	ex.cmd = commandRun{
 		execution: ex.policy.Start(kind, ex.limit),
 		errs:      attemptErrors{kind: kind, inTxn: ex.inTransaction()},
 		startsTxn: ex.op.Client != nil && ex.op.Client.TransactionStarting(),
@@ -134,14 +134,5 @@ func (ex *operationRun) nextBatch(last *attempt) bool {
 // end returns the connection.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
-	ex.client.leaves()
-}
-
-// releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
-// server is selected.
-func (ex *operationRun) releaseConnection() {
-	if ex.link.conn != nil {
-		_ = ex.link.conn.Close()
-	}
-	ex.link = link{}
+	ex.admission.leaves()
 }

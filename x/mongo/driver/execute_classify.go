@@ -86,21 +86,6 @@ func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error
 	return a.err
 }
 
-// unsupportedStorageEngine reports whether a retryable write failed because the server's storage engine supports none.
-func (ex *operationRun) unsupportedStorageEngine(err error) bool {
-	if !ex.retrySupported || ex.op.Type != Write {
-		return false
-	}
-	switch e := err.(type) {
-	case WriteCommandError:
-		return e.UnsupportedStorageEngine()
-	case Error:
-		return e.UnsupportedStorageEngine()
-	default:
-		return false
-	}
-}
-
 // classifyCheckout classifies the failure to select a server or to get a connection to it.
 func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	establishment := establishmentError(a.err)

@@ -6,7 +6,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // succeed ends the attempts of a command after one that succeeded.
@@ -80,6 +79,21 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, v retry.Verdict)
 	}
 }
 
+// unsupportedStorageEngine reports whether a retryable write failed because the server's storage engine supports none.
+func (ex *operationRun) unsupportedStorageEngine(err error) bool {
+	if !ex.retrySupported || ex.op.Type != Write {
+		return false
+	}
+	switch e := err.(type) {
+	case WriteCommandError:
+		return e.UnsupportedStorageEngine()
+	case Error:
+		return e.UnsupportedStorageEngine()
+	default:
+		return false
+	}
+}
+
 // When an operation was interrupted.
 const (
 	duringBackoff = "interrupted during the backoff before a retry"
@@ -117,14 +131,88 @@ func withInterruption(err, cause error, when string) error {
 	return e
 }
 
-// tellExecuted tells who wants to know whether a server may have executed the last command.
-func (op Operation) tellExecuted(executed bool) {
-	if op.NotExecuted != nil {
-		*op.NotExecuted = !executed
-	}
-}
-
 // mayHaveAdvanced reports whether a server may have executed the command: it was sent, and not rejected by an overloaded server.
 func (a *attempt) mayHaveAdvanced() bool {
 	return a.stage == sent && !backpressure.IsRetryableOverload(a.err)
+}
+
+// newBatchResults returns what gathers the results of the run, or nil if it has no Batches.
+func (ex *operationRun) newBatchResults() batchResults {
+	if ex.op.Batches == nil {
+		return nil
+	}
+	if keeps, ok := any(ex).(keepsResults); ok {
+		return keeps.keptResults()
+	}
+	return &gatheredErrors{ex: ex}
+}
+
+// withResults returns the operation's error, with what the commands of its Batches did.
+func (ex *operationRun) withResults(err error) error {
+	if ex.results == nil {
+		return err
+	}
+	return ex.results.around(err)
+}
+
+// gatheredErrors gathers only the errors of writes and write concerns.
+type gatheredErrors struct {
+	ex  *operationRun
+	all WriteCommandError
+}
+
+func (w *gatheredErrors) conclude(ctx context.Context, a, executed *attempt, err error) error {
+	if executed == nil {
+		return err
+	}
+	unread := w.ex.processResponse(ctx, executed, executed.err)
+	failed, isWritten := executed.err.(WriteCommandError)
+	ends := len(failed.WriteErrors) > 0 && w.ex.ordered() || a.stage != sent
+	if isWritten {
+		w.add(failed)
+	}
+	switch e := err.(type) {
+	case nil, WriteCommandError:
+		if isWritten && ends {
+			return w.all
+		}
+		return unread
+	case backpressure.Interruption:
+		return e.Around(w.all)
+	default:
+		return err
+	}
+}
+
+// add gathers the errors of a command, whose documents it names by their places in the whole write.
+func (w *gatheredErrors) add(failed WriteCommandError) {
+	all := w.all.WriteErrors
+	for _, e := range failed.WriteErrors {
+		e.Index += int64(w.ex.currIndex)
+		all = append(all, e)
+	}
+	if failed.WriteConcernError == nil {
+		failed.WriteConcernError = w.all.WriteConcernError
+	}
+	failed.WriteErrors = all
+	w.all = failed
+}
+
+func (w *gatheredErrors) written() error {
+	if len(w.all.WriteErrors) == 0 && w.all.WriteConcernError == nil {
+		return nil
+	}
+	return w.all
+}
+
+func (*gatheredErrors) retried(*attempt) {}
+
+func (*gatheredErrors) change(func(error) error) {}
+
+func (*gatheredErrors) around(err error) error { return err }
+
+// ordered reports whether a write error of one batch ends the operation before the next.
+func (ex *operationRun) ordered() bool {
+	ordered := ex.op.Batches.IsOrdered()
+	return ordered == nil || *ordered
 }

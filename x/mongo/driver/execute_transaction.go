@@ -1,7 +1,5 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/driverutil"
-
 // inTransaction reports whether the command is one of a transaction, other than the one that ends it.
 func (ex *operationRun) inTransaction() bool {
 	client := ex.op.Client
@@ -35,16 +33,6 @@ func (ex *operationRun) unpinForRetry() error {
 		return nil
 	}
 	return client.ClearPinnedResources()
-}
-
-// commits and aborts report whether the operation ends its transaction. The session alone does not say that: a command monitor may run a
-// command of its own in it meanwhile.
-func (op Operation) commits() bool {
-	return op.Client != nil && op.Client.Committing && op.Name == driverutil.CommitTransactionOp
-}
-
-func (op Operation) aborts() bool {
-	return op.Client != nil && op.Client.Aborting && op.Name == driverutil.AbortTransactionOp
 }
 
 // labelCommitResult adds the label UnknownTransactionCommitResult to the error of a commit that the server may have executed, and

@@ -1,6 +1,12 @@
 package driver
 
-import "go.mongodb.org/mongo-driver/v2/internal/retry"
+import (
+	"context"
+
+	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
+)
 
 // RetryKind is what a command is to the overload retry policy. Like all of this package it may change, or go, in any version.
 type RetryKind = retry.Kind
@@ -35,4 +41,71 @@ func (op Operation) kind() retry.Kind {
 	default:
 		return retry.Generic
 	}
+}
+
+// retryEnabled reports whether the caller asked for retries by the Retryable Reads and Retryable Writes specifications.
+func (op Operation) retryEnabled() bool {
+	return op.RetryMode != nil && op.RetryMode.Enabled()
+}
+
+// commits and aborts report whether the operation ends its transaction. The session alone does not say that: a command monitor may run a
+// command of its own in it meanwhile.
+func (op Operation) commits() bool {
+	return op.Client != nil && op.Client.Committing && op.Name == driverutil.CommitTransactionOp
+}
+
+func (op Operation) aborts() bool {
+	return op.Client != nil && op.Client.Aborting && op.Name == driverutil.AbortTransactionOp
+}
+
+// tellExecuted tells who wants to know whether a server may have executed the last command.
+func (op Operation) tellExecuted(executed bool) {
+	if op.NotExecuted != nil {
+		*op.NotExecuted = !executed
+	}
+}
+
+// carrier returns what may carry the overload policy of a deployment or server: that of a cursor is the server that it was opened on.
+func carrier(of any) any {
+	switch of := of.(type) {
+	case SingleServerDeployment:
+		return of.Server
+	case *loadBalancedCursorDeployment:
+		return of.errorProcessor
+	default:
+		return of
+	}
+}
+
+// BatchCursor knows what its commands are to the overload retry policy.
+//
+//fork:extend its getMore and killCursors have no Type; who iterates has to know whether it has moved
+type BatchCursor struct {
+	kind        retry.Kind
+	notExecuted bool // its last command, if that failed
+}
+
+// NewBatchCursor makes a cursor whose commands are reads.
+//
+//fork:extend getMore and killCursors are reads for the overload retry policy
+func NewBatchCursor(CursorResponse, *session.Client, *session.ClusterClock, CursorOptions) (*BatchCursor, error) {
+	return &BatchCursor{kind: retry.Read}, nil
+}
+
+// OfRunCommand says that the cursor is that of a runCommand. Its commands follow the rules of that: they are retried after overload
+// errors only with both retryReads and retryWrites.
+func (bc *BatchCursor) OfRunCommand() { bc.kind = retry.Generic }
+
+// getMore has the kind of the cursor.
+//
+//fork:extend it has no Type
+func (bc *BatchCursor) getMore(ctx context.Context) {
+	bc.err = Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
+}
+
+// KillCursor has the kind of the cursor.
+//
+//fork:extend it has no Type
+func (bc *BatchCursor) KillCursor(ctx context.Context) error {
+	return Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
 }

@@ -17,24 +17,20 @@ func (oss *opServerSelector) SelectServer(
 	candidates []description.Server,
 ) ([]description.Server, error) {
 	if len(oss.deprioritizedServers) > 0 {
-		suitable, err := oss.selector.SelectServer(topo, without(candidates, oss.deprioritizedServers))
+		addresses := make(map[address.Address]bool, len(oss.deprioritizedServers))
+		for _, server := range oss.deprioritizedServers {
+			addresses[server.Addr] = true
+		}
+		var preferred []description.Server
+		for _, server := range candidates {
+			if !addresses[server.Addr] {
+				preferred = append(preferred, server)
+			}
+		}
+		suitable, err := oss.selector.SelectServer(topo, preferred)
 		if err == nil && len(suitable) > 0 {
 			return suitable, nil
 		}
 	}
 	return oss.selector.SelectServer(topo, candidates)
-}
-
-// without returns the servers whose addresses none of the others has.
-func without(servers, others []description.Server) (rest []description.Server) {
-	addresses := make(map[address.Address]bool, len(others))
-	for _, other := range others {
-		addresses[other.Addr] = true
-	}
-	for _, server := range servers {
-		if !addresses[server.Addr] {
-			rest = append(rest, server)
-		}
-	}
-	return rest
 }

@@ -8,9 +8,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// errEmptyQueryFailure is for an OP_REPLY that says that the query failed, but not how.
-var errEmptyQueryFailure = errors.New("malformed OP_REPLY: a failed query without a document")
-
 // decodeOpReply reads an OP_REPLY, with which servers answer a hello sent as an OP_QUERY.
 //
 //fork:wrap a failed query without a document made it panic
@@ -19,7 +16,7 @@ func (op Operation) decodeOpReply(wm []byte) opReply {
 	flags, rem, ok := wiremessage.ReadReplyFlags(wm)
 	if ok && flags&wiremessage.QueryFailure != 0 && len(rem) >= fields {
 		if _, _, ok := wiremessage.ReadReplyDocument(rem[fields:]); !ok {
-			return opReply{err: errEmptyQueryFailure}
+			return opReply{err: errors.New("malformed OP_REPLY: a failed query without a document")}
 		}
 	}
 	return op.upstreamDecodeOpReply(wm)

@@ -6,25 +6,28 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// checkCursor returns an error if the reply's cursor lacks what its use takes for granted. A cursor without an id could have more
-// documents than it shows.
-func checkCursor(cursor bsoncore.Document, cr CursorResponse) error {
+// The reply's cursor has what its use takes for granted. One without an id could have more documents than it shows.
+//
+//fork:wrap a cursor without a first batch or a namespace made its use panic, and one without an id seemed exhausted
+func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
+	cr, retErr := upstreamNewCursorResponse(response, info)
 	missing := ""
 	switch {
+	case retErr != nil:
 	case cr.FirstBatch == nil:
 		missing = "firstBatch"
 	case cr.ID == 0:
-		if _, err := cursor.LookupErr("id"); err != nil {
+		if _, err := response.LookupErr("id"); err != nil {
 			missing = "id"
 		}
 	case cr.Database == "" && cr.Collection == "":
 		missing = "ns"
 	}
 	if missing == "" {
-		return nil
+		return cr, retErr
 	}
 	if cr.Connection != nil {
 		_ = cr.Connection.UnpinFromCursor()
 	}
-	return errors.New("malformed reply: the cursor has no " + missing)
+	return CursorResponse{}, errors.New("malformed reply: the cursor has no " + missing)
 }

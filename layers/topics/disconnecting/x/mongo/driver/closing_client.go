@@ -16,27 +16,25 @@ type Operation struct {
 	closing *backpressure.Closing
 }
 
-var _ client = (*operationRun)(nil)
+var _ admission = (*operationRun)(nil)
 
-// enters implements the client interface.
+// enters implements the admission interface.
 func (ex *operationRun) enters() bool {
 	ex.op.closing = ex.policy.Closing()
 	return ex.op.closing.Enter(ex.op.endsSomething())
 }
 
-// leaves implements the client interface.
+// leaves implements the admission interface.
 func (ex *operationRun) leaves() { ex.op.closing.Leave() }
 
-// maxWakings is how often a client that is being disconnected wakes whoever waits for a connection, before its pools are closed. What ends
-// something then waits again.
-const maxWakings = 2
-
-// getServerAndConnection selects a server and gets a connection to it.
+// getServerAndConnection selects a server and gets a connection to it. A client that is being disconnected wakes whoever waits for a
+// connection, before its pools are closed. What ends something then waits again.
 //
 //fork:wrap whoever is woken when the client is disconnected waits again if it ends something
 func (op Operation) getServerAndConnection(
 	ctx context.Context, requestID int32, deprioritized []description.Server,
 ) (Server, *mnet.Connection, error) {
+	const maxWakings = 2
 	ends := op.endsSomething()
 	if op.closing.Over() && !ends {
 		return nil, nil, backpressure.ErrDisconnected // nobody would wake it from the queue before its pool is closed

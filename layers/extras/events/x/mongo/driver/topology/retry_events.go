@@ -3,6 +3,7 @@ package topology
 import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 // ConnectionError can hold a RetryError.
@@ -30,4 +31,15 @@ func (e ConnectionError) As(target any) bool { return e.account.As(target) }
 func (e ConnectionError) Error() string {
 	message := e.upstreamError()
 	return e.account.Message(message)
+}
+
+// The policy of the client has its monitor, and its logger.
+//
+//fork:wrap both the client and NewConfig use it
+func NewAuthenticatorConfig(authenticator driver.Authenticator, clientOpts ...AuthConfigOption) (*Config, error) {
+	cfg, retErr := upstreamNewAuthenticatorConfig(authenticator, clientOpts...)
+	if retErr == nil {
+		cfg.overload.Monitor, cfg.overload.Logger = optionsOf(clientOpts).RetryMonitor, cfg.logger
+	}
+	return cfg, retErr
 }

@@ -3,6 +3,7 @@ package mongo
 import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 // wrapErrors converts errors of the driver's packages to those that applications see.
@@ -53,3 +54,8 @@ func withOuterLabels(wrapped, err error) error {
 	}
 	return e
 }
+
+// IsPoolClearedError returns true if err says that an operation got no connection, or its command was not sent, because the connections to
+// its server were given up: another operation or the server's monitor has met a network error, or the server has not been checked yet. That
+// command was not executed. Operations can be tried again once the server is known, usually within a second.
+func IsPoolClearedError(err error) bool { return topology.IsPoolCleared(err) }
