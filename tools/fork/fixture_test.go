@@ -13,12 +13,7 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-const (
-	realModulePath = "go.mongodb.org/mongo-driver/v2"
-	realBase       = "v2.5.0"
-
-	repositoryRoot = "../.."
-)
+const repositoryRoot = "../.."
 
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
 

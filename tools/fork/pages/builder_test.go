@@ -72,10 +72,11 @@ func TestBuilderPage(t *testing.T) {
 	t.Run("going back to upstream", func(t *testing.T) { s.sh(t, "", block(t, text(t, "docs/runbook.md"))) })
 	require.NotContains(t, s.sh(t, "app", "cat go.mod"), "fork")
 
-	// The page has a folder of root's, and the module cache stands for other proxies.
+	// The page has a folder of root's, and the module cache stands for other proxies. The release has the adapters.
 	t.Run("a release", func(t *testing.T) {
 		release := strings.ReplaceAll(block(t, page), "/srv/", s.dir+"/")
-		s.sh(t, "overload", release)
+		const adapters = " mongofork.internal/otel mongofork.internal/prometheus"
+		s.sh(t, "overload", release+"\ncd ../app\ngo get"+adapters+"\ngo build"+adapters)
 	})
 	s.env = append(s.env, "GOPROXY=file://"+s.dir+"/goproxy/fork.1,"+proxies(t))
 	t.Run("a job of CI, with a release", func(t *testing.T) { s.job(t, block(t, page), false) })
