@@ -11,21 +11,14 @@ import (
 
 	"golang.org/x/mod/modfile"
 
-	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
 
 // additions lists what a later version of a module has for the first time, or requires otherwise: names that applications can use, words
 // that stand in its strings, such as error labels, commands and options, and what its go.mod says.
-func additions(from, to *upstream.Module, rows []Row) (added []string) {
-	moved := map[syntax.Key]bool{}
-	for _, row := range rows {
-		for _, d := range row.Now {
-			moved[d.Key] = true
-		}
-	}
+func additions(from, to *upstream.Module) (added []string) {
 	for _, d := range declarations(to) {
-		if len(from.Lookup(d.Key)) == 0 && !moved[d.Key] && d.Key.Public() {
+		if len(from.Lookup(d.Key)) == 0 && d.Key.Public() {
 			added = append(added, fmt.Sprintf("%s (%s)", d.Key, d.At()))
 		}
 	}

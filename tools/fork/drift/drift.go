@@ -2,27 +2,17 @@
 package drift
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"path"
+	"os"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
-)
-
-// Class classifies the change of an upstream declaration in another version.
-type Class string
-
-// The classes of drift, from none to the worst.
-const (
-	Same    Class = "same"    // token for token, wherever it stands in its package
-	Changed Class = "changed" // it says something else
-	Moved   Class = "moved"   // another package has it
-	Gone    Class = "gone"    // none has
 )
 
 // Row is the drift of one declaration.
@@ -31,37 +21,27 @@ type Row struct {
 	Subject syntax.Key
 	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; none if the fork has it as it is.
 	Ours []string
-	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
+	// Was and Now are the texts of the two versions that are compared.
 	Was, Now []*syntax.Decl
 }
 
-// Class classifies the change.
-func (r Row) Class() Class {
+// Class says what became of it: "gone", "changed", or "same" if it is token for token what it was, wherever it stands in its package.
+func (r Row) Class() string {
 	switch {
 	case len(r.Now) == 0:
-		return Gone
-	case r.Now[0].Key.Package != r.Subject.Package:
-		return Moved
-	case r.changed():
-		return Changed
+		return "gone"
+	case syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...):
+		return "changed"
 	}
-	return Same
+	return "same"
 }
 
-func (r Row) changed() bool { return syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...) }
+// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version.
+func (r Row) NeedsReview() bool { return r.Class() != "same" }
 
-// Diff shows upstream's change as a unified diff; empty if there is none, or only what has gone.
+// Diff shows upstream's change as a unified diff.
 func (r Row) Diff() string {
-	if len(r.Now) == 0 || !r.changed() {
-		return ""
-	}
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
-}
-
-// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version. If a declaration
-// that the fork has as it is has only moved, what uses it does not compile, which is reported once.
-func (r Row) NeedsReview() bool {
-	return r.Class() != Same && (r.Class() != Moved || r.Ours != nil || r.changed())
 }
 
 // Report is the drift from a plan's version to another one.
@@ -80,7 +60,31 @@ type Report struct {
 // calls through two others, or through an interface, is among the others.
 func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
 	r := compare(p, target)
-	return r, r.fit(ctx, target, overlay)
+	_, tree, problems, err := layer.Lay(target, overlay)
+	if r.Misfits = overlay.At(problems); err != nil || len(problems) > 0 {
+		r.Uncompiled = true
+		return r, err
+	}
+	if err := Compile(ctx, tree); err != nil {
+		r.Misfits.Add(target.Version, 0, "", "%v", err)
+	}
+	return r, nil
+}
+
+// Compile type-checks a fork without its tests, for Linux without cgo, so that the result is the same on every machine. The go command
+// downloads the modules that it requires.
+func Compile(ctx context.Context, tree filetree.Tree) error {
+	dir, err := os.MkdirTemp("", "mongofork-compile-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := tree.Write(dir); err != nil {
+		return err
+	}
+	_, err = command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
+		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}, "go", "build", "-trimpath", "./...")
+	return err
 }
 
 // compare compares the declarations.
@@ -104,16 +108,11 @@ func compare(p *plan.Plan, target *upstream.Module) *Report {
 	}
 	for _, d := range declarations(p.Module) {
 		was, now := p.Module.Lookup(d.Key), target.Lookup(d.Key)
-		if _, ours := touched[d.Key]; !ours && !isVersion(p.Module, was, target, now) {
+		if _, ours := touched[d.Key]; !ours {
 			r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: now})
 		}
 	}
-	for i, row := range r.Rows {
-		if len(row.Now) == 0 {
-			r.Rows[i].Now = twin(p.Module, target, row.Subject)
-		}
-	}
-	r.Added = additions(p.Module, target, r.Rows)
+	r.Added = additions(p.Module, target)
 	return r
 }
 
@@ -139,25 +138,6 @@ func place(p *plan.Plan, t plan.Touch) string {
 	}
 	at := p.Overlay.At(problem.List{{File: t.File.Path}})
 	return fmt.Sprintf("%s:%d", at[0].File, line)
-}
-
-// isVersion reports whether a declaration of the package version differs in the version of its module alone.
-func isVersion(from *upstream.Module, was []*syntax.Decl, to *upstream.Module, now []*syntax.Decl) bool {
-	renamed := bytes.ReplaceAll(texts(was), []byte(from.Version[1:]), []byte(to.Version[1:]))
-	return was[0].Key.Package == "version" && from.Version != to.Version && bytes.Equal(renamed, texts(now))
-}
-
-// twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
-// in a folder of the same name.
-func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl) {
-	for _, folder := range to.Folders() {
-		there := syntax.Key{Package: folder, Name: key.Name}
-		if now := to.Lookup(there); len(now) > 0 && len(from.Lookup(there)) == 0 &&
-			(twins == nil || path.Base(folder) == path.Base(key.Package)) {
-			twins = now
-		}
-	}
-	return twins
 }
 
 // texts returns declarations with their comments, one after the other.
