@@ -20,8 +20,11 @@ import (
 	"mongofork/tools/fork/filetree"
 )
 
-// Driver is the module path of upstream's driver.
-const Driver = "go.mongodb.org/mongo-driver/v2"
+// Driver is the module path of upstream's driver; v1 is that of its first major version.
+const (
+	Driver = v1 + "/v2"
+	v1     = "go.mongodb.org/mongo-driver"
+)
 
 // Application is a module that uses the driver.
 type Application struct {
@@ -57,11 +60,8 @@ type Change struct {
 // Change puts the fork into the application, or removes it. If that fails, the application's files are what they were.
 func (a Application) Change(ctx context.Context, o Options) (c *Change, err error) {
 	file, err := parse(a.Dir)
-	if err := errors.Join(err, a.foreign()); err != nil {
-		return nil, err
-	}
-	before, err := a.files()
-	if err != nil {
+	before, readErr := a.files()
+	if err := errors.Join(err, readErr, a.foreign()); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -75,64 +75,67 @@ func (a Application) Change(ctx context.Context, o Options) (c *Change, err erro
 	} else {
 		err = a.use(ctx, c, file, o)
 	}
-	if err := errors.Join(err, write(file)); err != nil {
-		return nil, err
+	if err == nil {
+		err = a.complete(ctx, file, o)
 	}
-	if err := a.complete(ctx, o); err != nil {
-		return nil, err
-	}
-	if !o.Undo {
+	if err == nil && !o.Undo {
+		list, listErr := a.alone(ctx, "list", "-mod=mod", "-deps", "./...")
+		if listErr == nil && !slices.Contains(strings.Fields(list), Driver+"/x/mongo/driver") {
+			c.Notes = append(c.Notes, "it uses no package of the driver that sends commands, so the fork changes nothing for it")
+		}
 		if c.Effect, err = a.Check(ctx, ""); err != nil {
-			return nil, fmt.Errorf("the fork would not be in effect: %w", err)
+			err = fmt.Errorf("the fork would not be in effect: %w", err)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
 	after, err := a.files()
-	c.Diff = filetree.Diff("a/go.mod", before["go.mod"], "b/go.mod", after["go.mod"])
+	c.Diff = filetree.Diff("a/go.mod", unixLines(before["go.mod"]), "b/go.mod", unixLines(after["go.mod"]))
+	for name, text := range after { // the go command ends lines as Unix does
+		if bytes.Contains(before[name], []byte("\r\n")) {
+			after[name] = bytes.ReplaceAll(unixLines(text), []byte("\n"), []byte("\r\n"))
+			err = errors.Join(err, a.put(after, name))
+		}
+	}
 	return c, err
 }
 
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+
 // use prepares go.mod, and go.sum for a release, for the fork.
 func (a Application) use(ctx context.Context, c *Change, file *modfile.File, o Options) error {
-	if err := errors.Join(removeFork(file, a.Dir), write(file)); err != nil {
-		return err
-	}
 	bases, err := a.Project.Bases()
-	if err != nil {
+	list, listErr := a.Project.Advisories()
+	work, workErr := a.goCommand(ctx, nil, "env", "GOWORK")
+	if err := errors.Join(err, listErr, workErr, removeFork(file, a.Dir), write(file)); err != nil {
 		return err
 	}
 	flags := []string{"-mod=mod", ownFile}
-	if work, err := a.goCommand(ctx, nil, "env", "GOWORK"); err != nil {
-		return err
-	} else if strings.TrimPrefix(work, "off") != "" { // all its modules decide on the version
+	if strings.TrimPrefix(work, "off") != "" { // all modules of the workspace decide on the version
 		flags = []string{"-mod=readonly"}
 	}
 	s, err := a.selected(ctx, flags...)
+	if err == nil && s.Replace != nil && s.base(a.Dir) == "" {
+		err = fmt.Errorf("go.work replaces the driver already, by %s: remove that line first", s.replacement())
+	}
+	if err == nil {
+		c.Required = s.Version
+		c.Base, err = choose(bases, o.Base, c.Required)
+	}
+	if err == nil && file.Go == nil { // go mod tidy would add its own version, and change what the language means
+		err = file.AddGoStmt("1.16")
+	}
 	if err != nil {
 		return err
 	}
-	if s.Replace != nil && s.base(a.Dir) == "" {
-		return fmt.Errorf("go.work replaces the driver already, by %s: remove that line first", s.replacement())
-	}
-	c.Required = s.Version
-	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
-		return err
-	}
-	list, err := a.Project.Advisories()
-	if err != nil {
-		return err
-	}
-	if c.Notes, err = mend(file, list, c.Base); err != nil {
-		return err
-	}
-	target, err := a.fork(ctx, c.Base, o.Release)
-	if err != nil {
-		return err
-	}
-	return putFork(file, c.Base, target)
+	c.Notes, err = mend(file, list, c.Base)
+	target, forkErr := a.fork(ctx, c.Base, o.Release)
+	return errors.Join(err, forkErr, putFork(file, c.Base, target))
 }
 
-// fork returns what takes the driver's place: a folder, or a module version, of which go.sum then has the known hashes: the go command
-// refuses any other content.
+// fork returns what takes the driver's place: a folder, or a module version. Go.sum then has the known hashes of that, and the go command
+// refuses to download any other content.
 func (a Application) fork(ctx context.Context, base string, release bool) (target module.Version, err error) {
 	a.Progress("making the fork of " + base)
 	project := a.Project.On(base)
@@ -147,22 +150,24 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 	if target, err = built.Released(); err != nil {
 		return target, err
 	}
-	known, err := project.Sums(ctx, target.Version)
+	known, from, err := project.Sums(ctx, target.Version)
 	if err != nil {
 		return target, err
 	}
 	now, err := a.files()
-	now["go.sum"] = []byte(string(now["go.sum"]) + "\n" + known)
-	if err := errors.Join(err, now.Put(a.Dir, "go.sum")); err != nil {
+	now["go.sum"] = fmt.Append(now["go.sum"], "\n", known)
+	if err := errors.Join(err, a.put(now, "go.sum")); err != nil {
 		return target, err
 	}
 	a.Progress("go mod download " + target.String())
 	// Tidy would repeat what is wrong with it for each package.
-	if _, err = a.goCommand(ctx, []string{"GOWORK=off"}, "mod", "download", ownFile, target.String()); err != nil {
-		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
-			"that is served there is not that of this working copy, find out who has changed it", err)
+	if _, err = a.alone(ctx, "mod download", target.String()); err != nil {
+		return target, fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
+			"that is served there is not that of %s, find out who has changed it", err, from)
 	}
-	return target, err
+	folder, err := a.alone(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
+	sum, sumErr := sumLine(folder, target)
+	return target, errors.Join(err, sumErr, compare(sum, known, from, target))
 }
 
 // undo prepares go.mod for upstream's driver: it restores the version that was required before.
@@ -174,31 +179,28 @@ func (a Application) undo(c *Change, file *modfile.File) error {
 	return removeFork(file, a.Dir)
 }
 
-// ownFile lets the go command change the application's go.mod, whatever GOFLAGS say.
-const ownFile = "-modfile=go.mod"
-
-// complete tidies, builds and vendors the application.
-func (a Application) complete(ctx context.Context, o Options) error {
-	steps := [][]string{{"mod", "tidy", ownFile}}
-	if !o.SkipBuild {
-		steps = append(steps, []string{"build", ownFile, "-mod=mod", "-o", os.DevNull, "./..."})
-	}
-	if vendored(a.Dir) {
-		steps = append(steps, []string{"mod", "vendor", ownFile})
-	}
-	for _, step := range steps {
-		a.Progress("go " + strings.Join(step, " "))
-		if _, err := a.goCommand(ctx, []string{"GOWORK=off"}, step...); err != nil && step[0] == "build" && ctx.Err() == nil {
-			advice := "--skip-build skips the build"
-			if o.Undo {
-				advice = "take out of the code what only the fork has, or use --skip-build and do it then"
-			}
-			return fmt.Errorf("%w\n%s", err, advice)
-		} else if err != nil {
-			return err
+// complete writes go.mod, and tidies, builds and vendors the application.
+func (a Application) complete(ctx context.Context, file *modfile.File, o Options) error {
+	err := write(file)
+	run := func(verb string, args ...string) {
+		if err == nil {
+			a.Progress("go " + strings.Join(append([]string{verb}, args...), " "))
+			_, err = a.alone(ctx, verb, args...)
 		}
 	}
-	return nil
+	if run("mod tidy"); err == nil && !o.SkipBuild {
+		advice := "--skip-build skips the build"
+		if o.Undo {
+			advice = "take out of the code what only the fork has, or use --skip-build and do it then"
+		}
+		if run("build", "-mod=mod", "-o", os.DevNull, "./..."); err != nil {
+			err = fmt.Errorf("%w\n%s", err, advice)
+		}
+	}
+	if vendored(a.Dir) {
+		run("mod vendor", "-o", realFolder(filepath.Join(a.Dir, "vendor"))) // to which a link may lead
+	}
+	return err
 }
 
 // modules is the list without which the go command refuses a vendor folder.
@@ -218,12 +220,20 @@ func (a Application) files() (filetree.Tree, error) {
 	return t, nil
 }
 
+// put makes a file what it was in files. Its mode stays, and a link that leads to it.
+func (a Application) put(files filetree.Tree, name string) error {
+	if data, stays := files[name]; stays {
+		return os.WriteFile(filepath.Join(a.Dir, filepath.FromSlash(name)), data, 0o644)
+	}
+	return files.Put(a.Dir, name)
+}
+
 // restore makes go.mod, go.sum and the vendor folder what they were.
 func (a Application) restore(ctx context.Context, before filetree.Tree) error {
-	err := errors.Join(before.Put(a.Dir, "go.mod"), before.Put(a.Dir, "go.sum"))
+	err := errors.Join(a.put(before, "go.mod"), a.put(before, "go.sum"))
 	now, readErr := a.files()
 	if !bytes.Equal(now[modules], before[modules]) {
-		_, readErr = a.goCommand(ctx, []string{"GOWORK=off"}, "mod", "vendor", ownFile)
+		_, readErr = a.alone(ctx, "mod vendor", "-o", realFolder(filepath.Join(a.Dir, "vendor")))
 	}
 	return errors.Join(err, readErr)
 }
@@ -242,6 +252,14 @@ func (a Application) foreign() error {
 func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
 	out, err := command.Output(ctx, a.Dir, env, "go", args...)
 	return strings.TrimSpace(string(out)), err
+}
+
+// ownFile lets the go command change the application's go.mod, whatever GOFLAGS say.
+const ownFile = "-modfile=go.mod"
+
+// alone runs the go command on the application as if it were in no workspace.
+func (a Application) alone(ctx context.Context, verb string, args ...string) (string, error) {
+	return a.goCommand(ctx, []string{"GOWORK=off"}, slices.Concat(strings.Fields(verb), []string{ownFile}, args)...)
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,

@@ -136,6 +136,22 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// A release whose hash is not the known one is refused, wherever the hash stands, and so is an adapter.
+func TestAnotherHash(t *testing.T) {
+	t.Parallel()
+	const known = Driver + " v2.5.0-fork.1 h1:good=\nexample.com/adapter v0.0.0-fork.1 h1:good=\n"
+	const other = "example.com/unknown v1.0.0 h1:any=\n"
+	for goSum, want := range map[string]string{
+		other: "go.sum has no hash of " + Driver + " v2.5.0-fork.1",
+		known + Driver + " v2.5.0-fork.1 h1:bad=\n":         "v2.5.0-fork.1 is not the release: its hash is h1:bad=, and here has h1:good=",
+		known + "example.com/adapter v0.0.0-fork.1 h1:bad=": "example.com/adapter v0.0.0-fork.1 is not the release",
+	} {
+		require.ErrorContains(t, compare(goSum, known, "here", module.Version{Path: Driver, Version: "v2.5.0-fork.1"}), want)
+	}
+	require.Equal(t, `go -C '/a b' run ./tools/cmd/mongofork '$x' 'it'\''s'`,
+		Application{Project: &fork.Project{Root: "/a b"}}.CommandLine("$x", "it's"))
+}
+
 // What the fork requires with a published vulnerability is raised, unless the application's Go is too old for it, or has it raised already.
 func TestMend(t *testing.T) {
 	t.Parallel()

@@ -5,13 +5,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
+	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
+	"golang.org/x/mod/sumdb/dirhash"
+
+	"mongofork/tools/fork"
 )
 
 // selected is the driver that an application is built with, as the go command tells.
@@ -23,6 +29,10 @@ type selected struct {
 // selected asks the go command for the driver in effect.
 func (a Application) selected(ctx context.Context, flags ...string) (s selected, err error) {
 	out, err := a.goCommand(ctx, nil, slices.Concat([]string{"list", "-m", "-json"}, flags, []string{Driver})...)
+	if file, parseErr := parse(a.Dir); err != nil && parseErr == nil && requirement(file, v1) != nil {
+		err = fmt.Errorf("%w\nthe fork is not of v1 of the driver: move to v2 first, with "+
+			"https://github.com/mongodb/mongo-go-driver/blob/master/docs/migration-2.0.md", err)
+	}
 	if err != nil {
 		return s, err
 	}
@@ -110,7 +120,7 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, base, mend := file.Module.Mod.Path, s.base(a.Dir), "mongofork use puts the fork in its place"
+	name, base, mend := file.Module.Mod.Path, s.base(a.Dir), a.CommandLine("use", realFolder(a.Dir))+" puts the fork in its place"
 	if _, tooNew := choose(bases, "", s.Version); tooNew != nil {
 		mend = tooNew.Error()
 	}
@@ -119,16 +129,77 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 		return "", fmt.Errorf("%s is built with upstream's driver, %s: %s", name, s.Version, mend)
 	case base == "":
 		return "", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork, or not there: remove that replace line, "+
-			"or run mongofork build --base %s", name, s.replacement(), s.Version)
+			"or run %s", name, s.replacement(), a.CommandLine("build", "--base", s.Version))
 	case semver.Compare(base, s.Version) < 0:
 		return "", fmt.Errorf("%s is built with the fork of %s, a step back from the required %s: %s", name, base, s.Version, mend)
 	}
 	effect := fmt.Sprintf("%s is built with the fork of %s, by %s", name, base, s.replacement())
 	if level := s.level(a.Dir); least != "" && !reaches(level, least) {
-		return "", fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and run mongofork use", effect,
-			cmp.Or(level, "nothing"), least)
+		return "", fmt.Errorf("%s, which calls itself %s, but %s is required: take a later one, and %s", effect,
+			cmp.Or(level, "nothing"), least, a.CommandLine("use", realFolder(a.Dir)))
+	}
+	if err := a.verify(ctx, s); err != nil {
+		return "", fmt.Errorf("%s: %w", effect, err)
 	}
 	return effect, nil
+}
+
+// verify compares the release that the application is built with, as the go command has downloaded it and as go.sum has its hashes, with
+// what is known of this release.
+func (a Application) verify(ctx context.Context, s selected) error {
+	if s.Replace.Version == "" || s.Replace.Path != Driver {
+		return nil
+	}
+	known, from, err := a.Project.Sums(ctx, s.Replace.Version)
+	if err != nil {
+		return err
+	}
+	wanted := module.Version{Path: Driver, Version: s.Replace.Version}
+	goSum, err := os.ReadFile(filepath.Join(a.Dir, "go.sum"))
+	if err == nil && s.Replace.Dir != "" && !vendored(a.Dir) {
+		var line string
+		line, err = sumLine(s.Replace.Dir, wanted)
+		goSum = append(goSum, "\n"+line...)
+	}
+	if err != nil {
+		return err
+	}
+	return compare(string(goSum), known, from, wanted)
+}
+
+// sumLine returns the line that go.sum would have for a module in a folder, which the go command does not hash after the download.
+func sumLine(folder string, m module.Version) (string, error) {
+	sum, err := dirhash.HashDir(folder, m.String(), dirhash.Hash1)
+	return fmt.Sprintf("%s %s %s\n", m.Path, m.Version, sum), err
+}
+
+// compare compares lines of go.sum with those that are known.
+func compare(goSum, known, from string, wanted module.Version) error {
+	sums, found := maps.Collect(fork.SumLines(known)), false
+	for m, sum := range fork.SumLines(goSum) {
+		if want, is := sums[m]; is && sum != want {
+			return fmt.Errorf("%s %s is not the release: its hash is %s, and %s has %s; whoever serves it has changed it: "+
+				"find out who, and remove what was downloaded with go clean -modcache", m.Path, m.Version, sum, from, want)
+		}
+		found = found || m == wanted
+	}
+	if !found {
+		return fmt.Errorf("go.sum has no hash of %s %s", wanted.Path, wanted.Version)
+	}
+	return nil
+}
+
+// CommandLine returns the command line that does something with the application of a folder.
+func (a Application) CommandLine(args ...string) string {
+	words := slices.Concat([]string{"go", "-C", a.Project.Root, "run", "./tools/cmd/mongofork"}, args)
+	for i, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !strings.ContainsRune("-./_", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 func vendored(dir string) bool {

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork"
-	"mongofork/tools/fork/filetree"
 )
 
 // The comment at the end of our replace line says what go.mod required before, for an undo without a record.
@@ -41,10 +40,7 @@ func parse(dir string) (*modfile.File, error) {
 // write writes a go.mod file in its place.
 func write(file *modfile.File) error {
 	data, err := file.Format()
-	if err != nil {
-		return err
-	}
-	return filetree.Replace(file.Syntax.Name, data)
+	return errors.Join(err, os.WriteFile(file.Syntax.Name, data, 0o644))
 }
 
 // putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
@@ -159,7 +155,7 @@ func mend(file *modfile.File, list []fork.Advisory, base string) (notes []string
 		switch {
 		case d == nil || !a.Affects(base) || r != nil && semver.Compare(r.Mod.Version, d.Fixed) >= 0:
 			continue
-		case file.Go == nil || semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0:
+		case semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0:
 			notes = append(notes, fmt.Sprintf("%s of %s would mend the vulnerability %s, but needs a go line of at least %s",
 				d.Fixed, d.Module, a.ID, d.Go))
 			continue

@@ -45,7 +45,8 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 		return nil, err
 	}
 	version, err := f.Released()
-	if err != nil {
+	advisories, listErr := p.Advisories()
+	if err := errors.Join(err, listErr); err != nil {
 		return nil, err
 	}
 	if final != "" && final != version.Version {
@@ -73,10 +74,9 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	}
 	at := path.Join(version.Path, "@v", version.Version)
 	bill, err := sbom(f, modules, goSum)
-	advisories, listErr := p.Advisories()
 	statements, vexErr := vex(advisories, f)
 	record, recordErr := p.recorded(goSum)
-	if err := errors.Join(err, listErr, vexErr, recordErr); err != nil {
+	if err := errors.Join(err, vexErr, recordErr); err != nil {
 		return nil, err
 	}
 	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements
@@ -123,16 +123,13 @@ func (p *Project) adapter(name, level string) (a released, err error) {
 	}
 	a.Version = module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}
 	for _, r := range slices.Clone(parsed.Replace) {
-		if err := parsed.DropReplace(r.Old.Path, r.Old.Version); err != nil {
-			return a, err
-		}
+		err = errors.Join(err, parsed.DropReplace(r.Old.Path, r.Old.Version))
 	}
 	parsed.Cleanup()
-	if a.tree["go.mod"], err = parsed.Format(); err != nil {
-		return a, err
-	}
-	a.tree["LICENSE"], err = os.ReadFile(p.file("LICENSE"))
-	return a, err
+	text, formatErr := parsed.Format()
+	licence, readErr := os.ReadFile(p.file("LICENSE"))
+	a.tree["go.mod"], a.tree["LICENSE"] = text, licence
+	return a, errors.Join(err, formatErr, readErr)
 }
 
 // addTo adds the files of a version as the proxy protocol wants them. The .info has no time, so that the same sources give the same files.
@@ -193,13 +190,13 @@ func SumLines(goSum string) iter.Seq2[module.Version, string] {
 	}
 }
 
-// Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, from ReleasedFile, or else
-// from what this working copy builds.
-func (p *Project) Sums(ctx context.Context, version string) (goSum string, err error) {
+// Sums returns the lines that an application's go.sum may contain for a release of the fork and of its adapters, and where these lines come
+// from: ReleasedFile, or what this working copy builds.
+func (p *Project) Sums(ctx context.Context, version string) (goSum, from string, err error) {
 	base, level, _ := strings.Cut(version, "-")
 	data, err := os.ReadFile(p.file(ReleasedFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return "", "", err
 	}
 	for m, sum := range SumLines(string(data)) {
 		if slices.Contains([]string{version, "v0.0.0-" + level}, strings.TrimSuffix(m.Version, "/go.mod")) {
@@ -207,11 +204,15 @@ func (p *Project) Sums(ctx context.Context, version string) (goSum string, err e
 		}
 	}
 	if strings.Contains("\n"+goSum, "\n"+p.Module+" "+version+" ") {
-		return goSum, nil
+		return goSum, ReleasedFile, nil
 	}
 	r, err := p.On(base).Release(ctx, "")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return string(r.Files["go.sum"]), nil
+	if built := r.Fork.Module().Version; built != version {
+		return "", "", fmt.Errorf("the hash of %s is not known here: %s does not have it, and this working copy makes %s; "+
+			"check out the commit that it was made from", version, ReleasedFile, built)
+	}
+	return string(r.Files["go.sum"]), "this working copy", nil
 }

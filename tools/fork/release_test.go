@@ -196,12 +196,15 @@ func TestReleasedVersionNeverChanges(t *testing.T) {
 	p.State = func(context.Context, string, []string) (git.State, error) {
 		return git.State{Commit: "0123456789ab"}, nil
 	}
-	for version, recorded := range map[string]bool{"v2.0.0-fork.2": true, here: false} {
-		goSum, err := p.Sums(t.Context(), version)
+	for version, where := range map[string]string{"v2.0.0-fork.2": ReleasedFile, here: "this working copy"} {
+		goSum, from, err := p.Sums(t.Context(), version)
 		require.NoError(t, err)
+		require.Equal(t, where, from)
 		require.Contains(t, goSum, "example.com/driver/v2 "+version+" h1:")
-		require.Equal(t, recorded, goSum == first)
+		require.Equal(t, where == ReleasedFile, goSum == first)
 	}
+	_, _, err := p.Sums(t.Context(), "v2.0.0-fork.1.gba9876543210")
+	require.ErrorContains(t, err, "the hash of v2.0.0-fork.1.gba9876543210 is not known here")
 	p.State = nil
 	p.put(t, "version/fork.go", forkFile("fork.10"))
 	require.NoError(t, release("v2.0.0-fork.10"))

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 
 	"mongofork/tools/adopt"
@@ -61,7 +62,8 @@ func (c *useCmd) Run(a *app) error {
 		a.printf("note: %s\n", note)
 	}
 	if !c.Undo {
-		a.printf("%s\nTo undo: mongofork use --undo %s\n", change.Effect, c.Application)
+		dir, _ := filepath.Abs(c.Application)
+		a.printf("%s\nTo undo: %s\n", change.Effect, application.CommandLine("use", "--undo", dir))
 	}
 	return nil
 }
