@@ -4,13 +4,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,32 +77,6 @@ func unpack(archive []byte, without map[string]string) (filetree.Tree, error) {
 			return nil, err
 		}
 	}
-}
-
-// Compare returns a revision that is here as a whole with what is true of a distribution.
-func (s *Store) Compare(ctx context.Context, name, requirement string) (Revision, error) {
-	r := s.Pins[name]
-	r.Requirement, r.Differs = requirement, map[string]string{}
-	p, err := s.Project(ctx, name)
-	if err == nil && p.Lacks != "" {
-		err = errors.New(p.Lacks)
-	}
-	if err != nil {
-		return r, err
-	}
-	revision, readErr := read(filepath.Join(p.Dir, data))
-	archive, getErr := s.Download(ctx, requirement)
-	if err := errors.Join(readErr, getErr); err != nil {
-		return r, err
-	}
-	theirs, err := unpack(archive, nil)
-	for _, name := range filetree.Changed(revision, theirs) {
-		r.Differs[name] = ""
-		if text, is := revision[name]; is {
-			r.Differs[name] = filetree.Digest(text)
-		}
-	}
-	return r, err
 }
 
 // lacks says what a copy of so many files lacks, by specification.
