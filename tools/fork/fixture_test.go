@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the expected results in testdata 
 // folders pool and conn.
 func newProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
-	return &Project{Root: forktest.Root(t, files), Module: forktest.Module, Base: forktest.Base, Source: forktest.Versions(t).Module}
+	return &Project{Root: forktest.Root(t, files), Module: forktest.Module, Base: forktest.Base, Source: forktest.Source(forktest.Tree())}
 }
 
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.

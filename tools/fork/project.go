@@ -88,7 +88,7 @@ func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
 	return plan, err
 }
 
-// Assemble plans and lays the overlay over the base, in memory.
+// Assemble also lays the overlay over the base, in memory.
 func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
 	lock, err := p.readLock()
 	if err != nil {
@@ -114,18 +114,18 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filet
 		return nil, nil, nil, err
 	}
 	plan, tree, unmatched, err := layer.Lay(m, o)
-	if err != nil {
+	sum, sumErr := m.Sum()
+	if err := errors.Join(err, sumErr); err != nil {
 		return nil, nil, nil, err
 	}
 	problems = append(problems, plan.Overlay.At(unmatched)...)
-	sum, err := m.Sum()
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return plan, tree, problems, err
+	return plan, tree, problems, nil
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
@@ -144,11 +144,8 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 		return 0, err
 	}
 	lock, err := plan.NewLock(matched)
-	if err != nil {
-		return 0, err
-	}
-	data, err := lock.Format()
-	if err != nil {
+	data, formatErr := lock.Format()
+	if err := errors.Join(err, formatErr); err != nil {
 		return 0, err
 	}
 	return len(lock.Touched), filetree.Replace(p.file(p.LockFile()), data)
@@ -167,11 +164,8 @@ func (p *Project) Compile(ctx context.Context) error {
 // that is for that one.
 func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
 	matched, err := p.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	target, err := p.Source(ctx, p.Module, version)
-	if err != nil {
+	target, targetErr := p.Source(ctx, p.Module, version)
+	if err := errors.Join(err, targetErr); err != nil {
 		return nil, err
 	}
 	overlay, problems, err := plan.ReadOverlay(p.Root, target)
@@ -179,9 +173,6 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 		return nil, err
 	}
 	report, err := drift.Compare(ctx, matched, target, overlay)
-	if err != nil {
-		return nil, err
-	}
 	report.Misfits = append(report.Misfits, problems...)
-	return report, nil
+	return report, err
 }

@@ -107,8 +107,8 @@ func (c *buildCmd) Run(a *app) error {
 		return err
 	}
 	m := built.Plan.Module
-	a.printf("%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
-		m, built.Plan.Counts(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m,
+	a.printf("%s\n%d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
+		m, len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m,
 		modfile.AutoQuote(out.Dir))
 	return nil
 }
@@ -118,7 +118,7 @@ type checkCmd struct{}
 func (*checkCmd) Run(a *app) error {
 	built, err := a.project.Fork(a.ctx, false)
 	if err == nil {
-		a.printf("%s: %s: all assertions hold\n", built.Module(), built.Plan.Counts())
+		a.printf("%s: all assertions hold\n", built.Module())
 	}
 	return err
 }

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,12 +13,19 @@ import (
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mongofork": main})
+}
+
+// The exit codes are those that the help names.
+func TestExitCodes(t *testing.T) {
+	for code, args := range [][]string{{"--help"}, {"-C", t.TempDir(), "check"}, {"check", "--wrong"}} {
+		var out strings.Builder
+		require.Equal(t, code, run(t.Context(), args, &out, &out), args)
+	}
 }
 
 // The scripts run the whole program on the real driver, with small overlays. They take more than ten seconds: drift type-checks the driver.
@@ -83,37 +87,5 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, ver
 			}
 			return setup(env)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
 	})
-}
-
-// exits runs a command and checks its exit code: "exits 2 mongofork -x".
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits code command [argument...]")
-	}
-	err := ts.Exec(args[1], args[2:]...)
-	code := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("%s: %v", args[1], err)
-	}
-	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
-	}
-}
-
-func TestAuthor(t *testing.T) {
-	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}}
-	require.Equal(t, git.Builder, a.author(), "not configured")
-	t.Setenv("GIT_AUTHOR_NAME", "C")
-	t.Setenv("GIT_AUTHOR_EMAIL", "c@d")
-	require.Equal(t, "C <c@d>", a.author())
 }

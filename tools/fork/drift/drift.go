@@ -2,9 +2,18 @@
 package drift
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
@@ -21,15 +30,18 @@ type Row struct {
 	Subject syntax.Key
 	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; none if the fork has it as it is.
 	Ours []string
-	// Was and Now are the texts of the two versions that are compared.
+	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
 	Was, Now []*syntax.Decl
 }
 
-// Class says what became of it: "gone", "changed", or "same" if it is token for token what it was, wherever it stands in its package.
+// Class says what became of it: "gone", "moved" to another package, "changed", or "same" if it is token for token what it was, wherever it
+// stands in its package.
 func (r Row) Class() string {
 	switch {
 	case len(r.Now) == 0:
 		return "gone"
+	case r.Now[0].Key.Package != r.Subject.Package:
+		return "moved"
 	case syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...):
 		return "changed"
 	}
@@ -112,7 +124,16 @@ func compare(p *plan.Plan, target *upstream.Module) *Report {
 			r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: now})
 		}
 	}
-	r.Added = additions(p.Module, target)
+	moved := map[syntax.Key]bool{}
+	for i, row := range r.Rows {
+		if len(row.Now) == 0 {
+			r.Rows[i].Now = twin(p.Module, target, row.Subject)
+			for _, d := range r.Rows[i].Now {
+				moved[d.Key] = true
+			}
+		}
+	}
+	r.Added = additions(p.Module, target, moved)
 	return r
 }
 
@@ -140,6 +161,19 @@ func place(p *plan.Plan, t plan.Touch) string {
 	return fmt.Sprintf("%s:%d", at[0].File, line)
 }
 
+// twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
+// in a folder of the same name.
+func twin(from, to *upstream.Module, key syntax.Key) (twins []*syntax.Decl) {
+	for _, folder := range to.Folders() {
+		there := syntax.Key{Package: folder, Name: key.Name}
+		if now := to.Lookup(there); len(now) > 0 && len(from.Lookup(there)) == 0 &&
+			(twins == nil || path.Base(folder) == path.Base(key.Package)) {
+			twins = now
+		}
+	}
+	return twins
+}
+
 // texts returns declarations with their comments, one after the other.
 func texts(decls []*syntax.Decl) (out []byte) {
 	for _, d := range decls {
@@ -147,4 +181,66 @@ func texts(decls []*syntax.Decl) (out []byte) {
 		out = append(append(out, d.File.Src[start:end]...), '\n')
 	}
 	return out
+}
+
+// additions lists what a later version of a module has for the first time, or requires otherwise: names that applications can use, words
+// that stand in its strings, such as error labels, commands and options, and what its go.mod says.
+func additions(from, to *upstream.Module, moved map[syntax.Key]bool) (added []string) {
+	for _, d := range declarations(to) {
+		if len(from.Lookup(d.Key)) == 0 && !moved[d.Key] && d.Key.Public() {
+			added = append(added, fmt.Sprintf("%s (%s)", d.Key, d.At()))
+		}
+	}
+	had := words(from)
+	for word, at := range words(to) {
+		if had[word] == "" {
+			added = append(added, fmt.Sprintf("%q (%s)", word, at))
+		}
+	}
+	was, now := requirements(from), requirements(to)
+	for name := range was {
+		now[name] += "" // what it no longer requires
+	}
+	for name, version := range now {
+		if version != was[name] {
+			added = append(added, fmt.Sprintf("%s %s (was %s)", name, cmp.Or(version, "none"), cmp.Or(was[name], "none")))
+		}
+	}
+	slices.Sort(added)
+	return added
+}
+
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]+$`)
+
+// words returns the words that stand as strings in a module outside of tests, and where each is first.
+func words(m *upstream.Module) map[string]string {
+	found := map[string]string{}
+	for _, d := range declarations(m) {
+		for n := range ast.Preorder(d.Node()) {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				continue
+			}
+			if text := strings.Trim(literal.Value, "\"`"); word.MatchString(text) && found[text] == "" {
+				found[text] = fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(literal.Pos()))
+			}
+		}
+	}
+	return found
+}
+
+// requirements returns what a module's go.mod says: the line of Go, and the version of each dependency.
+func requirements(m *upstream.Module) map[string]string {
+	said := map[string]string{}
+	file, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
+	if err != nil { // whoever downloads it is told
+		return said
+	}
+	if file.Go != nil {
+		said["go.mod: go"] = file.Go.Version
+	}
+	for _, r := range file.Require {
+		said["go.mod: "+r.Mod.Path] = r.Mod.Version
+	}
+	return said
 }

@@ -131,17 +131,3 @@ func WrappedKey(t Touch) syntax.Key {
 	key.Name = strings.TrimSuffix(key.Name, t.Ours.Bare()) + t.Wrapped
 	return key
 }
-
-// Counts says how many declarations the plan touches, by directive.
-func (p *Plan) Counts() string {
-	count := map[syntax.Verb]int{}
-	for _, t := range p.Touches {
-		count[t.How]++
-	}
-	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
-	if n := count[syntax.Edit]; n > 0 {
-		counts += fmt.Sprintf(", %d edited", n)
-	}
-	return counts
-}

@@ -59,14 +59,11 @@ var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "-
 // patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages, err := s.trees()
-	if err != nil {
-		return nil, nil, err
-	}
-	g, done, err := git.New(ctx, author)
-	if err != nil {
-		return nil, nil, err
-	}
+	g, done, gitErr := git.New(ctx, author)
 	defer done()
+	if err := errors.Join(err, gitErr); err != nil {
+		return nil, nil, err
+	}
 	for i, tree := range trees {
 		g.Commit(tree, messages[i])
 	}
@@ -95,10 +92,10 @@ const reports = "docs/upstream-defects"
 // FixPatches returns the patch of each layer that has a report alone, on upstream's tree, by the names of the defects.
 func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
 	g, done, err := git.New(ctx, author)
+	defer done()
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
 	theirs := func(name string) bool { return before[name] != nil }
 	g.Commit(before, s.module.String())
@@ -127,8 +124,5 @@ func Write(dir string, patches filetree.Tree) error {
 	for _, name := range old {
 		err = errors.Join(err, os.Remove(name))
 	}
-	if err != nil {
-		return err
-	}
-	return patches.Write(dir)
+	return errors.Join(err, patches.Write(dir))
 }

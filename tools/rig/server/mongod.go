@@ -39,11 +39,8 @@ func findMongod(ctx context.Context, cfg Config, name string) (path, version str
 	}
 	output, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	match := mongodVersion.FindSubmatch(output)
-	if err == nil && match == nil {
-		err = errors.New("no version")
-	}
-	if err != nil {
-		return "", "", pypi.Absent("%s --version: %v: %q", path, err, pypi.LastLine(output))
+	if err != nil || match == nil {
+		return "", "", pypi.Absent("%s --version says no version: %v: %q", path, err, pypi.LastLine(output))
 	}
 	version = string(match[1])
 	// A release candidate of the oldest series is recent enough.
@@ -98,11 +95,7 @@ func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, er
 		// This flag, which may be off in 8.2, lets clients switch the request limiter on; later versions have it on.
 		o.Arguments = []string{"--setParameter", "featureFlagIngressRateLimiting=true"}
 	}
-	d, err := Start(ctx, o)
-	if err != nil {
-		return nil, fmt.Errorf("started as %s: %w", path, err)
-	}
-	return d, nil
+	return Start(ctx, o)
 }
 
 // startSecantus starts SecantusDB, and installs it if necessary.

@@ -14,19 +14,6 @@ import (
 	"mongofork/tools/rig/pypi"
 )
 
-func TestForm(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][2]int{"standalone": {0, 0}, "replicaset:7": {7, 0}, "sharded:2": {0, 2}, "": {3, 0}} {
-		members, routers, err := Config{Topology: text}.form()
-		require.NoError(t, err)
-		assert.Equal(t, want, [2]int{members, routers})
-	}
-	for _, text := range []string{"standalone:1", "replicaset", "replicaset:0", "replicaset:8", "sharded:x", "members:3"} {
-		_, err := Open(t.Context(), Config{Topology: text})
-		assert.ErrorContains(t, err, "want standalone, replicaset:N or", text)
-	}
-}
-
 func TestOpenSaysWhatIsMissing(t *testing.T) {
 	const old = "echo 'db version v8.0.4'"
 	for want, tt := range map[string]struct {
@@ -36,12 +23,13 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 	}{
 		"no mongod on the PATH; no Python 3.11 to 3.13 on the PATH; no Python 3.11 to 3.13 on the PATH: install mongod >= 8.2": {},
 		"/mongod is v8.0.4;":                             {mongod: old},
-		"/mongod --version: exit status 3: ":             {mongod: "exit 3"},
-		`/mongod --version: no version: "hello"`:         {mongod: "echo hello"},
+		"/mongod --version says no version: exit status": {mongod: "exit 3"},
+		`says no version: <nil>: "hello"`:                {mongod: "echo hello"},
 		`asks for "uri", which cannot be had`:            {cfg: Config{Name: Given}, wrong: true},
 		"name one of path, mongod, secantus with SERVER": {cfg: Config{Name: "mongo"}, wrong: true},
 		"name one of path, mongod with SERVER":           {cfg: Config{Name: SecantusDB, Topology: "replicaset:1"}, wrong: true},
 		"available: no mongos on the PATH":               {mongod: old, cfg: Config{Topology: "sharded:2"}},
+		`topology "replicaset:8": want standalone`:       {cfg: Config{Topology: "replicaset:8"}, wrong: true},
 		"start it, or unset MONGODB_URI":                 {uri: "http://127.0.0.1", wrong: true},
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,15 +23,6 @@ func TestSaid(t *testing.T) {
 		where, what := testCase{output: output}.said()
 		assert.Equal(t, want, [2]string{where, what})
 	}
-}
-
-func TestArguments(t *testing.T) {
-	t.Parallel()
-	c := command{flags: []string{"-race"}, run: anyOf([]string{"TestA", "TestB"}), packages: []string{"./p"}}
-	assert.Equal(t, "go test -json -vet=off -timeout=1h -trimpath -race -run=^(TestA|TestB)$ ./p", strings.Join(c.words(), " "))
-	c = c.only([]testCase{{key: key{"./q", "TestC"}}, {key: key{"./q", "TestD/e(f)/g|h"}}})
-	assert.Equal(t, `go test -json -vet=off -timeout=1h -trimpath -race -count=1 -run=^TestC$|^TestD$/^e\(f\)$/^g\|h$ ./q`,
-		strings.Join(c.words(), " "))
 }
 
 // TestGoTest runs tests that end in every way.
