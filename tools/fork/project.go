@@ -152,12 +152,12 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 }
 
 // Compile returns why the fork does not compile, if it does not.
-func (p *Project) Compile(ctx context.Context) error {
-	_, tree, err := p.Assemble(ctx)
+func (p *Project) Compile(ctx context.Context) (problem.List, error) {
+	matched, tree, err := p.Assemble(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return drift.Compile(ctx, tree)
+	return drift.Compile(ctx, matched, tree)
 }
 
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay

@@ -131,8 +131,9 @@ func (*acceptCmd) Run(a *app) error {
 		return err
 	}
 	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	if err := a.project.Compile(a.ctx); err != nil {
-		return fmt.Errorf("the lock is written, but the overlay does not compile on %s: %w", a.project.Base, err)
+	mistakes, err := a.project.Compile(a.ctx)
+	if len(mistakes) > 0 {
+		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, mistakes)
 	}
-	return nil
+	return err
 }

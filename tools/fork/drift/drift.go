@@ -2,6 +2,7 @@
 package drift
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -72,31 +74,62 @@ type Report struct {
 // calls through two others, or through an interface, is among the others.
 func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
 	r := compare(p, target)
-	_, tree, problems, err := layer.Lay(target, overlay)
+	laid, tree, problems, err := layer.Lay(target, overlay)
 	if r.Misfits = overlay.At(problems); err != nil || len(problems) > 0 {
 		r.Uncompiled = true
 		return r, err
 	}
-	if err := Compile(ctx, tree); err != nil {
-		r.Misfits.Add(target.Version, 0, "", "%v", err)
-	}
-	return r, nil
+	r.Misfits, err = Compile(ctx, laid, tree)
+	return r, err
 }
 
 // Compile type-checks a fork without its tests, for Linux without cgo, so that the result is the same on every machine. The go command
-// downloads the modules that it requires.
-func Compile(ctx context.Context, tree filetree.Tree) error {
+// downloads the modules that it requires. A mistake in a declaration of the overlay is told where that stands in the repository.
+func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) (mistakes problem.List, err error) {
 	dir, err := os.MkdirTemp("", "mongofork-compile-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	if err := tree.Write(dir); err != nil {
-		return err
+		return nil, err
 	}
 	_, err = command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
 		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}, "go", "build", "-trimpath", "./...")
-	return err
+	for _, found := range mistake.FindAllStringSubmatch(fmt.Sprint(err), -1) {
+		line, _ := strconv.Atoi(found[2]) // only digits
+		name, line := origin(p, tree, path.Clean(found[1]), line)
+		mistakes.Add(name, line, "", "%s", found[3])
+		err = nil
+	}
+	return p.Overlay.At(mistakes), err
+}
+
+// mistake is what the go command says of one.
+var mistake = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
+
+// origin returns where a line of the fork stands in the overlay; unchanged if it is upstream's, or the builder has renamed its function.
+func origin(p *plan.Plan, tree filetree.Tree, name string, line int) (string, int) {
+	ours := map[syntax.Key]*syntax.Decl{} // of a declaration that several layers touch, the last one
+	for _, d := range p.Added {
+		ours[d.Key] = d
+	}
+	for _, t := range p.Touches {
+		if t.How == syntax.Replace || t.How == syntax.Wrap {
+			ours[t.Key] = t.Ours
+		}
+	}
+	file, err := syntax.Parse(name, tree[name])
+	if err != nil {
+		return name, line
+	}
+	for _, d := range file.Decls {
+		from, to := file.Line(d.Pos()), file.Line(d.Node().End())
+		if own := ours[d.Key]; own != nil && from <= line && line <= to {
+			return own.File.Path, own.File.Line(own.Pos()) + line - from
+		}
+	}
+	return name, line
 }
 
 // compare compares the declarations.
@@ -120,7 +153,9 @@ func compare(p *plan.Plan, target *upstream.Module) *Report {
 	}
 	for _, d := range declarations(p.Module) {
 		was, now := p.Module.Lookup(d.Key), target.Lookup(d.Key)
-		if _, ours := touched[d.Key]; !ours {
+		// The version is no news.
+		renamed := bytes.ReplaceAll(texts(was), []byte(p.Module.Version[1:]), []byte(target.Version[1:]))
+		if _, ours := touched[d.Key]; !ours && (d.Key.Package != "version" || !bytes.Equal(renamed, texts(now))) {
 			r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: now})
 		}
 	}

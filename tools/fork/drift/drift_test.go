@@ -42,12 +42,12 @@ func TestFit(t *testing.T) {
 		uncompiled         bool
 	}{
 		"fits":                   {file: "func later(p *Pool) int { return p.used }\n"},
-		"uses what is not there": {file: "func later(p *Pool) int { return p.free }\n", want: "p.free undefined"},
+		"uses what is not there": {file: "func later(p *Pool) int { return p.free }\n", want: "pool/later.go:5: p.free undefined"},
 		"touches what is not there": {file: "//fork:replace x\nfunc absent() {}\n", uncompiled: true,
 			want: "pool/later.go:5: //fork:replace absent: upstream v2.2.0 has no such declaration in pool"},
 		"is in a later Go": {file: "func later() int { return min(1, 2) }\n", want: "min requires go1.21 or later"},
 		"is called otherwise": {file: "func later(p *Pool) int { return p.used }\n", change: "func calls() { retryable() }",
-			want: "not enough arguments in call to retryable"},
+			want: "pool/calls.go:3: not enough arguments in call to retryable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,6 +91,7 @@ func TestPlanted(t *testing.T) {
 		newer("go.mod", `(?m)^go .*$`, "go 1.99")
 		newer("go.mod", `(golang.org/x/sync) v.*`, "$1 v0.99.0")
 		newer("go.mod", `(?m)^require \(`, "require (\n\texample.com/news v1.0.0")
+		newer("version/version.go", regexp.QuoteMeta(p.Module.Version[1:]), "2.99.0")
 		newer("mongo/options/clientoptions.go", `(type ClientOptions struct \{)`, "$1\n\tPatience int\n")
 		newer("x/mongo/driver/session/client_session.go", `func \(c \*Client\) ClearPinnedResources`, "func (c *Client) Unpin")
 		for name, text := range map[string]string{
