@@ -99,7 +99,7 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 		return nil, nil, err
 	}
 	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, tree, append(problems, plan.Overlay.At(lock.Check(plan, p.LockFile(), len(problems) == 0))...).OrNil()
+	return plan, tree, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
 }
 
 // match obtains the base, compares it with the lock, and lays the overlay over it, in memory.
@@ -118,7 +118,7 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filet
 	if err := errors.Join(err, sumErr); err != nil {
 		return nil, nil, nil, err
 	}
-	problems = append(problems, plan.Overlay.At(unmatched)...)
+	problems = append(problems, unmatched...)
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {

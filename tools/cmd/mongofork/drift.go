@@ -16,11 +16,8 @@ type driftCmd struct {
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, and all others of upstream, that have changed, moved or gone; what is new: names that applications can " +
-		"use, words such as error labels and commands, and go.mod's requirements; and what keeps the overlay's " +
-		"files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
-		"is newer than every base: nobody has read it."
+	return "Lists what has to be reviewed before the overlay is used with the other version, as tools/fork/README.md says. Exits with 1 if " +
+		"there is anything, or if the version is newer than every base: nobody has read it."
 }
 
 func (c *driftCmd) Run(a *app) error {

@@ -111,7 +111,7 @@ func (as *assembler) moveIn(t plan.Touch) {
 	switch {
 	case t.How == syntax.Extend:
 		if edit, mend, err := extension(t.Ours, t.Theirs); err != nil {
-			as.problems.Add(t.File.Path, t.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
+			as.problems.Add(t.File.From, t.Line, mend, "//fork:extend %s: %v (%s)", t.Key.Name, err, t.Theirs.At())
 		} else {
 			into.edits = append(into.edits, edit)
 		}
@@ -154,7 +154,7 @@ func (as *assembler) write(name string, goes bool) error {
 		return nil
 	}
 	if err := mendImports(spliced, fe.needed); err != nil { // ours needs the import
-		as.problems.Add(fe.ours.File.Path, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
+		as.problems.Add(fe.ours.File.From, fe.ours.File.Line(fe.ours.Pos()), "import the package under another name in ours",
 			"imports of %s: %v", name, err)
 		return nil
 	}

@@ -75,7 +75,7 @@ type Report struct {
 func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
 	r := compare(p, target)
 	laid, tree, problems, err := layer.Lay(target, overlay)
-	if r.Misfits = overlay.At(problems); err != nil || len(problems) > 0 {
+	if r.Misfits = problems; err != nil || len(problems) > 0 {
 		r.Uncompiled = true
 		return r, err
 	}
@@ -102,7 +102,7 @@ func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) (mistakes pr
 		mistakes.Add(name, line, "", "%s", found[3])
 		err = nil
 	}
-	return p.Overlay.At(mistakes), err
+	return mistakes, err
 }
 
 // mistake is what the go command says of one.
@@ -124,9 +124,9 @@ func origin(p *plan.Plan, tree filetree.Tree, name string, line int) (string, in
 		return name, line
 	}
 	for _, d := range file.Decls {
-		from, to := file.Line(d.Pos()), file.Line(d.Node().End())
+		from, to := file.Line(d.Pos()), file.Line(d.Node.End())
 		if own := ours[d.Key]; own != nil && from <= line && line <= to {
-			return own.File.Path, own.File.Line(own.Pos()) + line - from
+			return own.File.From, own.File.Line(own.Pos()) + line - from
 		}
 	}
 	return name, line
@@ -149,7 +149,11 @@ func compare(p *plan.Plan, target *upstream.Module) *Report {
 			i, touched[t.Key] = len(r.Rows), len(r.Rows)
 			r.Rows = append(r.Rows, Row{Subject: t.Key, Was: was, Now: now})
 		}
-		r.Rows[i].Ours = append(r.Rows[i].Ours, fmt.Sprintf("%s of %s", t.How, place(p, t)))
+		at := fmt.Sprintf("%s:%d", t.File.From, t.Line)
+		if t.Ours != nil {
+			at = t.Ours.At()
+		}
+		r.Rows[i].Ours = append(r.Rows[i].Ours, fmt.Sprintf("%s of %s", t.How, at))
 	}
 	for _, d := range declarations(p.Module) {
 		was, now := p.Module.Lookup(d.Key), target.Lookup(d.Key)
@@ -184,16 +188,6 @@ func declarations(m *upstream.Module) (found []*syntax.Decl) {
 		}
 	}
 	return found
-}
-
-// place says where the overlay touches a declaration: the file of the repository, and the line of ours.
-func place(p *plan.Plan, t plan.Touch) string {
-	line := t.Line
-	if t.Ours != nil {
-		line = t.Ours.File.Line(t.Ours.Pos())
-	}
-	at := p.Overlay.At(problem.List{{File: t.File.Path}})
-	return fmt.Sprintf("%s:%d", at[0].File, line)
 }
 
 // twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
@@ -251,7 +245,7 @@ var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]+$`)
 func words(m *upstream.Module) map[string]string {
 	found := map[string]string{}
 	for _, d := range declarations(m) {
-		for n := range ast.Preorder(d.Node()) {
+		for n := range ast.Preorder(d.Node) {
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {
 				continue

@@ -93,8 +93,7 @@ func (l *Laid) add(layer *plan.Layer) error {
 		if err := apply(e, tree); err != nil {
 			problems.Add(from, e.Line, "name one place that exists", "%v", err)
 		}
-		edit := plan.Touch{How: syntax.Edit, Key: e.In, Reason: e.At,
-			File: &syntax.File{Path: from}, Line: e.Line, All: l.Module.Lookup(e.In)}
+		edit := plan.Touch{How: syntax.Edit, Key: e.In, File: &syntax.File{From: from}, Line: e.Line, All: l.Module.Lookup(e.In)}
 		l.refuse(edit, earlier, &problems)
 		l.Plan.Touches = append(l.Plan.Touches, edit)
 	}
@@ -117,9 +116,9 @@ func (l *Laid) refuse(t plan.Touch, earlier []plan.Touch, problems *problem.List
 	case len(t.All) == 0: // there is no such declaration, as another problem says
 	case ours >= 0:
 		other := earlier[ours]
-		problems.Add(t.File.Path, t.Line, mend, "%s %s: its text is that of another layer (%s:%d)", t.How, t.Key, other.File.Path, other.Line)
+		problems.Add(t.File.From, t.Line, mend, "%s %s: its text is that of another layer (%s:%d)", t.How, t.Key, other.File.From, other.Line)
 	case len(l.Plan.Theirs(t)) == 0 && (isText || t.How != syntax.Extend):
-		problems.Add(t.File.Path, t.Line, mend, "%s %s: another layer has added it (%s)", t.How, t.Key, syntax.Places(t.All))
+		problems.Add(t.File.From, t.Line, mend, "%s %s: another layer has added it (%s)", t.How, t.Key, syntax.Places(t.All))
 	}
 }
 
