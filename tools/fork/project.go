@@ -82,13 +82,8 @@ func (p *Project) readLock() (*plan.Lock, error) {
 	return plan.ParseLock(p.LockFile(), data)
 }
 
-// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
-func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
-	plan, _, err := p.Assemble(ctx)
-	return plan, err
-}
-
-// Assemble also lays the overlay over the base, in memory.
+// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion failed,
+// the lock's included.
 func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
 	lock, err := p.readLock()
 	if err != nil {
@@ -163,7 +158,7 @@ func (p *Project) Compile(ctx context.Context) (problem.List, error) {
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
 // that is for that one.
 func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
-	matched, err := p.Plan(ctx)
+	matched, _, err := p.Assemble(ctx)
 	target, targetErr := p.Source(ctx, p.Module, version)
 	if err := errors.Join(err, targetErr); err != nil {
 		return nil, err

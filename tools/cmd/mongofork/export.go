@@ -26,7 +26,7 @@ type seriesCmd struct {
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	plan, err := a.project.Plan(a.ctx)
+	plan, _, err := a.project.Assemble(a.ctx)
 	if err != nil {
 		return err
 	}

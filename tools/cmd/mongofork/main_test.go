@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // The exit codes are those that the help names.
 func TestExitCodes(t *testing.T) {
-	for code, args := range [][]string{{"--help"}, {"-C", t.TempDir(), "check"}, {"check", "--wrong"}} {
+	for code, args := range [][]string{{"--help"}, {"-C", t.TempDir(), "build"}, {"build", "--wrong"}} {
 		var out strings.Builder
 		require.Equal(t, code, run(t.Context(), args, &out, &out), args)
 	}

@@ -53,7 +53,8 @@ func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 // EachBase runs a test with the repository's plan for each base.
 func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) {
 	t.Helper()
-	root := Repository(t)
+	root, err := plan.FindRoot(".")
+	require.NoError(t, err)
 	locks, err := filepath.Glob(filepath.Join(root, "etc", "bases", "v*", "fork.lock"))
 	require.NoError(t, err)
 	require.NotEmpty(t, locks)
@@ -64,14 +65,6 @@ func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) 
 			test(t, root, Match(t, root, Released(t, base)))
 		})
 	}
-}
-
-// Repository returns the root of this repository.
-func Repository(t testing.TB) string {
-	t.Helper()
-	root, err := plan.FindRoot(".")
-	require.NoError(t, err)
-	return root
 }
 
 // Released returns a version of the driver from the module cache. The test is skipped on machines that can neither read nor download
