@@ -271,7 +271,7 @@ RELEASE ?=
 
 .PHONY: release
 release: ## Write the fork to build/goproxy as a module for a GOPROXY; build it twice, and compare the bytes
-	go test ./tools/fork -run EveryBase # no advisory is open
+	go test ./tools/fork -run TestAdvisories # none is open
 	@rm -rf build/again
 	@$(MONGOFORK) release $(addprefix --final ,$(RELEASE)) -o build/again >/dev/null
 	@rm -rf build/goproxy
