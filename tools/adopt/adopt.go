@@ -81,7 +81,7 @@ func (a Application) Change(ctx context.Context, o Options) (c *Change, err erro
 	if err == nil && !o.Undo {
 		list, listErr := a.alone(ctx, "list", "-mod=mod", "-deps", "./...")
 		if listErr == nil && !slices.Contains(strings.Fields(list), Driver+"/x/mongo/driver") {
-			c.Notes = append(c.Notes, "it uses no package of the driver that sends commands, so the fork changes nothing for it")
+			c.Notes = append(c.Notes, "it uses no package of the driver that sends commands: the fork changes nothing for it")
 		}
 		if c.Effect, err = a.Check(ctx, ""); err != nil {
 			err = fmt.Errorf("the fork would not be in effect: %w", err)
@@ -162,8 +162,8 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 	a.Progress("go mod download " + target.String())
 	// Tidy would repeat what is wrong with it for each package.
 	if _, err = a.alone(ctx, "mod download", target.String()); err != nil {
-		return target, fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
-			"that is served there is not that of %s, find out who has changed it", err, from)
+		return target, fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the "+
+			"release that is served there is not that of %s, find out who has changed it", err, from)
 	}
 	folder, err := a.alone(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
 	sum, sumErr := sumLine(folder, target)

@@ -164,7 +164,8 @@ func mend(file *modfile.File, list []fork.Advisory, base string) (notes []string
 		default:
 			err = errors.Join(err, file.AddRequire(d.Module, d.Fixed))
 		}
-		notes = append(notes, fmt.Sprintf("%s of %s is required, if anything uses it, because of the vulnerability %s", d.Fixed, d.Module, a.ID))
+		notes = append(notes, fmt.Sprintf("%s of %s is required, if anything uses it, because of the vulnerability %s",
+			d.Fixed, d.Module, a.ID))
 	}
 	return notes, err
 }

@@ -51,7 +51,8 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 		}
 	}
 	if len(have) > 0 && manifestErr != nil {
-		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest", Mend: "move it away"}}
+		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest",
+			Mend: "move it away"}}
 	}
 	differ, known := filetree.Changed(have, t), map[string]bool{}
 	for line := range strings.Lines(string(before)) {

@@ -82,8 +82,8 @@ func (p *Project) readLock() (*plan.Lock, error) {
 	return plan.ParseLock(p.LockFile(), data)
 }
 
-// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion failed,
-// the lock's included.
+// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion
+// failed, the lock's included.
 func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
 	lock, err := p.readLock()
 	if err != nil {

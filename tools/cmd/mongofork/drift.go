@@ -16,8 +16,8 @@ type driftCmd struct {
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version, as tools/fork/README.md says. Exits with 1 if " +
-		"there is anything, or if the version is newer than every base: nobody has read it."
+	return "Lists what has to be reviewed before the overlay is used with the other version, as tools/fork/README.md says. Exits " +
+		"with 1 if there is anything, or if the version is newer than every base: nobody has read it."
 }
 
 func (c *driftCmd) Run(a *app) error {

@@ -18,8 +18,8 @@ type useCmd struct {
 
 func (useCmd) Help() string {
 	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; BASE in " +
-		"the environment is for the other commands. If anything fails, or the fork is not in effect then, the files are restored. " +
-		"This takes a minute or two the first time, when the driver is compiled."
+		"the environment is for the other commands. If anything fails, or the fork is not in effect then, the files are " +
+		"restored. This takes a minute or two the first time, when the driver is compiled."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)

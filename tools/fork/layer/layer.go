@@ -116,7 +116,8 @@ func (l *Laid) refuse(t plan.Touch, earlier []plan.Touch, problems *problem.List
 	case len(t.All) == 0: // there is no such declaration, as another problem says
 	case ours >= 0:
 		other := earlier[ours]
-		problems.Add(t.File.From, t.Line, mend, "%s %s: its text is that of another layer (%s:%d)", t.How, t.Key, other.File.From, other.Line)
+		problems.Add(t.File.From, t.Line, mend, "%s %s: its text is that of another layer (%s:%d)", t.How, t.Key, other.File.From,
+			other.Line)
 	case len(l.Plan.Theirs(t)) == 0 && (isText || t.How != syntax.Extend):
 		problems.Add(t.File.From, t.Line, mend, "%s %s: another layer has added it (%s)", t.How, t.Key, syntax.Places(t.All))
 	}

@@ -105,7 +105,7 @@ func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, 
 	for _, step := range s.Steps {
 		name := step.Layer.Name
 		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")
-		if _, err := os.Stat(report); !step.Layer.Below || err != nil || strings.Contains(name, "/topics/") { // whose names are not of defects
+		if _, err := os.Stat(report); !step.Layer.Below || err != nil || strings.Contains(name, "/topics/") { // no defects
 			continue
 		}
 		_, after, err := s.lay(layer.On(s.module), step)
