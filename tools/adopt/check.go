@@ -128,8 +128,8 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	case s.Replace == nil:
 		return "", fmt.Errorf("%s is built with upstream's driver, %s: %s", name, s.Version, mend)
 	case base == "":
-		return "", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork, or not there: remove that replace "+
-			"line, or run %s", name, s.replacement(), a.CommandLine("build", "--base", s.Version))
+		return "", fmt.Errorf("%s is built with %s in the driver's place, which is not the fork, or not there: remove that "+
+			"replace line, or run %s", name, s.replacement(), a.CommandLine("build", "--base", s.Version))
 	case semver.Compare(base, s.Version) < 0:
 		return "", fmt.Errorf("%s is built with the fork of %s, a step back from the required %s: %s", name, base, s.Version, mend)
 	}

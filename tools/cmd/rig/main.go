@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,16 +50,11 @@ type cli struct {
 // find returns the rig and the specifications of the repository around the working directory, after checking that it has the base.
 func find(base string) (*suite.Rig, *specs.Store, error) {
 	root, err := plan.FindRoot(".")
-	if err != nil {
+	bases, basesErr := (&fork.Project{Root: root}).Bases()
+	if err := errors.Join(err, basesErr); err != nil {
 		return nil, nil, err
 	}
-	bases, err := (&fork.Project{Root: root}).Bases()
-	if err != nil {
-		return nil, nil, err
-	}
-	if base == "" {
-		base = bases[0]
-	}
+	base = cmp.Or(base, bases[0])
 	if !slices.Contains(bases, base) {
 		return nil, nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
 	}
