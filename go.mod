@@ -18,7 +18,6 @@ ignore (
 )
 
 require (
-	al.essio.dev/pkg/shellescape v1.6.1
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/google/go-cmp v0.7.0

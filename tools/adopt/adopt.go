@@ -1,11 +1,9 @@
-// Package adopt puts the fork into an application's go.mod, and takes it out again.
-//
-// It works on copies outside of the application's folder. At the end it changes go.mod, go.sum and the vendor folder together, or nothing.
+// Package adopt puts the fork into an application's go.mod, and takes it out again, with the go command.
 package adopt
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,143 +33,115 @@ type Application struct {
 	Project *fork.Project
 	// Progress is called with the name of each step that takes long, when the step begins.
 	Progress func(step string)
-
-	work string // the go.work file in effect; empty if there is none
 }
 
 // Options say how Change changes an application; as kong takes them.
 type Options struct {
-	DryRun    bool   `short:"n" help:"Show the changes to the application without making them."`
 	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the version that was required."`
 	Release   bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild bool   `help:"Do not build the application."`
 	Base      string `kong:"-"` // the version of upstream whose fork is used; by default the lowest that fits
 }
 
-// Change is a change of an application that was made, or would be.
+// Change is a change of an application.
 type Change struct {
-	Application
 	// Module is the application's module path.
 	Module string
-	// Required is the driver version in effect without the fork, and Requiring the module that requires it: in a workspace, perhaps
-	// another one. Base is the version that the fork is built on; it is empty if the fork was removed.
-	Required, Requiring, Base string
-	// Before and After are go.mod, go.sum and the vendor folder.
-	Before, After filetree.Tree
-	// Notes are the effects that a reader of the diffs could miss. Effect is what Check says of the changed application.
+	// Required is the driver version in effect without the fork. Base is the version that the fork is built on; it is empty if the fork
+	// was removed.
+	Required, Base string
+	// Diff is what has changed in go.mod.
+	Diff string
+	// Notes are the effects that a reader of the diff could miss. Effect is what Check says of the changed application.
 	Notes  []string
 	Effect string
-
-	given    string // the application's folder as it was named
-	at       string // the folder of the copies
-	file     *modfile.File
-	forked   bool // whether the application has the fork
-	vendored bool
 }
 
-// Change puts the fork into the application, or removes it. If that fails, nothing has changed.
+// Change puts the fork into the application, or removes it. If that fails, the application's files are what they were.
 func (a Application) Change(ctx context.Context, o Options) (c *Change, err error) {
-	if c, err = a.open(ctx); err != nil {
+	file, err := parse(a.Dir)
+	before, readErr := a.files()
+	if err := errors.Join(err, readErr, a.foreign()); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(c.at)) }()
-	if o.Undo {
-		err = c.undo(ctx)
-	} else {
-		err = c.use(ctx, o)
-	}
-	if err == nil && !o.SkipBuild {
-		err = c.build(ctx)
-	}
-	if err == nil && !o.DryRun {
-		err = c.commit(ctx)
-	}
-	return c, err
-}
-
-// open reads the application and makes the folder of the copies.
-func (a Application) open(ctx context.Context) (c *Change, err error) {
-	c = &Change{Application: a, given: a.Dir}
-	c.Dir = realFolder(a.Dir)
-	c.vendored = vendored(c.Dir)
-	if c.file, err = parse(c.Dir); err != nil {
-		return nil, err
-	}
-	c.Module, c.forked = c.file.Module.Mod.Path, hasOurs(c.file, c.Dir)
-	if c.work, err = c.workspace(ctx); err != nil {
-		return nil, err
-	}
-	if c.work != "" && vendored(filepath.Dir(c.work)) {
-		return nil, fmt.Errorf("the workspace %s has a vendor folder, which only go work vendor can write: remove the folder "+
-			"first, and run that after", c.work)
-	}
-	if c.Before, err = tree(c.Dir, c.vendored); err != nil {
-		return nil, err
-	}
-	if c.at, err = os.MkdirTemp("", "mongofork-use-"); err != nil {
-		return nil, err
-	}
-	if sums, exist := c.Before["go.sum"]; exist {
-		err = filetree.Tree{"go.sum": sums}.Write(c.at)
-	}
-	return c, err
-}
-
-// use prepares the application for the fork.
-func (c *Change) use(ctx context.Context, o Options) error {
-	if err := errors.Join(c.foreign(), c.listed(c.Module)); err != nil {
-		return err
-	}
-	if err := removeFork(c.file, c.Dir); err != nil {
-		return err
-	}
-	bases, err := c.Project.Bases()
-	if err != nil {
-		return err
-	}
-	if c.Required, err = c.required(ctx); err != nil {
-		return err
-	}
-	c.Requiring = c.requiring(c.file, c.Required)
-	if c.Base, err = choose(bases, o.Base, c.Required); err != nil {
-		return fmt.Errorf("%s: %w", c.Requiring, err)
-	}
-	list, err := c.Project.Advisories()
-	if err := errors.Join(err, mend(c.file, list, c.Base)); err != nil {
-		return err
-	}
-	target, err := c.fork(ctx, o.Release)
-	if err := errors.Join(err, putFork(c.file, c.Base, target)); err != nil {
-		return err
-	}
-	if err := c.tidy(ctx); err != nil {
-		return err
-	}
-	now, err := modfile.Parse("go.mod", c.After["go.mod"], nil)
-	if err != nil {
-		return err
-	}
-	if strings.TrimSuffix(now.Go.Version, ".0") != strings.TrimSuffix(c.file.Go.Version, ".0") { // 1.25 means 1.25.0 to who builds it
-		c.Notes = []string{"the go line of go.mod rises from " + c.file.Go.Version + " to " + now.Go.Version +
-			": whoever builds the application, or imports it, needs that version of Go"}
-	}
-	before, err := modfile.Parse("go.mod", c.Before["go.mod"], nil)
-	c.Notes = append(c.Notes, mended(list, c.Base, before, now)...)
-	return err
-}
-
-// fork returns what takes the driver's place: a folder, or a module version. The go command then compares that with the known hashes.
-func (c *Change) fork(ctx context.Context, release bool) (target module.Version, err error) {
-	c.Progress("making the fork of " + c.Base)
-	project := c.Project.On(c.Base)
-	if !release {
-		target.Path = relative(c.given, c.Dir, project.Folder(project.Base).Dir)
-		if c.vendored && strings.ContainsAny(target.Path, " \t\n") {
-			return target, fmt.Errorf("the go command cannot vendor a module from a folder with a space in its path, %q: "+
-				"move this repository to another folder, or use a release", target.Path)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.restore(context.WithoutCancel(ctx), before))
 		}
-		_, _, _, err := project.Build(ctx)
-		return target, err
+	}()
+	c = &Change{Module: file.Module.Mod.Path}
+	if o.Undo {
+		err = a.undo(c, file)
+	} else {
+		err = a.use(ctx, c, file, o)
+	}
+	if err == nil {
+		err = a.complete(ctx, file, o)
+	}
+	if err == nil && !o.Undo {
+		list, listErr := a.alone(ctx, "list", "-mod=mod", "-deps", "./...")
+		if listErr == nil && !slices.Contains(strings.Fields(list), Driver+"/x/mongo/driver") {
+			c.Notes = append(c.Notes, "it uses no package of the driver that sends commands: the fork changes nothing for it")
+		}
+		if c.Effect, err = a.Check(ctx, ""); err != nil {
+			err = fmt.Errorf("the fork would not be in effect: %w", err)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	after, err := a.files()
+	c.Diff = filetree.Diff("a/go.mod", unixLines(before["go.mod"]), "b/go.mod", unixLines(after["go.mod"]))
+	for name, text := range after { // the go command ends lines as Unix does
+		if bytes.Contains(before[name], []byte("\r\n")) {
+			after[name] = bytes.ReplaceAll(unixLines(text), []byte("\n"), []byte("\r\n"))
+			err = errors.Join(err, a.put(after, name))
+		}
+	}
+	return c, err
+}
+
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+
+// use prepares go.mod, and go.sum for a release, for the fork.
+func (a Application) use(ctx context.Context, c *Change, file *modfile.File, o Options) error {
+	bases, err := a.Project.Bases()
+	list, listErr := a.Project.Advisories()
+	work, workErr := a.goCommand(ctx, nil, "env", "GOWORK")
+	if err := errors.Join(err, listErr, workErr, removeFork(file, a.Dir), write(file)); err != nil {
+		return err
+	}
+	flags := []string{"-mod=mod", ownFile}
+	if strings.TrimPrefix(work, "off") != "" { // all modules of the workspace decide on the version
+		flags = []string{"-mod=readonly"}
+	}
+	s, err := a.selected(ctx, flags...)
+	if err == nil && s.Replace != nil && s.base(a.Dir) == "" {
+		err = fmt.Errorf("go.work replaces the driver already, by %s: remove that line first", s.replacement())
+	}
+	if err == nil {
+		c.Required = s.Version
+		c.Base, err = choose(bases, o.Base, c.Required)
+	}
+	if err == nil && file.Go == nil { // go mod tidy would add its own version, and change what the language means
+		err = file.AddGoStmt("1.16")
+	}
+	if err != nil {
+		return err
+	}
+	c.Notes, err = mend(file, list, c.Base)
+	target, forkErr := a.fork(ctx, c.Base, o.Release)
+	return errors.Join(err, forkErr, putFork(file, c.Base, target))
+}
+
+// fork returns what takes the driver's place: a folder, or a module version. Go.sum then has the known hashes of that, and the go command
+// refuses to download any other content.
+func (a Application) fork(ctx context.Context, base string, release bool) (target module.Version, err error) {
+	a.Progress("making the fork of " + base)
+	project := a.Project.On(base)
+	if !release {
+		_, out, _, err := project.Build(ctx)
+		return module.Version{Path: relative(a.Dir, out.Dir)}, err
 	}
 	built, err := project.Fork(ctx, false)
 	if err != nil {
@@ -184,60 +154,98 @@ func (c *Change) fork(ctx context.Context, release bool) (target module.Version,
 	if err != nil {
 		return target, err
 	}
-	goSum := string(c.Before["go.sum"]) + "\n" + known
-	if err := os.WriteFile(filepath.Join(c.at, "go.sum"), []byte(goSum), 0o600); err != nil {
+	now, err := a.files()
+	now["go.sum"] = fmt.Append(now["go.sum"], "\n", known)
+	if err := errors.Join(err, a.put(now, "go.sum")); err != nil {
 		return target, err
 	}
-	c.Progress("go mod download " + target.String())
+	a.Progress("go mod download " + target.String())
 	// Tidy would repeat what is wrong with it for each package.
-	if _, err = c.onCopies(ctx, "mod download", target.String()); err != nil {
-		err = fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the release "+
-			"that is served there is not that of %s, find out who has changed it", err, from)
-		return target, err
+	if _, err = a.alone(ctx, "mod download", target.String()); err != nil {
+		return target, fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the "+
+			"release that is served there is not that of %s, find out who has changed it", err, from)
 	}
-	folder, err := c.onCopies(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
-	if err != nil {
-		return target, err
-	}
-	sum, err := sumLine(folder, target)
-	return target, errors.Join(err, compare(sum, known, from, target))
+	folder, err := a.alone(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
+	sum, sumErr := sumLine(folder, target)
+	return target, errors.Join(err, sumErr, compare(sum, known, from, target))
 }
 
-// undo prepares the application for upstream's driver: it restores the version that was required before.
-func (c *Change) undo(ctx context.Context) error {
-	if !c.forked {
-		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(c.given, "go.mod"))
+// undo prepares go.mod for upstream's driver: it restores the version that was required before.
+func (a Application) undo(c *Change, file *modfile.File) error {
+	if !slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, a.Dir) }) {
+		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
 	}
 	c.Notes = []string{"what else use has raised in go.mod stays: compare with your version control"}
-	if err := removeFork(c.file, c.Dir); err != nil {
-		return err
-	}
-	return c.tidy(ctx)
+	return removeFork(file, a.Dir)
 }
 
-// build builds the application with the change. If it fails although it builds without the change, the error says what to do.
-func (c *Change) build(ctx context.Context) error {
-	c.Progress("go build ./...")
-	if _, err := c.onCopies(ctx, "build", "-mod=mod", "-o", os.DevNull, "./..."); ctx.Err() != nil {
-		return err
-	} else if err != nil {
-		advice := "it builds without the change"
-		if _, before := c.goCommand(ctx, nil, "build", "-o", os.DevNull, "./..."); before != nil {
-			advice = "it does not build without the change either; --skip-build skips the build"
-		} else if c.Base == "" {
-			advice = "it builds with the fork, so its code uses what only the fork has (the messages above name it): " +
-				"take that out of the code first, or use --skip-build and do it then"
+// complete writes go.mod, and tidies, builds and vendors the application.
+func (a Application) complete(ctx context.Context, file *modfile.File, o Options) error {
+	err := write(file)
+	run := func(verb string, args ...string) {
+		if err == nil {
+			a.Progress("go " + strings.Join(append([]string{verb}, args...), " "))
+			_, err = a.alone(ctx, verb, args...)
 		}
-		return fmt.Errorf("%w\n%s", err, advice)
 	}
-	if c.Base == "" {
-		return nil
+	if run("mod tidy"); err == nil && !o.SkipBuild {
+		advice := "--skip-build skips the build"
+		if o.Undo {
+			advice = "take out of the code what only the fork has, or use --skip-build and do it then"
+		}
+		if run("build", "-mod=mod", "-o", os.DevNull, "./..."); err != nil {
+			err = fmt.Errorf("%w\n%s", err, advice)
+		}
 	}
-	list, err := c.onCopies(ctx, "list", "-mod=mod", "-deps", "./...")
-	if err == nil && !slices.Contains(strings.Fields(list), Driver+"/x/mongo/driver") {
-		c.Notes = append(c.Notes, "it uses no package of the driver that sends commands, so the fork changes nothing for it")
+	if vendored(a.Dir) {
+		run("mod vendor", "-o", realFolder(filepath.Join(a.Dir, "vendor"))) // to which a link may lead
 	}
 	return err
+}
+
+// modules is the list without which the go command refuses a vendor folder.
+const modules = "vendor/modules.txt"
+
+// files reads the files that a change is about, as far as they are there.
+func (a Application) files() (filetree.Tree, error) {
+	t := filetree.Tree{}
+	for _, name := range []string{"go.mod", "go.sum", modules} {
+		data, err := os.ReadFile(filepath.Join(a.Dir, name))
+		if err == nil {
+			t[name] = data
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// put makes a file what it was in files. Its mode stays, and a link that leads to it.
+func (a Application) put(files filetree.Tree, name string) error {
+	if data, stays := files[name]; stays {
+		return os.WriteFile(filepath.Join(a.Dir, filepath.FromSlash(name)), data, 0o644)
+	}
+	return files.Put(a.Dir, name)
+}
+
+// restore makes go.mod, go.sum and the vendor folder what they were.
+func (a Application) restore(ctx context.Context, before filetree.Tree) error {
+	err := errors.Join(a.put(before, "go.mod"), a.put(before, "go.sum"))
+	now, readErr := a.files()
+	if !bytes.Equal(now[modules], before[modules]) {
+		_, readErr = a.alone(ctx, "mod vendor", "-o", realFolder(filepath.Join(a.Dir, "vendor")))
+	}
+	return errors.Join(err, readErr)
+}
+
+// foreign fails for a folder of the fork's own repository: whoever names one starts the go command there, and means another.
+func (a Application) foreign() error {
+	inside, err := filepath.Rel(realFolder(a.Project.Root), realFolder(a.Dir))
+	if err != nil || !filepath.IsLocal(inside) {
+		return nil
+	}
+	return fmt.Errorf("%s is in the fork's own repository, %s: name the folder of the application instead, such as use ../app, "+
+		"relative to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
 // goCommand runs the go command in the application's folder.
@@ -246,64 +254,12 @@ func (a Application) goCommand(ctx context.Context, env []string, args ...string
 	return strings.TrimSpace(string(out)), err
 }
 
-// onCopies runs the go command on the copies.
-func (c *Change) onCopies(ctx context.Context, verb string, args ...string) (string, error) {
-	return c.goCommand(ctx, []string{"GOWORK=off"}, slices.Concat(strings.Fields(verb), []string{"-modfile=" + c.modFile()}, args)...)
-}
+// ownFile lets the go command change the application's go.mod, whatever GOFLAGS say.
+const ownFile = "-modfile=go.mod"
 
-func (c *Change) modFile() string { return filepath.Join(c.at, "go.mod") }
-
-func write(file *modfile.File, name string) error {
-	data, err := file.Format()
-	return errors.Join(err, os.WriteFile(name, data, 0o600))
-}
-
-// required returns the driver version that is in effect without the fork: the one that the application's modules require or, in a
-// workspace, all of its modules do.
-func (c *Change) required(ctx context.Context) (string, error) {
-	if err := write(c.file, c.modFile()); err != nil {
-		return "", err
-	}
-	if c.work == "" {
-		s, err := c.selected(ctx, []string{"GOWORK=off"}, "-mod=mod", "-modfile="+c.modFile())
-		return s.Version, err
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(c.Dir, "go.mod"): c.modFile(), filepath.Join(c.Dir, "go.sum"): filepath.Join(c.at, "go.sum"),
-	}})
-	name := filepath.Join(c.at, "overlay.json")
-	if err := errors.Join(err, os.WriteFile(name, overlay, 0o600)); err != nil {
-		return "", err
-	}
-	s, err := c.selected(ctx, nil, "-mod=readonly", "-overlay="+name)
-	if err == nil && s.Replace != nil && s.base(c.Dir) == "" {
-		err = fmt.Errorf("the workspace %s replaces the driver already, by %s: remove that line first", c.work, s.replacement())
-	}
-	return s.Version, err
-}
-
-// tidy completes the copies for what the application now requires. After has them with the application's line ends.
-func (c *Change) tidy(ctx context.Context) (err error) {
-	if err := write(c.file, c.modFile()); err != nil {
-		return err
-	}
-	c.Progress("go mod tidy")
-	if _, err := c.onCopies(ctx, "mod tidy"); err != nil {
-		return err
-	}
-	if c.vendored {
-		c.Progress("go mod vendor")
-		if _, err := c.onCopies(ctx, "mod vendor", "-o", filepath.Join(c.at, "vendor")); err != nil {
-			return err
-		}
-	}
-	c.After, err = tree(c.at, c.vendored)
-	for _, name := range append([]string{modules}, texts...) {
-		if text, ok := c.After[name]; ok && strings.Contains(string(c.Before[name]), "\r\n") {
-			c.After[name] = []byte(strings.ReplaceAll(string(unixLines(text)), "\n", "\r\n"))
-		}
-	}
-	return err
+// alone runs the go command on the application as if it were in no workspace.
+func (a Application) alone(ctx context.Context, verb string, args ...string) (string, error) {
+	return a.goCommand(ctx, []string{"GOWORK=off"}, slices.Concat(strings.Fields(verb), []string{ownFile}, args)...)
 }
 
 // choose returns the lowest base that is not below the required version, or the wanted one. As with any requirement in go.mod,

@@ -37,6 +37,12 @@ func parse(dir string) (*modfile.File, error) {
 	return file, err
 }
 
+// write writes a go.mod file in its place.
+func write(file *modfile.File) error {
+	data, err := file.Format()
+	return errors.Join(err, os.WriteFile(file.Syntax.Name, data, 0o644))
+}
+
 // putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
 // driver later, it gets upstream's, never an older driver.
 func putFork(file *modfile.File, base string, target module.Version) error {
@@ -98,11 +104,6 @@ func replacements(file *modfile.File) []*modfile.Replace {
 	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != Driver })
 }
 
-// hasOurs reports whether the file puts the fork in the driver's place.
-func hasOurs(file *modfile.File, dir string) bool {
-	return slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, dir) })
-}
-
 // ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.
 func ours(r *modfile.Replace, dir string) bool {
 	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
@@ -111,23 +112,30 @@ func ours(r *modfile.Replace, dir string) bool {
 	if r.New.Version != "" {
 		return strings.HasPrefix(semver.Prerelease(r.New.Version), release)
 	}
-	return constant(below(dir, r.New.Path), patchLevel) != ""
+	folder := filepath.FromSlash(r.New.Path)
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(dir, folder)
+	}
+	return constant(folder, patchLevel) != ""
 }
 
-// below returns a folder that a go.mod or go.work file names.
-func below(dir, path string) string {
-	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
-		return path
+// realFolder returns the absolute path of a folder without links, as far as that is possible.
+func realFolder(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
 	}
-	return filepath.Join(dir, path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	return dir
 }
 
 // relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link
 // leads to the application, because the go command would start elsewhere, and if it is on another volume.
-func relative(given, real, folder string) string {
-	abs, absErr := filepath.Abs(given)
-	rel, err := filepath.Rel(real, folder)
-	if err != nil || absErr != nil || abs != real {
+func relative(app, folder string) string {
+	abs, absErr := filepath.Abs(app)
+	rel, err := filepath.Rel(abs, folder)
+	if err != nil || absErr != nil || abs != realFolder(app) {
 		return folder
 	}
 	if rel = filepath.ToSlash(rel); !modfile.IsDirectoryPath(rel) {
@@ -137,49 +145,27 @@ func relative(given, real, folder string) string {
 }
 
 // mend makes the application require versions without known vulnerabilities of the modules that the fork of a base requires, unless that
-// would raise its go line. Go mod tidy then drops those that the application does not use.
-func mend(file *modfile.File, list []fork.Advisory, base string) error {
-	if file.Go == nil {
-		// Go mod tidy would add its own version, and change what the language means.
-		if err := file.AddGoStmt("1.16"); err != nil {
-			return err
-		}
-	}
+// would raise its go line, and says so. Go mod tidy then drops those that the application does not use.
+func mend(file *modfile.File, list []fork.Advisory, base string) (notes []string, err error) {
 	for _, a := range list {
-		d := a.Dependency
-		if d == nil || !a.Affects(base) || semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0 {
-			continue
+		d, r := a.Dependency, (*modfile.Require)(nil)
+		if d != nil {
+			r = requirement(file, d.Module)
 		}
-		if r := requirement(file, d.Module); r == nil {
+		switch {
+		case d == nil || !a.Affects(base) || r != nil && semver.Compare(r.Mod.Version, d.Fixed) >= 0:
+			continue
+		case semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0:
+			notes = append(notes, fmt.Sprintf("%s of %s would mend the vulnerability %s, but needs a go line of at least %s",
+				d.Fixed, d.Module, a.ID, d.Go))
+			continue
+		case r == nil:
 			file.AddNewRequire(d.Module, d.Fixed, true)
-		} else if semver.Compare(r.Mod.Version, d.Fixed) < 0 {
-			if err := file.AddRequire(d.Module, d.Fixed); err != nil {
-				return err
-			}
+		default:
+			err = errors.Join(err, file.AddRequire(d.Module, d.Fixed))
 		}
+		notes = append(notes, fmt.Sprintf("%s of %s is required, if anything uses it, because of the vulnerability %s",
+			d.Fixed, d.Module, a.ID))
 	}
-	return nil
-}
-
-// mended says which vulnerabilities disappear, and which stay.
-func mended(list []fork.Advisory, base string, before, after *modfile.File) (notes []string) {
-	fixed := func(file *modfile.File, a fork.Advisory) bool {
-		r := requirement(file, a.Dependency.Module)
-		return r != nil && semver.Compare(r.Mod.Version, a.Dependency.Fixed) >= 0
-	}
-	for _, a := range list {
-		d := a.Dependency
-		if d == nil || !a.Affects(base) || requirement(after, d.Module) == nil || fixed(before, a) {
-			continue
-		}
-		now := requirement(after, d.Module).Mod
-		if fixed(after, a) {
-			notes = append(notes, fmt.Sprintf("%s of %s is required, because what the fork requires has the vulnerability %s",
-				now.Version, now.Path, a.ID))
-		} else {
-			notes = append(notes, fmt.Sprintf("%s of %s has the vulnerability %s: %s does not, but needs Go %s, and the go "+
-				"line has %s", now.Version, now.Path, a.ID, d.Fixed, d.Go, after.Go.Version))
-		}
-	}
-	return notes
+	return notes, err
 }

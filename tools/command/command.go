@@ -84,15 +84,21 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	return out, err
 }
 
+// Words are the arguments behind the "--" that ends a program's own.
+func Words(args []string) []string {
+	if len(args) > 1 && args[0] == "--" {
+		return args[1:]
+	}
+	return args
+}
+
 // grace is the time between the interrupt and the kill of a command.
 const grace = 10 * time.Second
 
 // PassThrough runs a command, which may begin with "--", with our input and output, and with env added to our environment. The error of a
 // failed command has its exit code.
 func PassThrough(ctx context.Context, env, command []string) error {
-	if command[0] == "--" && len(command) > 1 {
-		command = command[1:]
-	}
+	command = Words(command)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Interrupt it as we were, and give it time: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

@@ -3,7 +3,6 @@ package fork
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,16 +44,15 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	}
 	defer release()
 	have, err := filetree.Read(o.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+	before, manifestErr := os.ReadFile(o.Dir + ".manifest")
+	for _, err := range []error{err, manifestErr} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
 	}
-	before, err := os.ReadFile(o.Dir + ".manifest")
-	switch {
-	case len(have) > 0 && errors.Is(err, fs.ErrNotExist):
+	if len(have) > 0 && manifestErr != nil {
 		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest",
 			Mend: "move it away"}}
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, err
 	}
 	differ, known := filetree.Changed(have, t), map[string]bool{}
 	for line := range strings.Lines(string(before)) {
@@ -66,7 +64,7 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 				Mend: "copy the edits to the overlay, remove the folder, and run the command again"}}
 		}
 	}
-	return len(differ) > 0, o.write(t, differ, known)
+	return len(differ) > 0, o.write(t, differ)
 }
 
 // edited reports whether somebody has edited a file: whether it differs from what was written, from its source, and from what its source
@@ -85,32 +83,24 @@ func (o Folder) edited(path string, data []byte, known map[string]bool) bool {
 
 func (o Folder) file(path string) string { return filepath.Join(o.Dir, filepath.FromSlash(path)) }
 
-// write writes the files that differ. Until it is done the manifest knows both the old and the new ones.
-func (o Folder) write(t filetree.Tree, differ []string, known map[string]bool) error {
-	now := map[string]bool{}
-	for path, data := range t {
-		now[written(path, data)] = true
-	}
-	maps.Copy(known, now)
-	if err := o.record(known); err != nil {
-		return err
-	}
+// write writes the files that differ, and then the manifest.
+func (o Folder) write(t filetree.Tree, differ []string) error {
 	for _, path := range differ {
 		if err := t.Put(o.Dir, path); err != nil {
 			return err
 		}
 	}
+	var lines []string
+	for path, data := range t {
+		lines = append(lines, written(path, data))
+	}
 	for path, source := range o.Links {
 		if link(source, o.file(path)) {
-			now[linked(path)] = true
+			lines = append(lines, linked(path))
 		}
 	}
-	return o.record(now)
-}
-
-// record writes the manifest.
-func (o Folder) record(lines map[string]bool) error {
-	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(slices.Sorted(maps.Keys(lines)), "\n")+"\n"))
+	slices.Sort(lines)
+	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(lines, "\n")+"\n"))
 }
 
 // link makes a file a hard link to its source. If that is impossible, for instance because the source is on another volume, it stays a

@@ -3,97 +3,88 @@ package fork
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
 )
 
-func testOutput(t *testing.T) Folder {
-	return Folder{Dir: filepath.Join(t.TempDir(), "out")}
-}
-
-// requireTree checks the content of a folder and that nothing lies beside it
-// but the manifest and the mutex.
-func requireTree(t *testing.T, o Folder, want filetree.Tree) {
-	t.Helper()
-	got, err := filetree.Read(o.Dir)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	recorded, err := os.ReadFile(o.Dir + ".manifest")
-	require.NoError(t, err)
-	var lines []string
-	for path, data := range want {
-		lines = append(lines, written(path, data))
-	}
-	slices.Sort(lines)
-	require.Equal(t, strings.Join(lines, "\n")+"\n", string(recorded))
-	beside, err := os.ReadDir(filepath.Dir(o.Dir))
-	require.NoError(t, err)
-	var names []string
-	for _, e := range beside {
-		names = append(names, e.Name())
-	}
-	require.Equal(t, []string{"out", "out.manifest", "out.mutex"}, names)
-}
-
-var (
-	oldTree = filetree.Tree{"a/one": []byte("1"), "a/in/two": []byte("2")}
-	newTree = filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
-)
-
-// A folder becomes what it is to be, unless that would lose edits, or it is somebody else's.
-func TestOutputWrite(t *testing.T) {
+// A folder becomes what it is to be, unless that would lose edits, or it is somebody else's. What an interrupted run has left is completed.
+func TestFolder(t *testing.T) {
 	t.Parallel()
-	o := testOutput(t)
-	for _, step := range []struct {
-		tree    filetree.Tree
-		changes bool
-	}{{oldTree, true}, {oldTree, false}, {newTree, true}} {
-		changed, err := o.Write(step.tree)
+	o := Folder{Dir: filepath.Join(t.TempDir(), "out")}
+	older := filetree.Tree{"a/one": []byte("1"), "a/in/two": []byte("2")}
+	newer := filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
+	requireFiles := func(want filetree.Tree) {
+		got, err := filetree.Read(o.Dir)
 		require.NoError(t, err)
-		require.Equal(t, step.changes, changed)
-		requireTree(t, o, step.tree)
+		require.Equal(t, want, got)
+	}
+	for i, tree := range []filetree.Tree{older, older, newer} {
+		changed, err := o.Write(tree)
+		require.NoError(t, err)
+		require.Equal(t, i != 1, changed)
+		requireFiles(tree)
 	}
 	require.NoDirExists(t, filepath.Join(o.Dir, "a", "in"), "folders go with their last file")
-	edited := filetree.Tree{"a/one": []byte("edited"), "b/three": []byte("3"), "notes": {}}
+	inTheWay := filepath.Join(o.Dir, "a", "in", "two")
+	require.NoError(t, os.MkdirAll(inTheWay, 0o755))
+	_, err := o.Write(older)
+	require.ErrorContains(t, err, "two")
+	require.NoError(t, os.Remove(inTheWay))
+	_, err = o.Write(older)
+	require.NoError(t, err)
+	requireFiles(older)
+
+	edited := filetree.Tree{"a/one": []byte("edited"), "a/in/two": []byte("2"), "notes": {}}
 	require.NoError(t, edited.Write(o.Dir))
-	_, err := o.Write(oldTree)
+	_, err = o.Write(newer)
 	require.ErrorContains(t, err, o.Dir+": the folder has edits that this build lacks, such as a/one")
 	require.NoError(t, os.Remove(o.Dir+".manifest"))
-	_, err = o.Write(oldTree)
+	_, err = o.Write(newer)
 	require.EqualError(t, err, o.Dir+": the folder was not made by mongofork: it has no manifest\n  fix: move it away")
-	got, err := filetree.Read(o.Dir)
-	require.NoError(t, err)
-	require.Equal(t, edited, got, "a refused build changes nothing")
-	if os.Symlink("elsewhere", filepath.Join(o.Dir, "link")) == nil {
-		_, err = o.Write(newTree)
-		require.ErrorContains(t, err, "link is not a regular file")
-	}
-	require.NoError(t, os.RemoveAll(o.Dir))
-	_, err = o.Write(newTree)
-	require.NoError(t, err)
-	requireTree(t, o, newTree)
+	requireFiles(edited)
 }
 
-// Whatever was written before a run was cut short, the next one makes its output, whether the first or another one.
-func TestOutputInterrupted(t *testing.T) {
+// Files that are the same in the fork are links, and an edit of one edits both; an edit of any other file of the build is not written over.
+func TestEditable(t *testing.T) {
 	t.Parallel()
-	for _, next := range []filetree.Tree{newTree, oldTree} {
-		o := testOutput(t)
-		_, err := o.Write(oldTree)
-		require.NoError(t, err)
-		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b"), 0o755))
-		require.NoError(t, os.Mkdir(filepath.Join(o.Dir, "b", "three"), 0o755), "in the way")
-		_, err = o.Write(newTree)
-		require.ErrorContains(t, err, "three")
-		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b", "three")))
-		require.NoError(t, os.Remove(filepath.Join(o.Dir, "b")))
-		_, err = o.Write(next)
-		require.NoError(t, err)
-		requireTree(t, o, next)
+	p := builtProject(t, filetree.Tree{
+		"pool/plain.go": []byte("package pool\n\nfunc plain() {}\n"),
+		"pool/rest.go":  []byte("// Package pool is one.\npackage pool\n\nfunc rest() {}\n\n//fork:remove taken nobody needs it\n"),
+	})
+	const plain, rest = "build/v2.0.0/pool/plain.go", "build/v2.0.0/pool/rest.go"
+	anew := func() { // after edits that are not wanted
+		require.ErrorContains(t, build(t, p), "the folder has edits that this build lacks")
+		require.NoError(t, os.RemoveAll(p.Folder(p.Base).Dir))
+		require.NoError(t, build(t, p))
 	}
+	inPlace := func(name, text string) { // as an editor does that keeps the file
+		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
+	}
+	anHourAgo := func() {
+		past := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(p.Root, "pool", "plain.go"), past, past))
+	}
+	require.NoError(t, build(t, p))
+	require.Equal(t, "// Package pool is one.\n"+
+		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n", p.read(t, rest))
+	inPlace(plain, "package pool\n\nfunc edited() {}\n")
+	require.Equal(t, "package pool\n\nfunc edited() {}\n", p.read(t, "pool/plain.go"))
+	require.NoError(t, build(t, p), "an edit of a link is one of the overlay")
+
+	anHourAgo()
+	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
+	require.NoError(t, build(t, p))
+	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
+	anHourAgo()
+	inPlace(plain, "package pool\n\nfunc late() {}\n")
+	anew() // it was edited when it was no longer the source
+	p.put(t, plain, "package pool\n\nfunc lost() {}\n")
+	anHourAgo()
+	anew()
+	inPlace(rest, "package pool\n")
+	anew()
 }

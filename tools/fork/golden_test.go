@@ -1,6 +1,7 @@
 package fork
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
+	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 )
 
@@ -71,4 +74,108 @@ func forEachArchive(t *testing.T, folder string, run func(*testing.T, filetree.T
 			require.Equal(t, string(data), string(txtar.Format(archive)))
 		})
 	}
+}
+
+// overlay of the tests below: a declaration that is replaced, and one that is removed.
+const lockedOverlay = "//fork:replace it lies\n//fork:remove taken it lies, too\nfunc retryable(err error) bool { return true }\n"
+
+// The lock, the module and the directives have to agree, both ways, and only accept writes a lock.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, overlayOf(lockedOverlay))
+	lock := p.read(t, p.LockFile())
+	require.Regexp(t, "^module: example.com/driver/v2 v2.0.0\nsum: h1:.*=\ntouched:\n    remove pool taken: sha256:[0-9a-f]{64}\n"+
+		"    replace pool retryable: sha256:[0-9a-f]{64}\n$", lock)
+	const mend, restore = "\n  fix: read upstream's declaration, then make lock\n", "fix: restore the file from version control"
+	for wrong, want := range map[string]string{
+		strings.Replace(lock, "replace pool retryable", "replace pool single", 1): p.LockFile() + ": replace pool single is locked, but no " +
+			"directive of the overlay names it\n  fix: make lock\npool/overlay.go:3: //fork:replace retryable: not in the lock " +
+			"(v2.0.0, pool/pool.go:53)" + mend,
+		strings.ReplaceAll(lock, "sha256:", "sha256:ab"): "pool/overlay.go:3: //fork:replace retryable: upstream's declaration changed since " +
+			"the lock (v2.0.0, pool/pool.go:53)" + mend + "pool/overlay.go:4: //fork:remove taken: upstream's declaration changed since the " +
+			"lock (v2.0.0, pool/pool.go:57)" + mend,
+		strings.Replace(lock, "v2.0.0", "v2.1.0", 1): "the lock is for example.com/driver/v2 v2.1.0, not for example.com/driver/v2 v2.0.0\n  " +
+			restore,
+		"":                 restore + ", then make lock",
+		"module: m v2.0.0": restore + ", then make lock",
+	} {
+		p.put(t, p.LockFile(), wrong)
+		err := build(t, p)
+		require.ErrorAs(t, err, &problem.List{})
+		require.Contains(t, err.Error()+"\n", want)
+		require.NoDirExists(t, p.Folder(p.Base).Dir)
+	}
+	p.put(t, p.LockFile(), strings.Replace(lock, "replace pool retryable", "replace pool single", 1))
+	_, err := p.Accept(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, lock, p.read(t, p.LockFile()))
+	require.NoError(t, build(t, p))
+}
+
+// A module cache that somebody has edited is noticed.
+func TestTamperedModule(t *testing.T) {
+	t.Parallel()
+	p, tree := builtProject(t, overlayOf("func added() {}\n")), forktest.Tree()
+	tree["README.md"] = []byte("A changed module.\n")
+	p.Source = forktest.Source(tree)
+	require.ErrorContains(t, build(t, p),
+		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2 v2.0.0 is h1:")
+	require.NoDirExists(t, p.Folder(p.Base).Dir)
+}
+
+const repositoryRoot = "../.."
+
+var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
+
+// newProject makes a repository with the given files and an overlay of the
+// folders pool and conn.
+func newProject(t testing.TB, files filetree.Tree) *Project {
+	t.Helper()
+	return &Project{Root: forktest.Root(t, files), Module: forktest.Module, Base: forktest.Base, Source: forktest.Source(forktest.Tree())}
+}
+
+// acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
+func acceptMatched(t testing.TB, p *Project) {
+	t.Helper()
+	matched, _, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
+	require.NoError(t, err)
+	lock, err := plan.NewLock(matched)
+	require.NoError(t, err)
+	text, err := lock.Format()
+	require.NoError(t, err)
+	p.put(t, p.LockFile(), string(text))
+}
+
+// builtProject makes a repository and locks its overlay.
+func builtProject(t testing.TB, files filetree.Tree) *Project {
+	t.Helper()
+	p := newProject(t, files)
+	_, err := p.Accept(t.Context())
+	require.NoError(t, err)
+	return p
+}
+
+// build builds the project into its folder.
+func build(t testing.TB, p *Project) error {
+	_, _, _, err := p.Build(t.Context())
+	return err
+}
+
+// write puts a file into the repository.
+func (p *Project) put(t testing.TB, name, text string) {
+	t.Helper()
+	require.NoError(t, filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text)))
+}
+
+// read returns a file of the repository.
+func (p *Project) read(t testing.TB, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// overlayOf makes the file set of a repository with one file pool/overlay.go.
+func overlayOf(code string) filetree.Tree {
+	return filetree.Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
 }

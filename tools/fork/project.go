@@ -82,13 +82,8 @@ func (p *Project) readLock() (*plan.Lock, error) {
 	return plan.ParseLock(p.LockFile(), data)
 }
 
-// Plan reads the overlay and matches it with the base. The error is a problem.List if an assertion failed, the lock's included.
-func (p *Project) Plan(ctx context.Context) (*plan.Plan, error) {
-	plan, _, err := p.Assemble(ctx)
-	return plan, err
-}
-
-// Assemble plans and lays the overlay over the base, in memory.
+// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion
+// failed, the lock's included.
 func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
 	lock, err := p.readLock()
 	if err != nil {
@@ -99,7 +94,7 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 		return nil, nil, err
 	}
 	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, tree, append(problems, plan.Overlay.At(lock.Check(plan, p.LockFile(), len(problems) == 0))...).OrNil()
+	return plan, tree, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
 }
 
 // match obtains the base, compares it with the lock, and lays the overlay over it, in memory.
@@ -114,18 +109,18 @@ func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filet
 		return nil, nil, nil, err
 	}
 	plan, tree, unmatched, err := layer.Lay(m, o)
-	if err != nil {
+	sum, sumErr := m.Sum()
+	if err := errors.Join(err, sumErr); err != nil {
 		return nil, nil, nil, err
 	}
-	problems = append(problems, plan.Overlay.At(unmatched)...)
-	sum, err := m.Sum()
+	problems = append(problems, unmatched...)
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return plan, tree, problems, err
+	return plan, tree, problems, nil
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
@@ -144,11 +139,8 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 		return 0, err
 	}
 	lock, err := plan.NewLock(matched)
-	if err != nil {
-		return 0, err
-	}
-	data, err := lock.Format()
-	if err != nil {
+	data, formatErr := lock.Format()
+	if err := errors.Join(err, formatErr); err != nil {
 		return 0, err
 	}
 	return len(lock.Touched), filetree.Replace(p.file(p.LockFile()), data)
@@ -166,12 +158,9 @@ func (p *Project) Compile(ctx context.Context) (problem.List, error) {
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
 // that is for that one.
 func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
-	matched, err := p.Plan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	target, err := p.Source(ctx, p.Module, version)
-	if err != nil {
+	matched, _, err := p.Assemble(ctx)
+	target, targetErr := p.Source(ctx, p.Module, version)
+	if err := errors.Join(err, targetErr); err != nil {
 		return nil, err
 	}
 	overlay, problems, err := plan.ReadOverlay(p.Root, target)
@@ -179,9 +168,6 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 		return nil, err
 	}
 	report, err := drift.Compare(ctx, matched, target, overlay)
-	if err != nil {
-		return nil, err
-	}
 	report.Misfits = append(report.Misfits, problems...)
-	return report, nil
+	return report, err
 }

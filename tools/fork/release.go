@@ -45,7 +45,8 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 		return nil, err
 	}
 	version, err := f.Released()
-	if err != nil {
+	advisories, listErr := p.Advisories()
+	if err := errors.Join(err, listErr); err != nil {
 		return nil, err
 	}
 	if final != "" && final != version.Version {
@@ -73,10 +74,9 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 	}
 	at := path.Join(version.Path, "@v", version.Version)
 	bill, err := sbom(f, modules, goSum)
-	advisories, listErr := p.Advisories()
 	statements, vexErr := vex(advisories, f)
 	record, recordErr := p.recorded(goSum)
-	if err := errors.Join(err, listErr, vexErr, recordErr); err != nil {
+	if err := errors.Join(err, vexErr, recordErr); err != nil {
 		return nil, err
 	}
 	files[at+".cdx.json"], files[at+".openvex.json"] = bill, statements
@@ -123,16 +123,13 @@ func (p *Project) adapter(name, level string) (a released, err error) {
 	}
 	a.Version = module.Version{Path: parsed.Module.Mod.Path, Version: "v0.0.0-" + level}
 	for _, r := range slices.Clone(parsed.Replace) {
-		if err := parsed.DropReplace(r.Old.Path, r.Old.Version); err != nil {
-			return a, err
-		}
+		err = errors.Join(err, parsed.DropReplace(r.Old.Path, r.Old.Version))
 	}
 	parsed.Cleanup()
-	if a.tree["go.mod"], err = parsed.Format(); err != nil {
-		return a, err
-	}
-	a.tree["LICENSE"], err = os.ReadFile(p.file("LICENSE"))
-	return a, err
+	text, formatErr := parsed.Format()
+	licence, readErr := os.ReadFile(p.file("LICENSE"))
+	a.tree["go.mod"], a.tree["LICENSE"] = text, licence
+	return a, errors.Join(err, formatErr, readErr)
 }
 
 // addTo adds the files of a version as the proxy protocol wants them. The .info has no time, so that the same sources give the same files.

@@ -34,7 +34,8 @@ func start(ctx context.Context, t *testing.T, script string) (*exec.Cmd, int, *b
 	return cmd, pid, reader
 }
 
-func TestContextInterruptsTheGroup(t *testing.T) {
+// The context interrupts the whole group, and Reap kills what is left of it.
+func TestGroup(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	// A shell resets the interrupt signal of its children to "ignore" only when it
 	// puts them into the background, so the child is another foreground shell.
@@ -45,15 +46,11 @@ func TestContextInterruptsTheGroup(t *testing.T) {
 	assert.Equal(t, "interrupted\n", said)
 	assert.Error(t, cmd.Wait())
 	assert.ErrorIs(t, syscall.Kill(child, 0), syscall.ESRCH, "the child's child has ended")
-}
 
-func TestReapKillsWhatIsLeft(t *testing.T) {
-	cmd, child, _ := start(t.Context(), t, `sleep 60 >/dev/null 2>&1 & echo $!`)
+	cmd, child, _ = start(t.Context(), t, `sleep 60 >/dev/null 2>&1 & echo $!`)
 	require.NoError(t, cmd.Wait())
 	require.NoError(t, syscall.Kill(child, 0), "it outlives the shell")
 	Reap(cmd)
-	// The kill is sent when Reap returns; the group is gone when nobody can be
-	// signalled any more, unless a zombie is left to whoever adopts orphans here.
 	assert.Eventually(t, func() bool { return gone(child) }, Grace, Grace/500)
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"golang.org/x/mod/semver"
 
@@ -18,11 +16,8 @@ type driftCmd struct {
 }
 
 func (driftCmd) Help() string {
-	return "Lists what has to be reviewed before the overlay is used with the other version: declarations that the overlay " +
-		"touches, and all others of upstream, that have changed, moved or gone; what is new: names that applications can " +
-		"use, words such as error labels and commands, and go.mod's requirements; and what keeps the overlay's " +
-		"files for that version from fitting and compiling. Exits with 1 if there is any, or if the version " +
-		"is newer than every base: nobody has read it."
+	return "Lists what has to be reviewed before the overlay is used with the other version, as tools/fork/README.md says. Exits " +
+		"with 1 if there is anything, or if the version is newer than every base: nobody has read it."
 }
 
 func (c *driftCmd) Run(a *app) error {
@@ -50,15 +45,6 @@ func (c *driftCmd) Run(a *app) error {
 
 // print prints what needs review and returns how much that is.
 func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
-	moves := map[string]int{}
-	for _, row := range report.Rows {
-		if row.Class() == drift.Moved {
-			moves[row.Subject.Package+" to "+row.Now[0].Key.Package]++
-		}
-	}
-	for _, move := range slices.Sorted(maps.Keys(moves)) {
-		a.printf("%-9s %d of %s\n", drift.Moved, moves[move], move)
-	}
 	for _, row := range report.Rows {
 		if !row.NeedsReview() {
 			continue
@@ -72,7 +58,7 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 		if len(row.Now) > 0 {
 			a.printf("          is in %s\n", syntax.Places(row.Now))
 		}
-		if c.Diff {
+		if c.Diff && len(row.Now) > 0 {
 			a.printf("%s", row.Diff())
 		}
 	}

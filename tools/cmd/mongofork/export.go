@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -22,13 +21,12 @@ func (a *app) author() string {
 }
 
 type seriesCmd struct {
-	Output string `short:"o" type:"path" placeholder:"DIR" help:"Write to this folder instead of build/series/<base>."`
-	Tree   string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
-	Fixes  bool   `help:"Instead write the fix of each defect, for upstream's unchanged tree, to the folder fixes below that one."`
+	Tree  string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
+	Fixes bool   `help:"Instead write the fix of each defect, for upstream's unchanged tree, to the folder fixes below that one."`
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	plan, err := a.project.Plan(a.ctx)
+	plan, _, err := a.project.Assemble(a.ctx)
 	if err != nil {
 		return err
 	}
@@ -37,9 +35,9 @@ func (c *seriesCmd) Run(a *app) error {
 		return err
 	}
 	var patches, tree filetree.Tree
-	out := a.project.Folder("series", a.project.Base)
+	out := a.project.Folder("series", a.project.Base).Dir
 	if c.Fixes {
-		out.Dir = filepath.Join(out.Dir, "fixes")
+		out = filepath.Join(out, "fixes")
 		patches, err = steps.FixPatches(a.ctx, a.author())
 	} else {
 		patches, tree, err = steps.Patches(a.ctx, a.author())
@@ -50,14 +48,8 @@ func (c *seriesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	out.Dir = cmp.Or(c.Output, out.Dir)
-	for _, name := range patches.Paths() {
-		a.printf("%s/%s\n", out.Dir, name)
-	}
-	if !c.Fixes {
-		a.printf("apply them with: git am --empty=drop %s/*.patch\n", out.Dir)
-	}
-	return series.Write(out.Dir, patches)
+	a.printf("%d patches; apply those of the series with: git am --empty=drop %s/*.patch\n", len(patches), out)
+	return series.Write(out, patches)
 }
 
 type releaseCmd struct {

@@ -30,8 +30,7 @@ type cli struct {
 	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
 	Base string `help:"Version of upstream to build on. Default: for use, what the application requires; else BASE in the environment, or ${base}."`
 
-	Build   buildCmd   `cmd:"" help:"Write the fork to build/<base>/."`
-	Check   checkCmd   `cmd:"" help:"Check every assertion of the overlay, and write nothing."`
+	Build   buildCmd   `cmd:"" help:"Check every assertion of the overlay, and write the fork to build/<base>/."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
 	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
@@ -92,14 +91,14 @@ type buildCmd struct {
 
 func (c *buildCmd) Run(a *app) error {
 	if c.Pristine {
-		plan, err := a.project.Plan(a.ctx)
+		m, err := a.project.Source(a.ctx, a.project.Module, a.project.Base)
 		if err != nil {
 			return err
 		}
-		tree := assemble.Pristine(plan.Module)
+		tree := assemble.Pristine(m)
 		out := a.project.Folder("pristine", a.project.Base)
 		_, err = out.Write(tree)
-		a.printf("%s as it is: %d files\n%s\n", plan.Module, len(tree), out.Dir)
+		a.printf("%s as it is: %d files\n%s\n", m, len(tree), out.Dir)
 		return err
 	}
 	built, out, changed, err := a.project.Build(a.ctx)
@@ -107,20 +106,10 @@ func (c *buildCmd) Run(a *app) error {
 		return err
 	}
 	m := built.Plan.Module
-	a.printf("%s\n%s; %d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
-		m, built.Plan.Counts(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m,
+	a.printf("%s\n%d files\n%s: %s\n\nIn the go.mod of an application (or: mongofork use DIR):\n\n\treplace %s => %s\n",
+		built.Module(), len(built.Tree), out.Dir, map[bool]string{true: "written", false: "unchanged"}[changed], m,
 		modfile.AutoQuote(out.Dir))
 	return nil
-}
-
-type checkCmd struct{}
-
-func (*checkCmd) Run(a *app) error {
-	built, err := a.project.Fork(a.ctx, false)
-	if err == nil {
-		a.printf("%s: %s: all assertions hold\n", built.Module(), built.Plan.Counts())
-	}
-	return err
 }
 
 type acceptCmd struct{}

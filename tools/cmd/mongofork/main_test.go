@@ -1,27 +1,36 @@
 package main
 
 import (
-	"errors"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mongofork": main})
+}
+
+// The exit codes are those that the help names.
+func TestExitCodes(t *testing.T) {
+	for code, args := range [][]string{{"--help"}, {"-C", t.TempDir(), "build"}, {"build", "--wrong"}} {
+		var out strings.Builder
+		require.Equal(t, code, run(t.Context(), args, &out, &out), args)
+	}
 }
 
 // The scripts run the whole program on the real driver, with small overlays. They take more than ten seconds: drift type-checks the driver.
@@ -83,37 +92,58 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error, ver
 			}
 			return setup(env)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
 	})
 }
 
-// exits runs a command and checks its exit code: "exits 2 mongofork -x".
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits code command [argument...]")
+var (
+	code    = regexp.MustCompile("(?m)`[^`\n]+`|^ {4,}.*$|^ *- run: .*$")
+	builder = regexp.MustCompile("(?:/cmd/|[`( ])mongofork ([^`#&|;)\"]+)")
+	output  = regexp.MustCompile(`\$\([^)]*\)`)
+	target  = regexp.MustCompile(`\bmake ((?:-\S+ |[A-Z]+=\S+ )*)([a-z][a-z-]*)`)
+)
+
+// Each command of the builder that a page names has the form that the builder expects, and each target of make is in the Makefile.
+func TestPagesNameCommandsThatExist(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "tools/fork/README.md", "etc/server/README.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		pages = append(pages, found...)
 	}
-	err := ts.Exec(args[1], args[2:]...)
-	code := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		code = exit.ExitCode()
-	} else if err != nil {
-		ts.Fatalf("%s: %v", args[1], err)
+	commands, targets := 0, 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, line := range code.FindAllString(string(text), -1) {
+			line = output.ReplaceAllString(line, defaultBase)
+			for _, m := range builder.FindAllStringSubmatch(line, -1) {
+				args := slices.DeleteFunc(strings.Fields(m[1]), func(word string) bool { return word == "…" || word == "COMMAND" })
+				if len(args) == 0 || strings.Contains(m[1], "stands for") {
+					continue
+				}
+				commands++
+				assert.NoError(t, parses(args), "%s: %s", page, line)
+			}
+			for _, m := range target.FindAllStringSubmatch(line, -1) {
+				targets++
+				assert.Regexp(t, `(?m)^(\.PHONY: .*|[a-z- ]*)\b`+regexp.QuoteMeta(m[2])+`\b`, string(makefile), "%s: %s", page, line)
+			}
+		}
 	}
-	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("%s exits with %d, want %s", strings.Join(args[1:], " "), code, args[0])
-	}
+	require.Greater(t, commands, 15)
+	require.Greater(t, targets, 25)
 }
 
-func TestAuthor(t *testing.T) {
-	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "EMAIL"} {
-		t.Setenv(name, "")
+// parses says what is wrong with a command line, of which a page may leave out the argument.
+func parses(args []string) error {
+	var c cli
+	parser := kong.Must(&c, kong.Vars{"base": defaultBase}, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
+	_, err := parser.Parse(args)
+	if err != nil && strings.Contains(err.Error(), "expected \"<") {
+		return nil
 	}
-	t.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	a := &app{ctx: t.Context(), project: &fork.Project{Root: t.TempDir()}}
-	require.Equal(t, git.Builder, a.author(), "not configured")
-	t.Setenv("GIT_AUTHOR_NAME", "C")
-	t.Setenv("GIT_AUTHOR_EMAIL", "c@d")
-	require.Equal(t, "C <c@d>", a.author())
+	return err
 }

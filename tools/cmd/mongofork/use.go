@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
-	"strings"
 
 	"mongofork/tools/adopt"
 )
@@ -18,10 +18,8 @@ type useCmd struct {
 
 func (useCmd) Help() string {
 	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; BASE in " +
-		"the environment is for the other commands. Builds that fork, edits go.mod, runs go mod tidy, which also changes " +
-		"go.sum, builds the application, and runs go mod vendor if there is a vendor folder. The files change together, and " +
-		"only if the fork is then in effect. This takes a minute or two the first time, when the driver is compiled, and then " +
-		"seconds; the steps that take long are told as they begin."
+		"the environment is for the other commands. If anything fails, or the fork is not in effect then, the files are " +
+		"restored. This takes a minute or two the first time, when the driver is compiled."
 }
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
@@ -53,48 +51,18 @@ func (c *useCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("%w\nnothing changed in the application", err)
 	}
-	c.describe(a, change)
-	return nil
-}
-
-// describe prints what was done, or would be.
-func (c *useCmd) describe(a *app, change *adopt.Change) {
-	switch {
-	case c.Undo:
+	if c.Undo {
 		a.printf("%s: upstream's driver\n", change.Module)
-	case change.Requiring != change.Module:
-		a.printf("%s requires %s of the driver in the same workspace, so %s gets the fork of %s\n", change.Requiring,
-			change.Required, change.Module, change.Base)
-	case change.Required == change.Base:
-		a.printf("%s requires %s of the driver: the fork of that version\n", change.Module, change.Required)
-	default:
+	} else {
 		a.printf("%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
 	}
-	verb := map[bool]string{true: "would change", false: "changed"}[c.DryRun]
-	vendored := 0
-	for _, path := range change.Paths() {
-		if strings.HasPrefix(path, "vendor/") {
-			vendored++
-			continue
-		}
-		a.printf("%s: %s\n", path, verb)
-		if path == "go.mod" {
-			a.printf("%s", change.Diff(path))
-		}
-	}
-	if vendored > 0 {
-		a.printf("vendor: %s, %d files\n", verb, vendored)
-	}
-	if len(change.Paths()) == 0 {
-		a.printf("nothing to change\n")
-	}
+	a.printf("%s", change.Diff)
 	for _, note := range change.Notes {
 		a.printf("note: %s\n", note)
 	}
-	if !c.SkipBuild {
-		a.printf("go build ./...: done\n")
+	if !c.Undo {
+		dir, _ := filepath.Abs(c.Application)
+		a.printf("%s\nTo undo: %s\n", change.Effect, application.CommandLine("use", "--undo", dir))
 	}
-	if change.Effect != "" {
-		a.printf("%s\nTo undo: %s\n", change.Effect, change.CommandLine(change.Dir, "--undo"))
-	}
+	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"go.yaml.in/yaml/v3"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
@@ -51,16 +50,11 @@ type cli struct {
 // find returns the rig and the specifications of the repository around the working directory, after checking that it has the base.
 func find(base string) (*suite.Rig, *specs.Store, error) {
 	root, err := plan.FindRoot(".")
-	if err != nil {
+	bases, basesErr := (&fork.Project{Root: root}).Bases()
+	if err := errors.Join(err, basesErr); err != nil {
 		return nil, nil, err
 	}
-	bases, err := (&fork.Project{Root: root}).Bases()
-	if err != nil {
-		return nil, nil, err
-	}
-	if base == "" {
-		base = bases[0]
-	}
+	base = cmp.Or(base, bases[0])
 	if !slices.Contains(bases, base) {
 		return nil, nil, fmt.Errorf("there is no base %q; name one with BASE or --base: %s", base, strings.Join(bases, ", "))
 	}
@@ -222,22 +216,11 @@ func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) erro
 	return err
 }
 
-type specificationsCmd struct {
-	Revision string `placeholder:"REVISION" help:"Another revision, by its name in etc/specifications."`
-	Compare  string `placeholder:"REQUIREMENT" help:"Print instead what etc/specifications has to say of the revision and a source distribution, such as \"pymongo==4.17.0 --hash=sha256:…\"."`
-}
+type specificationsCmd struct{}
 
-// Run prints the folder, or the comparison.
-func (c *specificationsCmd) Run(ctx context.Context, rig *suite.Rig, store *specs.Store, stdout io.Writer) error {
-	revision := cmp.Or(c.Revision, rig.Revisions.Upstream)
-	if c.Compare != "" {
-		compared, err := store.Compare(ctx, revision, c.Compare)
-		if err != nil {
-			return err
-		}
-		return yaml.NewEncoder(stdout).Encode(map[string]specs.Revision{revision: compared})
-	}
-	project, err := store.Project(ctx, revision)
+// Run prints the folder.
+func (specificationsCmd) Run(ctx context.Context, rig *suite.Rig, store *specs.Store, stdout io.Writer) error {
+	project, err := store.Project(ctx, rig.Revisions.Upstream)
 	if err == nil {
 		_, err = fmt.Fprintln(stdout, project.Dir)
 	}

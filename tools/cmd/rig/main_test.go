@@ -18,7 +18,6 @@ func TestCommandLine(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{"--help"}, command.ExitOK, "Exit codes: 0 done, 1 a test or check failed", ""},
 		{[]string{"test", "--help"}, command.ExitOK, "fork,upstream,", ""},
 		{[]string{"test", "--only", "everything"}, command.ExitUsage, "", `--only must be one of "fork",`},
 		{[]string{"test", "--only", ""}, command.ExitUsage, "", "--only names no suite"},

@@ -3,26 +3,27 @@ package drift
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
 	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
+	"golang.org/x/mod/modfile"
+
+	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/layer"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
-)
-
-// Class classifies the change of an upstream declaration in another version.
-type Class string
-
-// The classes of drift, from none to the worst.
-const (
-	Same    Class = "same"    // token for token, wherever it stands in its package
-	Changed Class = "changed" // it says something else
-	Moved   Class = "moved"   // another package has it
-	Gone    Class = "gone"    // none has
 )
 
 // Row is the drift of one declaration.
@@ -35,33 +36,26 @@ type Row struct {
 	Was, Now []*syntax.Decl
 }
 
-// Class classifies the change.
-func (r Row) Class() Class {
+// Class says what became of it: "gone", "moved" to another package, "changed", or "same" if it is token for token what it was, wherever it
+// stands in its package.
+func (r Row) Class() string {
 	switch {
 	case len(r.Now) == 0:
-		return Gone
+		return "gone"
 	case r.Now[0].Key.Package != r.Subject.Package:
-		return Moved
-	case r.changed():
-		return Changed
+		return "moved"
+	case syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...):
+		return "changed"
 	}
-	return Same
+	return "same"
 }
 
-func (r Row) changed() bool { return syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...) }
+// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version.
+func (r Row) NeedsReview() bool { return r.Class() != "same" }
 
-// Diff shows upstream's change as a unified diff; empty if there is none, or only what has gone.
+// Diff shows upstream's change as a unified diff.
 func (r Row) Diff() string {
-	if len(r.Now) == 0 || !r.changed() {
-		return ""
-	}
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
-}
-
-// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version. If a declaration
-// that the fork has as it is has only moved, what uses it does not compile, which is reported once.
-func (r Row) NeedsReview() bool {
-	return r.Class() != Same && (r.Class() != Moved || r.Ours != nil || r.changed())
 }
 
 // Report is the drift from a plan's version to another one.
@@ -80,7 +74,62 @@ type Report struct {
 // calls through two others, or through an interface, is among the others.
 func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
 	r := compare(p, target)
-	return r, r.fit(ctx, target, overlay)
+	laid, tree, problems, err := layer.Lay(target, overlay)
+	if r.Misfits = problems; err != nil || len(problems) > 0 {
+		r.Uncompiled = true
+		return r, err
+	}
+	r.Misfits, err = Compile(ctx, laid, tree)
+	return r, err
+}
+
+// Compile type-checks a fork without its tests, for Linux without cgo, so that the result is the same on every machine. The go command
+// downloads the modules that it requires. A mistake in a declaration of the overlay is told where that stands in the repository.
+func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) (mistakes problem.List, err error) {
+	dir, err := os.MkdirTemp("", "mongofork-compile-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := tree.Write(dir); err != nil {
+		return nil, err
+	}
+	_, err = command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
+		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}, "go", "build", "-trimpath", "./...")
+	for _, found := range mistake.FindAllStringSubmatch(fmt.Sprint(err), -1) {
+		line, _ := strconv.Atoi(found[2]) // only digits
+		name, line := origin(p, tree, path.Clean(found[1]), line)
+		mistakes.Add(name, line, "", "%s", found[3])
+		err = nil
+	}
+	return mistakes, err
+}
+
+// mistake is what the go command says of one.
+var mistake = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
+
+// origin returns where a line of the fork stands in the overlay; unchanged if it is upstream's, or the builder has renamed its function.
+func origin(p *plan.Plan, tree filetree.Tree, name string, line int) (string, int) {
+	ours := map[syntax.Key]*syntax.Decl{} // of a declaration that several layers touch, the last one
+	for _, d := range p.Added {
+		ours[d.Key] = d
+	}
+	for _, t := range p.Touches {
+		if t.How == syntax.Replace || t.How == syntax.Wrap {
+			ours[t.Key] = t.Ours
+		}
+	}
+	file, err := syntax.Parse(name, tree[name])
+	if err != nil {
+		return name, line
+	}
+	for _, d := range file.Decls {
+		from, to := file.Line(d.Pos()), file.Line(d.Node.End())
+		if own := ours[d.Key]; own != nil && from <= line && line <= to {
+			return own.File.From, own.File.Line(own.Pos()) + line - from
+		}
+	}
+	return name, line
 }
 
 // compare compares the declarations.
@@ -100,20 +149,30 @@ func compare(p *plan.Plan, target *upstream.Module) *Report {
 			i, touched[t.Key] = len(r.Rows), len(r.Rows)
 			r.Rows = append(r.Rows, Row{Subject: t.Key, Was: was, Now: now})
 		}
-		r.Rows[i].Ours = append(r.Rows[i].Ours, fmt.Sprintf("%s of %s", t.How, place(p, t)))
+		at := fmt.Sprintf("%s:%d", t.File.From, t.Line)
+		if t.Ours != nil {
+			at = t.Ours.At()
+		}
+		r.Rows[i].Ours = append(r.Rows[i].Ours, fmt.Sprintf("%s of %s", t.How, at))
 	}
 	for _, d := range declarations(p.Module) {
 		was, now := p.Module.Lookup(d.Key), target.Lookup(d.Key)
-		if _, ours := touched[d.Key]; !ours && !isVersion(p.Module, was, target, now) {
+		// The version is no news.
+		renamed := bytes.ReplaceAll(texts(was), []byte(p.Module.Version[1:]), []byte(target.Version[1:]))
+		if _, ours := touched[d.Key]; !ours && (d.Key.Package != "version" || !bytes.Equal(renamed, texts(now))) {
 			r.Rows = append(r.Rows, Row{Subject: d.Key, Was: was, Now: now})
 		}
 	}
+	moved := map[syntax.Key]bool{}
 	for i, row := range r.Rows {
 		if len(row.Now) == 0 {
 			r.Rows[i].Now = twin(p.Module, target, row.Subject)
+			for _, d := range r.Rows[i].Now {
+				moved[d.Key] = true
+			}
 		}
 	}
-	r.Added = additions(p.Module, target, r.Rows)
+	r.Added = additions(p.Module, target, moved)
 	return r
 }
 
@@ -129,22 +188,6 @@ func declarations(m *upstream.Module) (found []*syntax.Decl) {
 		}
 	}
 	return found
-}
-
-// place says where the overlay touches a declaration: the file of the repository, and the line of ours.
-func place(p *plan.Plan, t plan.Touch) string {
-	line := t.Line
-	if t.Ours != nil {
-		line = t.Ours.File.Line(t.Ours.Pos())
-	}
-	at := p.Overlay.At(problem.List{{File: t.File.Path}})
-	return fmt.Sprintf("%s:%d", at[0].File, line)
-}
-
-// isVersion reports whether a declaration of the package version differs in the version of its module alone.
-func isVersion(from *upstream.Module, was []*syntax.Decl, to *upstream.Module, now []*syntax.Decl) bool {
-	renamed := bytes.ReplaceAll(texts(was), []byte(from.Version[1:]), []byte(to.Version[1:]))
-	return was[0].Key.Package == "version" && from.Version != to.Version && bytes.Equal(renamed, texts(now))
 }
 
 // twin looks for the package to which a declaration has moved: one that had no declaration of this name. If there are several, it takes one
@@ -167,4 +210,66 @@ func texts(decls []*syntax.Decl) (out []byte) {
 		out = append(append(out, d.File.Src[start:end]...), '\n')
 	}
 	return out
+}
+
+// additions lists what a later version of a module has for the first time, or requires otherwise: names that applications can use, words
+// that stand in its strings, such as error labels, commands and options, and what its go.mod says.
+func additions(from, to *upstream.Module, moved map[syntax.Key]bool) (added []string) {
+	for _, d := range declarations(to) {
+		if len(from.Lookup(d.Key)) == 0 && !moved[d.Key] && d.Key.Public() {
+			added = append(added, fmt.Sprintf("%s (%s)", d.Key, d.At()))
+		}
+	}
+	had := words(from)
+	for word, at := range words(to) {
+		if had[word] == "" {
+			added = append(added, fmt.Sprintf("%q (%s)", word, at))
+		}
+	}
+	was, now := requirements(from), requirements(to)
+	for name := range was {
+		now[name] += "" // what it no longer requires
+	}
+	for name, version := range now {
+		if version != was[name] {
+			added = append(added, fmt.Sprintf("%s %s (was %s)", name, cmp.Or(version, "none"), cmp.Or(was[name], "none")))
+		}
+	}
+	slices.Sort(added)
+	return added
+}
+
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]+$`)
+
+// words returns the words that stand as strings in a module outside of tests, and where each is first.
+func words(m *upstream.Module) map[string]string {
+	found := map[string]string{}
+	for _, d := range declarations(m) {
+		for n := range ast.Preorder(d.Node) {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				continue
+			}
+			if text := strings.Trim(literal.Value, "\"`"); word.MatchString(text) && found[text] == "" {
+				found[text] = fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(literal.Pos()))
+			}
+		}
+	}
+	return found
+}
+
+// requirements returns what a module's go.mod says: the line of Go, and the version of each dependency.
+func requirements(m *upstream.Module) map[string]string {
+	said := map[string]string{}
+	file, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
+	if err != nil { // whoever downloads it is told
+		return said
+	}
+	if file.Go != nil {
+		said["go.mod: go"] = file.Go.Version
+	}
+	for _, r := range file.Require {
+		said["go.mod: "+r.Mod.Path] = r.Mod.Version
+	}
+	return said
 }

@@ -80,15 +80,8 @@ func (t Tree) Put(dir, path string) error {
 	return nil
 }
 
-// Replace replaces a file whole: a reader sees the old or the new content. The file keeps its mode, and a link that leads to it stays.
+// Replace replaces a file whole: a reader sees the old or the new content, and what had a hard link to it keeps the old one.
 func Replace(name string, data []byte) error {
-	mode := fs.FileMode(0o644)
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-		if info, err := os.Stat(name); err == nil {
-			mode = info.Mode().Perm()
-		}
-	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
@@ -98,7 +91,7 @@ func Replace(name string, data []byte) error {
 	}
 	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), name)

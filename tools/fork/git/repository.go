@@ -44,16 +44,9 @@ type Repository struct {
 // New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
 func New(ctx context.Context, author string) (g *Repository, done func(), err error) {
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
-	if err != nil {
-		return nil, nil, err
-	}
-	g = &Repository{ctx: ctx, Dir: dir, author: author}
-	done = func() { os.RemoveAll(dir) }
-	if g.Run("init", "--quiet"); g.Err != nil {
-		done()
-		return nil, nil, g.Err
-	}
-	return g, done, nil
+	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author}
+	g.Run("init", "--quiet")
+	return g, func() { os.RemoveAll(dir) }, g.Err
 }
 
 // Run runs a git command without any configuration of the user's.

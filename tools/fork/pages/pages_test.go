@@ -3,16 +3,23 @@
 package pages
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/plan"
 )
@@ -96,4 +103,164 @@ func foldersIn(part string) (folders []string) {
 		}
 	}
 	return folders
+}
+
+// TestPagesCountTheReports compares the numbers of reports and of patches that the pages name with the table of reports, and that with the
+// files and the layers: a layer with the name of a report is its patch.
+func TestPagesCountTheReports(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(root, "docs", "upstream-defects", "[a-z]*.md"))
+	require.NoError(t, err)
+	layers, err := plan.ReadLayers(root)
+	require.NoError(t, err)
+	var listed []string
+	ofNewest, patches := 0, 0
+	for line := range strings.Lines(text(t, "docs/upstream-defects/README.md")) {
+		cells := strings.Split(line, " | ")
+		name, _, isReport := strings.Cut(strings.TrimPrefix(cells[0], "| ["), "](")
+		if !isReport || !strings.HasPrefix(line, "| [") {
+			continue
+		}
+		listed = append(listed, name+".md")
+		patched := slices.ContainsFunc(layers, func(l *plan.Layer) bool { return filepath.Base(l.Name) == name })
+		older, newest := cells[len(cells)-2], strings.TrimSuffix(cells[len(cells)-1], " |\n")
+		assert.Equal(t, patched, older != "-" || newest != "-", "the table says %q and %q of the patches of %s", older, newest, name)
+		if newest != "-" {
+			patches++
+		}
+		if older == "-" || newest != "-" {
+			ofNewest++
+		}
+	}
+	for i, file := range files {
+		files[i] = filepath.Base(file)
+	}
+	assert.ElementsMatch(t, files, listed)
+	for page, sentence := range map[string]string{
+		"README.md":        fmt.Sprintf("[%d defects](docs/upstream-defects/README.md) have a report", ofNewest),
+		"docs/upstream.md": fmt.Sprintf("fixes of %d defects of v2.10.0 today", patches),
+	} {
+		assert.Contains(t, strings.Join(strings.Fields(text(t, page)), " "), sentence, page)
+	}
+	assert.Contains(t, text(t, "docs/upstream.md"), fmt.Sprintf("as have %d defects more", ofNewest-patches))
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	// notInAnchors are the characters of a heading that its anchor lacks.
+	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+)
+
+// TestLinks follows each link within the repository to its file and its heading. The pages of the site that shows them, such as that of
+// releases, are not followed, and neither are the links of release notes, which are made complete later.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	listed, err := command.Output(t.Context(), root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "--",
+		"*.md", ":!etc/release-notes.md", ":!**/testdata/**")
+	require.NoError(t, err)
+	followed := 0
+	for _, page := range strings.Fields(string(listed)) {
+		for _, found := range link.FindAllStringSubmatch(text(t, page), -1) {
+			to, anchor, _ := strings.Cut(found[1], "#")
+			name := path.Join(path.Dir(page), to)
+			if to == "" {
+				name = page
+			}
+			if strings.Contains(to, "://") || strings.HasPrefix(name, "../") {
+				continue
+			}
+			followed++
+			if !assert.FileExists(t, filepath.Join(root, name), "%s: %s", page, found[1]) || anchor == "" {
+				continue
+			}
+			assert.Contains(t, anchors(text(t, name)), anchor, "%s: %s", page, found[1])
+		}
+	}
+	require.Greater(t, followed, 200, "the test no longer finds links")
+}
+
+// anchors returns those of a page's headings.
+func anchors(page string) (all []string) {
+	for _, found := range heading.FindAllStringSubmatch(page, -1) {
+		words := notInAnchors.ReplaceAllString(strings.ToLower(strings.TrimSpace(found[1])), "")
+		all = append(all, strings.ReplaceAll(words, " ", "-"))
+	}
+	return all
+}
+
+// TestTroubleshootingHasEveryMessage finds each text in the overlay that can be in an error or in the log, which is each string of two
+// words or more, and looks for the longest part of it that is always the same.
+func TestTroubleshootingHasEveryMessage(t *testing.T) {
+	t.Parallel()
+	pages := strings.Join(strings.Fields(text(t, "docs/troubleshooting.md")+text(t, "docs/troubleshooting/messages.md")), " ")
+	layers, err := plan.ReadLayers(root)
+	require.NoError(t, err)
+	seen := 0
+	for _, layer := range layers {
+		for _, folder := range layer.Folders {
+			listed, err := command.Output(t.Context(), root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "--", folder)
+			require.NoError(t, err)
+			for _, name := range strings.Fields(string(listed)) {
+				if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "internal/scripted/") ||
+					strings.HasPrefix(name, "internal/integration/") {
+					continue
+				}
+				for _, message := range messages(t, filepath.Join(root, name)) {
+					seen++
+					if fixed := fixedPart(message); fixed != "" && !strings.Contains(pages, fixed) {
+						t.Errorf("%s: docs/troubleshooting/messages.md does not say what to do about %q", name, fixed)
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, seen, 40, "the test no longer finds messages")
+}
+
+// messages are a file's strings, without those that it compares with, or takes off.
+func messages(t *testing.T, name string) (found []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+	if err != nil {
+		return nil // it has been deleted
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec, *ast.StructType:
+			return false
+		case *ast.BinaryExpr:
+			return n.Op != token.EQL && n.Op != token.NEQ
+		case *ast.CallExpr:
+			called, ok := n.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, ok := called.X.(*ast.Ident)
+			return !ok || of.Name != "strings"
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				value, err := strconv.Unquote(n.Value)
+				require.NoError(t, err)
+				found = append(found, value)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+var changing = regexp.MustCompile(`%[-+#.\d]*[a-zA-Z]|%%|"`)
+
+// fixedPart returns the longest part of a message without a figure, a name or a quotation mark. One of less than two words says nothing.
+func fixedPart(message string) (longest string) {
+	for _, part := range changing.Split(message, -1) {
+		if part = strings.Trim(strings.Join(strings.Fields(part), " "), " :(),"); len(part) > len(longest) {
+			longest = part
+		}
+	}
+	if !strings.Contains(longest, " ") {
+		return ""
+	}
+	return longest
 }

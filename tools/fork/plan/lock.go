@@ -71,7 +71,7 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 		} else if locked != "" {
 			said = "upstream's declaration changed since the lock"
 		}
-		ps.Add(t.File.Path, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
+		ps.Add(t.File.From, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
 			t.How, t.Key.Name, said, plan.Module.Version, syntax.Places(t.All))
 	}
 	for name := range l.Touched {

@@ -14,9 +14,8 @@ import (
 
 // Touch is what a directive does to a declaration of upstream's.
 type Touch struct {
-	How    syntax.Verb
-	Key    syntax.Key
-	Reason string
+	How syntax.Verb
+	Key syntax.Key
 	// File and Line are where the directive stands.
 	File *syntax.File
 	Line int
@@ -53,16 +52,16 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 	mt := matcher{plan: &Plan{Module: m, Overlay: Overlay{layer}}}
 	for _, f := range layer.Files {
 		if _, taken := m.Tree[f.Path]; taken {
-			mt.problems.Add(f.Path, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
+			mt.problems.Add(f.From, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 		}
 		for _, d := range f.Decls {
 			if on := d.Directive; on != nil {
-				mt.touch(Touch{How: on.Verb, Key: d.Key, Reason: on.Reason, File: d.File, Line: on.Line, Ours: d})
+				mt.touch(Touch{How: on.Verb, Key: d.Key, File: d.File, Line: on.Line, Ours: d})
 				continue
 			}
 			if found := m.Lookup(d.Key); len(found) > 0 {
 				mend := "rename it, or add //fork:replace or //fork:wrap with a reason"
-				mt.problems.Add(f.Path, d.File.Line(d.Pos()), mend, "%s is new here, but upstream has it (%s)", d.Key.Name,
+				mt.problems.Add(f.From, d.File.Line(d.Pos()), mend, "%s is new here, but upstream has it (%s)", d.Key.Name,
 					syntax.Places(found))
 			}
 			mt.plan.Added = append(mt.plan.Added, d)
@@ -92,7 +91,7 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("upstream %s has no such declaration in %s", mt.plan.Module.Version, t.Key.Package)
 	case twice >= 0:
 		other := mt.plan.Touches[twice]
-		mend, message = "keep one of them", fmt.Sprintf("it has another directive (%s:%d)", other.File.Path, other.Line)
+		mend, message = "keep one of them", fmt.Sprintf("it has another directive (%s:%d)", other.File.From, other.Line)
 	case t.Ours == nil && t.Key.Public() && !found[0].File.IsTest():
 		mend, message = "keep it: applications may use it", "it is exported from "+t.Key.Package
 	case t.Ours != nil && len(found) > 1:
@@ -116,7 +115,7 @@ func (mt *matcher) touch(t Touch) {
 		mt.plan.Touches = append(mt.plan.Touches, t)
 		return
 	}
-	mt.problems.Add(t.File.Path, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, message)
+	mt.problems.Add(t.File.From, t.Line, mend, "//fork:%s %s: %s", t.How, t.Key.Name, message)
 }
 
 // UpstreamName returns the name under which a wrapped function stays callable.
@@ -130,18 +129,4 @@ func WrappedKey(t Touch) syntax.Key {
 	key := t.Key
 	key.Name = strings.TrimSuffix(key.Name, t.Ours.Bare()) + t.Wrapped
 	return key
-}
-
-// Counts says how many declarations the plan touches, by directive.
-func (p *Plan) Counts() string {
-	count := map[syntax.Verb]int{}
-	for _, t := range p.Touches {
-		count[t.How]++
-	}
-	counts := fmt.Sprintf("%d replaced, %d wrapped, %d extended, %d added, %d removed",
-		count[syntax.Replace], count[syntax.Wrap], count[syntax.Extend], len(p.Added), count[syntax.Remove])
-	if n := count[syntax.Edit]; n > 0 {
-		counts += fmt.Sprintf(", %d edited", n)
-	}
-	return counts
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -131,7 +130,7 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 	case r.layer.place(name) != "":
 		data, err := fs.ReadFile(r.repository, name)
 		at := r.layer.place(name)
-		f := ReadFile(at, data, &r.problems)
+		f := readFile(at, name, data, &r.problems)
 		if err != nil || f == nil {
 			return err
 		}
@@ -143,7 +142,7 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 					"it is for none of the bases %s", strings.Join(r.bases, ", "))
 			}
 		case !taken:
-			f.From, r.places[at] = name, name
+			r.places[at] = name
 			r.layer.Files = append(r.layer.Files, f)
 		case first != name: // no earlier layer lists the same file
 			r.problems.Add(name, 0, "rename one of them", "%s goes to the same place", first)
@@ -156,30 +155,18 @@ func (r *reader) read(name string, e fs.DirEntry, err error) error {
 	return nil
 }
 
-// At returns problems with the paths that files of the overlay have in the repository, not in the module.
-func (o Overlay) At(ps problem.List) problem.List {
-	from := map[string]string{}
-	for _, f := range o.Files() {
-		from[f.Path] = f.From
-	}
-	for i, p := range ps {
-		ps[i].File = cmp.Or(from[p.File], p.File)
-	}
-	return ps
-}
-
-// ReadFile reads one overlay file; nil if it does not parse.
-func ReadFile(name string, data []byte, ps *problem.List) *File {
-	f := &File{Path: name, Data: data}
+// readFile reads one overlay file; nil if it does not parse.
+func readFile(name, from string, data []byte, ps *problem.List) *File {
+	f := &File{Path: name, From: from, Data: data}
 	if !syntax.IsGoFile(name) {
 		return f
 	}
 	var err error
 	if f.Source, err = syntax.Parse(name, data); err != nil {
-		ps.Add(name, 0, "gofmt -l "+name, "%v", err)
+		ps.Add(from, 0, "gofmt -l "+from, "%v", err)
 		return nil
 	}
-	f.Decls = f.Source.Decls
+	f.Source.From, f.Decls = from, f.Source.Decls
 	f.versions = f.readDirectives(ps)
 	return f
 }
@@ -203,18 +190,18 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 			begins := at == syntax.LineStart(f.Source.Src, at) // its line
 			switch {
 			case err != nil:
-				ps.Add(f.Path, line, "write the directive as tools/fork/README.md says", "%v", err)
+				ps.Add(f.From, line, "write the directive as tools/fork/README.md says", "%v", err)
 			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
-				ps.Add(f.Path, line, "only //fork:base stands above the package clause, once, and only there",
+				ps.Add(f.From, line, "only //fork:base stands above the package clause, once, and only there",
 					"//fork:%s stands in the wrong place", d.Verb)
 			case d.Verb == syntax.Base:
 				versions = d.Range
 			case d.Verb == syntax.Remove && begins:
 				key := syntax.Key{Package: f.Source.Package(), Name: d.Target}
-				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, Reason: d.Reason, File: f.Source, Line: line})
+				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, File: f.Source, Line: line})
 			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() ||
 				target.Shared > 1:
-				ps.Add(f.Path, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
+				ps.Add(f.From, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
 					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
 			default:
 				d.Line, target.Directive = line, &d

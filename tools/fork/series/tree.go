@@ -118,7 +118,7 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	for _, touch := range two {
 		bare, wrapped, name := touch.Ours.Bare(), touch.Wrapped, touch.Wrapped
 		if !slices.ContainsFunc(two, func(other plan.Touch) bool { return other.Key == touch.Key && other.Wrapped != wrapped }) {
-			name = plan.UpstreamName(bare) // also if a later layer wraps the function, too, so that this commit does not rename it
+			name = plan.UpstreamName(bare) // also if a later layer wraps the function, which renames nothing then
 		}
 		name = "do" + strings.TrimPrefix(name, "upstream")
 		word := regexp.MustCompile(`\b` + wrapped + `\b`)
@@ -137,8 +137,8 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 	return nil
 }
 
-// mergeWrapped makes one function of a wrapper, which is called so by now, and of what it wraps, if nothing else calls that and the two can be
-// one.
+// mergeWrapped makes one function of a wrapper, which is called so by now, and of what it wraps, if nothing else calls that and the two can
+// be one.
 func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch, wrapper string) (done bool, err error) {
 	for _, f := range p.Overlay.Files() {
 		for _, d := range f.Decls {

@@ -17,10 +17,10 @@ import (
 
 // File is a parsed Go file, upstream's or ours.
 type File struct {
-	// Path is relative to the module's root, with slashes.
-	Path string
-	Src  []byte
-	AST  *ast.File
+	// Path is relative to the module's root, with slashes. From is where a file of ours lies in the repository.
+	Path, From string
+	Src        []byte
+	AST        *ast.File
 	// Constraint is the condition of its //go:build line.
 	Constraint string
 	// Decls are the package-level declarations, one per name, in order.
@@ -101,7 +101,7 @@ func (s *File) findDecls() {
 			if fn.Recv != nil && len(fn.Recv.List) == 1 {
 				name = receiverName(fn.Recv.List[0].Type) + "." + name
 			}
-			add(Decl{Func: fn, Shared: 1, node: fn}, name, fn.Doc)
+			add(Decl{Func: fn, Shared: 1, Node: fn}, name, fn.Doc)
 			continue
 		}
 		gen, _ := decl.(*ast.GenDecl)
@@ -112,10 +112,10 @@ func (s *File) findDecls() {
 			}
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				add(Decl{Gen: gen, Spec: spec, Shared: 1, node: node}, spec.Name.Name, doc, spec.Doc)
+				add(Decl{Gen: gen, Spec: spec, Shared: 1, Node: node}, spec.Name.Name, doc, spec.Doc)
 			case *ast.ValueSpec:
 				for _, name := range spec.Names {
-					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names), node: node}, name.Name, doc, spec.Doc)
+					add(Decl{Gen: gen, Spec: spec, Shared: len(spec.Names), Node: node}, name.Name, doc, spec.Doc)
 				}
 			}
 		}
@@ -133,7 +133,9 @@ func receiverName(expr ast.Expr) string {
 }
 
 // At returns "path:line" of the declaration.
-func (d *Decl) At() string { return fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(d.Pos())) }
+func (d *Decl) At() string {
+	return fmt.Sprintf("%s:%d", cmp.Or(d.File.From, d.File.Path), d.File.Line(d.Pos()))
+}
 
 // Decl is one declared name at package level.
 type Decl struct {
@@ -150,20 +152,15 @@ type Decl struct {
 	Shared int
 	// Docs are the comment groups that document the declaration.
 	Docs []*ast.CommentGroup
-
-	node ast.Node // what stands for this declaration alone
+	// Node is what stands for the declaration alone.
+	Node ast.Node
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
 func (d *Decl) Unnamed() bool { return d.Key.Name == "_" || d.Func != nil && d.Key.Name == "init" }
 
 // Bare returns the name without the receiver.
-func (d *Decl) Bare() string {
-	if d.Func != nil {
-		return d.Func.Name.Name
-	}
-	return d.Key.Name
-}
+func (d *Decl) Bare() string { return d.Key.Name[strings.LastIndexByte(d.Key.Name, '.')+1:] }
 
 // Grouped reports whether the declaration shares parentheses with others.
 func (d *Decl) Grouped() bool { return d.Gen != nil && len(d.Gen.Specs) > 1 }
@@ -173,11 +170,8 @@ func (d *Decl) Pos() token.Pos {
 	if d.Func != nil {
 		return d.Func.Type.Func
 	}
-	return d.node.Pos()
+	return d.Node.Pos()
 }
-
-// Node is what stands for the declaration alone.
-func (d *Decl) Node() ast.Node { return d.node }
 
 // Extent returns the byte range of the declaration with the comments above it and the one behind it.
 func (d *Decl) Extent() (start, end int) {
@@ -185,7 +179,7 @@ func (d *Decl) Extent() (start, end int) {
 	for _, doc := range d.Docs {
 		from = min(from, doc.Pos())
 	}
-	end = d.File.Offset(d.node.End())
+	end = d.File.Offset(d.Node.End())
 	line := d.File.Src[end:LineEnd(d.File.Src, end)]
 	if bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
 		end += len(bytes.TrimRight(line, "\n"))
@@ -268,3 +262,56 @@ func PackageUses(s *File, start, end int) map[string]bool {
 	}
 	return uses
 }
+
+// Key names a package-level declaration: the package and the declaration's name in it. Its text form is
+// "x/mongo/driver Operation.Execute".
+type Key struct {
+	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
+	// "_test" appended, as in the go command's own output.
+	Package string
+	// Name is the identifier, or "Receiver.Method" for a method.
+	Name string
+}
+
+// String returns the key's text form.
+func (k Key) String() string { return k.Package + " " + k.Name }
+
+// Public reports whether applications can use what the key names.
+func (k Key) Public() bool {
+	receiver, name, isMethod := strings.Cut(k.Name, ".")
+	return !slices.Contains(strings.Split(k.Package, "/"), "internal") && ast.IsExported(receiver) &&
+		(!isMethod || ast.IsExported(name))
+}
+
+// UnmarshalText reads a key in a YAML file. Whether there is such a declaration is for others to say.
+func (k *Key) UnmarshalText(text []byte) error {
+	k.Package, k.Name, _ = strings.Cut(string(text), " ")
+	return nil
+}
+
+// Places lists the first declaration in each file, with build constraints.
+func Places(decls []*Decl) string {
+	var list []string
+	for i, d := range decls {
+		if i > 0 && decls[i-1].File == d.File {
+			continue
+		}
+		at := d.At()
+		if d.File.Constraint != "" {
+			at += " [" + d.File.Constraint + "]"
+		}
+		list = append(list, at)
+	}
+	return strings.Join(list, ", ")
+}
+
+// LineEnd returns the offset just after the line that holds offset i.
+func LineEnd(src []byte, i int) int {
+	if n := bytes.IndexByte(src[i:], '\n'); n >= 0 {
+		return i + n + 1
+	}
+	return len(src)
+}
+
+// LineStart returns the offset of the first byte of the line that holds i.
+func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }

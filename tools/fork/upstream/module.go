@@ -68,11 +68,10 @@ func Download(ctx context.Context, path, version string) (*Module, error) {
 	out, err := command.Output(ctx, os.TempDir(), []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "mod", "download", "-json",
 		path+"@"+version)
 	var got struct{ Dir, Error string }
-	if jsonErr := json.Unmarshal(out, &got); err == nil {
-		err = jsonErr
-	}
-	if got.Error != "" {
+	if jsonErr := json.Unmarshal(out, &got); got.Error != "" {
 		err = errors.New(got.Error)
+	} else if err == nil {
+		err = jsonErr
 	}
 	var tree filetree.Tree
 	if err == nil {

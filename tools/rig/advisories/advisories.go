@@ -84,14 +84,12 @@ func read(messages []byte) (list []Found, err error) {
 // Judge says what was found in a module: how much, what of it is open, and which entries of the list are not needed. Of the fork of a base
 // the list may accept some; the name of any other module is no base's.
 func Judge(found []Found, list []fork.Advisory, base string) (said string, open bool) {
-	accepted := map[string]bool{}
+	accepted, lines, inGo := map[string]bool{}, []string(nil), 0
 	for _, a := range list {
 		if a.Dependency != nil && a.Accepted[base] != "" {
 			accepted[a.ID] = true
 		}
 	}
-	var lines []string
-	inGo := 0
 	for _, f := range found {
 		switch {
 		case f.Module == standard:

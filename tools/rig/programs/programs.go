@@ -72,7 +72,7 @@ func (w *With) Run(ctx context.Context, b Builder) error {
 	if err != nil {
 		return err
 	}
-	args := words(w.Command)
+	args := command.Words(w.Command)
 	if w.Programs {
 		args = slices.Insert(args, 1, "-o", b.output(w.Driver)+string(filepath.Separator))
 	}
@@ -83,14 +83,6 @@ func (w *With) Run(ctx context.Context, b Builder) error {
 		return fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
 	}
 	return nil
-}
-
-// words are the arguments behind the "--" that ends the rig's own.
-func words(args []string) []string {
-	if len(args) > 0 && args[0] == "--" {
-		return args[1:]
-	}
-	return args
 }
 
 // Compare is a command line: the fork, and the untouched module of the base, run random plans.

@@ -71,11 +71,8 @@ func Executable(venv, name string) string {
 func Ensure(ctx context.Context, root, pins, what string, progress io.Writer) (venv string, err error) {
 	pins = filepath.Join(root, "etc", "server", pins)
 	text, err := os.ReadFile(pins)
-	if err != nil {
-		return "", fmt.Errorf("read the pins: %w", err)
-	}
-	venv, err = filepath.Abs(filepath.Join(root, "build", "server", "venv-"+filetree.Digest(text)[:16]))
-	if err := errors.Join(err, os.MkdirAll(filepath.Dir(venv), 0o755)); err != nil {
+	venv, absErr := filepath.Abs(filepath.Join(root, "build", "server", "venv-"+filetree.Digest(text)[:16]))
+	if err := errors.Join(err, absErr, os.MkdirAll(filepath.Dir(venv), 0o755)); err != nil {
 		return "", err
 	}
 	unlock, err := lockedfile.MutexAt(venv + ".lock").Lock() // another process may be installing it

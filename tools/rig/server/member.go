@@ -124,22 +124,18 @@ func (m *Member) StepDown(ctx context.Context) error {
 }
 
 // Pause stops the process, like an overloaded machine; its connections stay open.
-func (m *Member) Pause() error { return m.signal("pause", process.Pause) }
+func (m *Member) Pause() error { return m.signal(process.Pause) }
 
 // Resume continues a paused process.
-func (m *Member) Resume() error { return m.signal("resume", process.Resume) }
+func (m *Member) Resume() error { return m.signal(process.Resume) }
 
-func (m *Member) signal(what string, signal os.Signal) error {
+func (m *Member) signal(signal os.Signal) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := os.ErrProcessDone
-	if m.cmd != nil {
-		err = m.cmd.Process.Signal(signal)
+	if m.cmd == nil {
+		return fmt.Errorf("%v: %w", m, os.ErrProcessDone)
 	}
-	if err != nil {
-		return fmt.Errorf("%s %v: %w", what, m, err)
-	}
-	return nil
+	return m.cmd.Process.Signal(signal)
 }
 
 // arguments returns the member's command line. The sizes keep several members on a small machine.

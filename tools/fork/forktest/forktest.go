@@ -1,12 +1,17 @@
+// Package forktest has what the tests of the builder's packages share: a made-up module, and repositories with an overlay.
 package forktest
 
 import (
+	"bytes"
+	"context"
+	_ "embed"
 	"maps"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/layer"
@@ -28,7 +33,7 @@ func Root(t testing.TB, files filetree.Tree) string {
 func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
 	t.Helper()
 	root = Root(t, files)
-	m, err := Versions(t).Module(t.Context(), Module, Base)
+	m, err := upstream.New(Module, Base, Tree())
 	require.NoError(t, err)
 	return root, Match(t, root, m)
 }
@@ -48,7 +53,8 @@ func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 // EachBase runs a test with the repository's plan for each base.
 func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) {
 	t.Helper()
-	root := Repository(t)
+	root, err := plan.FindRoot(".")
+	require.NoError(t, err)
 	locks, err := filepath.Glob(filepath.Join(root, "etc", "bases", "v*", "fork.lock"))
 	require.NoError(t, err)
 	require.NotEmpty(t, locks)
@@ -61,14 +67,6 @@ func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) 
 	}
 }
 
-// Repository returns the root of this repository.
-func Repository(t testing.TB) string {
-	t.Helper()
-	root, err := plan.FindRoot(".")
-	require.NoError(t, err)
-	return root
-}
-
 // Released returns a version of the driver from the module cache. The test is skipped on machines that can neither read nor download
 // it, except in CI.
 func Released(t testing.TB, base string) *upstream.Module {
@@ -79,4 +77,29 @@ func Released(t testing.TB, base string) *upstream.Module {
 	}
 	require.NoError(t, err)
 	return m
+}
+
+// The module that tests are about, and its base.
+const (
+	Module = "example.com/driver/v2"
+	Base   = "v2.0.0"
+)
+
+//go:embed testdata/upstream.txtar
+var madeUp []byte
+
+// Tree returns the files of that module.
+func Tree() filetree.Tree {
+	tree := filetree.Tree{}
+	for _, f := range txtar.Parse(bytes.Clone(madeUp)).Files {
+		tree[f.Name] = f.Data
+	}
+	return tree
+}
+
+// Source returns a source of modules with these files.
+func Source(tree filetree.Tree) upstream.Source {
+	return func(_ context.Context, path, version string) (*upstream.Module, error) {
+		return upstream.New(path, version, tree)
+	}
 }
