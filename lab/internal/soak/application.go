@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// patience bounds the operations in progress at the end.
-	patience = 60 * time.Second
 	// leavePatience bounds the time that a client's goroutines take to end after Disconnect.
 	leavePatience = 10 * time.Second
 	// pace is the least wait of a worker between two operations.
@@ -39,100 +37,118 @@ type Application struct {
 
 // Run lets the application work, and writes its Report, as JSON. The error is for a run that failed.
 func (a *Application) Run(ctx context.Context, to io.Writer) error {
-	w := &workers{report: newReport(), seen: map[int][]int64{}}
-	if err := a.run(ctx, w); err != nil {
-		return err
-	}
-	lists, err := a.lists(ctx)
+	report := newReport()
+	done, err := a.run(ctx, report)
 	if err != nil {
 		return err
 	}
-	w.check(lists)
-	return json.NewEncoder(to).Encode(w.report)
+	there, err := a.lists(ctx)
+	if err != nil {
+		return err
+	}
+	check(done, there, report)
+	return json.NewEncoder(to).Encode(report)
 }
 
 // run lets a client work, and checks that nothing of the client is left.
-func (a *Application) run(ctx context.Context, w *workers) error {
+func (a *Application) run(ctx context.Context, report *Report) ([]*job, error) {
 	others := goleak.IgnoreCurrent()
 	files, err := openFiles()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	client, err := mongo.Connect(options.Client().ApplyURI(a.URI).SetMonitor(&event.CommandMonitor{Started: w.report.started}))
+	client, err := mongo.Connect(options.Client().ApplyURI(a.URI).SetMonitor(&event.CommandMonitor{Started: report.started}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.db = client.Database(a.Database)
-	err = a.busy(ctx, w)
+	done, err := a.busy(ctx, client, report)
 	err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx)))
 	left := goleak.Find(others)
 	for deadline := time.Now().Add(leavePatience); left != nil && time.Now().Before(deadline); left = goleak.Find(others) {
 	}
 	if open, _ := openFiles(); open > files {
-		w.report.violation("connections that were leaked", "%d are open after Disconnect", open-files)
+		report.violation("connections that were leaked", "%d are open after Disconnect", open-files)
 	}
 	if left != nil {
-		w.report.violation("goroutines that were leaked", "after Disconnect: %v", left)
+		report.violation("goroutines that were leaked", "after Disconnect: %v", left)
 	}
-	return err
+	return done, err
 }
 
-// busy lets all work for the duration of the run, and then lets them finish.
-func (a *Application) busy(ctx context.Context, w *workers) (err error) {
-	if w.session, err = w.db.Client().StartSession(); err != nil {
-		return err
+// busy does all jobs for the duration of the run.
+func (a *Application) busy(ctx context.Context, client *mongo.Client, report *Report) (all []*job, err error) {
+	session, err := client.StartSession()
+	if err != nil {
+		return nil, err
 	}
-	defer w.session.EndSession(context.WithoutCancel(ctx))
-	for _, name := range []string{shared, listed, inserted, own} {
-		if err := w.db.CreateCollection(ctx, name); err != nil {
-			return err
+	defer session.EndSession(context.WithoutCancel(ctx))
+	db := client.Database(a.Database)
+	for _, name := range []string{lists, inserted} {
+		if err := db.CreateCollection(ctx, name); err != nil {
+			return nil, err
 		}
 	}
-	if err := w.watch(ctx); err != nil {
-		return fmt.Errorf("open the change stream: %w", err)
-	}
 	if err := clock.Wait(ctx, time.Until(a.Start)); err != nil {
-		return err
+		return nil, err
 	}
 	working, stop := context.WithTimeout(ctx, a.Duration)
 	defer stop()
 	var busy sync.WaitGroup
-	for kind, operate := range w.jobs() {
+	for kind := range jobs {
+		j := &job{kind: kind, db: db, report: report, session: session}
+		all = append(all, j)
 		busy.Go(func() {
 			// The operation itself is not interrupted: a context with a deadline would put the driver's retries under a
 			// client-side timeout.
 			for clock.Wait(working, pace) == nil {
-				w.report.operation(kind, operate(context.WithoutCancel(ctx)))
+				j.once(context.WithoutCancel(ctx))
 			}
 		})
 	}
 	busy.Wait()
-	return w.finish(ctx)
+	return all, nil
 }
 
-// lists returns the lists that are there, as the members themselves tell, by collection.
-func (a *Application) lists(ctx context.Context) (lists map[string]map[int][]int64, err error) {
+// lists returns the lists that are there by their names, as the members themselves tell, and "inserted" with what transactions inserted.
+func (a *Application) lists(ctx context.Context) (there map[string][]int64, err error) {
 	client, err := mongo.Connect(options.Client().ApplyURI(a.Direct))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Disconnect(context.WithoutCancel(ctx))) }()
-	lists = make(map[string]map[int][]int64)
-	for _, name := range []string{shared, listed, inserted, own} {
-		cursor, err := client.Database(a.Database).Collection(name).Find(ctx, bson.D{})
-		if err != nil {
-			return nil, err
+	there = map[string][]int64{}
+	var found []list
+	cursor, err := client.Database(a.Database).Collection(lists).Find(ctx, bson.D{})
+	if err == nil {
+		err = cursor.All(ctx, &found)
+	}
+	for _, l := range found {
+		there[l.ID] = l.N
+	}
+	var documents []int64
+	if err == nil {
+		err = client.Database(a.Database).Collection(inserted).Distinct(ctx, "_id", bson.D{}).Decode(&documents)
+	}
+	there[inserted] = documents
+	return there, err
+}
+
+// check compares the final lists with what the jobs were told.
+func check(done []*job, there map[string][]int64, report *Report) {
+	for _, j := range done {
+		whole := map[int64]bool{}
+		for i, h := range j.histories {
+			h.check(there[j.name(i)], report)
+			for _, n := range there[j.name(i)] {
+				whole[n] = true
+			}
 		}
-		var found []list
-		if err := cursor.All(ctx, &found); err != nil {
-			return nil, err
-		}
-		lists[name] = make(map[int][]int64)
-		for _, l := range found {
-			lists[name][l.ID] = l.N
+		for n := int64(1); n <= j.last && j.kind == "transaction"; n++ {
+			if slices.Contains(there[inserted], n) != whole[n] {
+				report.violation("transactions that are not whole", "%d is in a list or inserted, but not both", n)
+			}
 		}
 	}
-	return lists, nil
 }
 
 // openFiles returns how many files and connections this process has open.

@@ -2,11 +2,9 @@ package soak
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/event"
 
 	"mongofork/lab/internal/bsondoc"
@@ -33,17 +31,4 @@ func TestCommandsOfAnOperation(t *testing.T) {
 		assert.Equal(t, test.want, counted(report), name)
 		assert.Equal(t, test.most, report.Most, name)
 	}
-}
-
-func TestOpenFiles(t *testing.T) {
-	before, err := openFiles()
-	if err != nil {
-		t.Skip("there is no /dev/fd here")
-	}
-	folder, err := os.Open(".")
-	require.NoError(t, err)
-	defer folder.Close()
-	open, err := openFiles()
-	require.NoError(t, err)
-	assert.Equal(t, before+1, open)
 }

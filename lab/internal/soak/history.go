@@ -1,95 +1,52 @@
 package soak
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
-// listLength is the number of operations on a list after which another one replaces it, which keeps lists short enough to read.
+// listLength is the number of calls on a list after which another one replaces it, which keeps lists short enough to read.
 const listLength = 150
 
-// history is what clients were told about lists of numbers, one list at a time. Clients append different numbers, so the final list shows
-// their order. Together with the times this proves linearizability. It is safe for concurrent use.
+// history is what a job was told about one of its lists of numbers, to which it alone appends growing ones, in one call after the other.
 type history struct {
-	mu       sync.Mutex
-	last     int64 // number that was given
-	list     int
-	used     int
-	known    []int64 // of the present list: what was acknowledged or read, in that order
-	accesses []*access
+	acknowledged, known []int64 // known is also what was read
+	reads               [][]int64
 }
 
-// access is an operation on a list.
-type access struct {
-	list     int
-	before   []int64 // what was known of the list before the operation
-	appended []int64
-	read     []int64
-	// succeeded is whether it took place; otherwise it may have, once.
-	succeeded bool
+// succeed notes a call that appended these numbers.
+func (h *history) succeed(appended []int64) {
+	h.acknowledged = append(h.acknowledged, appended...)
+	h.known = append(h.known, appended...)
 }
 
-// do runs an operation that appends so many numbers to the present list. It leaves what it reads in the access.
-func (h *history) do(numbers int, operate func(*access) error) error {
-	a := h.begin(numbers)
-	err := operate(a)
-	if err == nil {
-		h.succeed(a)
+// read notes what a call read, in which all that is known has to be.
+func (h *history) read(numbers []int64, report *Report) {
+	if slices.ContainsFunc(h.known, func(known int64) bool { return !slices.Contains(numbers, known) }) {
+		report.violation("reads that lack what was there", "%v, after %v were known", numbers, h.known)
 	}
-	return err
+	news := slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool { return slices.Contains(h.known, n) })
+	h.known, h.reads = append(h.known, news...), append(h.reads, numbers)
 }
 
-// begin returns an access to the present list that appends so many numbers.
-func (h *history) begin(numbers int) *access {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.used++; h.used > listLength {
-		h.list, h.used, h.known = h.list+1, 1, nil
+// check compares that with the list that is there in the end.
+func (h *history) check(there []int64, report *Report) {
+	highest := int64(0)
+	for i, n := range there {
+		acknowledged := slices.Contains(h.acknowledged, n)
+		switch {
+		case slices.Contains(there[:i], n):
+			report.violation("writes that were done more than once", "%d in %v", n, there)
+		case acknowledged && n < highest: // the higher one was sent after this one had been acknowledged
+			report.violation("writes that overtook earlier ones", "%d after %d in %v", n, highest, there)
+		}
+		highest = max(highest, n)
 	}
-	a := &access{list: h.list, before: slices.Clone(h.known)}
-	for range numbers {
-		h.last++
-		a.appended = append(a.appended, h.last)
-	}
-	h.accesses = append(h.accesses, a)
-	return a
-}
-
-// succeed ends an access that took place.
-func (h *history) succeed(a *access) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a.succeeded = true
-	for _, n := range slices.Concat(a.appended, a.read) {
-		if a.list == h.list && !slices.Contains(h.known, n) {
-			h.known = append(h.known, n)
+	for _, n := range h.acknowledged {
+		if !slices.Contains(there, n) {
+			report.violation("acknowledged writes that are not there", "%d in %v", n, there)
 		}
 	}
-}
-
-// check compares what clients were told with the lists that are there in the end.
-func (h *history) check(lists map[int][]int64, report *Report) {
-	for _, a := range h.accesses {
-		list := lists[a.list]
-		isEarlier := func(n int64) bool { return slices.Contains(a.before, n) }
-		for _, n := range a.appended {
-			switch at := slices.Index(list, n); {
-			case at < 0 && a.succeeded:
-				report.violation("acknowledged writes that are not there", "%d in list %d", n, a.list)
-			case at >= 0 && slices.Contains(list[at+1:], n):
-				report.violation("writes that were done more than once", "%d in list %d", n, a.list)
-			case at >= 0 && slices.ContainsFunc(list[at+1:], isEarlier):
-				report.violation("writes that overtook earlier ones", "%d in list %d", n, a.list)
-			}
-		}
-		if !a.succeeded || a.read == nil && len(a.appended) > 0 {
-			continue
-		}
-		if slices.ContainsFunc(a.before, func(known int64) bool { return !slices.Contains(a.read, known) }) {
-			report.violation("reads that lack what was there", "list %d: %v, after %v were known", a.list, a.read, a.before)
-		}
-		if len(a.read) > len(list) || !slices.Equal(a.read, list[:len(a.read)]) {
-			report.violation("reads of what did not stay", "list %d: %v", a.list, a.read)
+	for _, read := range h.reads {
+		if len(read) > len(there) || !slices.Equal(read, there[:len(read)]) {
+			report.violation("reads of what did not stay", "%v of %v", read, there)
 		}
 	}
 }

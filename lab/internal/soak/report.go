@@ -106,7 +106,7 @@ func (r *Report) sum(seed uint64, more *Report) {
 	}
 }
 
-// render returns the table, side by side, the first example of each violation, and a verdict on each application, as Markdown.
+// render returns the table, side by side, and the first example of each violation, as Markdown.
 func render(arms []*arm) string {
 	var table, below strings.Builder
 	row := func(title string, of func(*arm) any) {
@@ -121,15 +121,12 @@ func render(arms []*arm) string {
 	row("operations", func(a *arm) any { return a.Operations })
 	row("documented errors", func(a *arm) any { return a.Errors })
 	row("commands of one operation, at most", func(a *arm) any { return a.Most })
-	kinds, verdicts := make(map[string]bool), ""
+	kinds := make(map[string]bool)
 	for _, arm := range arms {
-		broken := 0
 		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {
 			kinds[kind] = true
-			broken += len(arm.Violations[kind])
 			fmt.Fprintf(&below, "%s, the first of %s: %s\n", arm.name, kind, arm.Violations[kind][0])
 		}
-		verdicts += arm.verdict(broken)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		row(kind, func(a *arm) any { return len(a.Violations[kind]) })
@@ -137,17 +134,5 @@ func render(arms []*arm) string {
 	if len(kinds) == 0 {
 		row("violations", func(*arm) any { return 0 })
 	}
-	return table.String() + "\n" + below.String() + verdicts
-}
-
-// verdict says in a sentence what an application has shown.
-func (a *arm) verdict(broken int) string {
-	switch {
-	case a.Operations == 0:
-		return a.name + " has done nothing.\n"
-	case broken == 0:
-		return fmt.Sprintf("%s kept every promise: in %d operations each acknowledged write took place once, and each error is "+
-			"documented.\n", a.name, a.Operations)
-	}
-	return fmt.Sprintf("In %d operations, %s broke %d of its promises.\n", a.Operations, a.name, broken)
+	return table.String() + "\n" + below.String()
 }

@@ -1,0 +1,178 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+)
+
+// The collections: that of all jobs' lists, and that of the documents that transactions insert, one for each number. They are made before
+// the work, because transactions would make them with difficulty.
+const lists, inserted = "lists", "inserted"
+
+// readBatch is small, so that a read by a cursor takes several getMore commands.
+const readBatch = 20
+
+// bulk is the job whose calls append two numbers.
+const bulk = "bulk write"
+
+// list is a document of numbers.
+type list struct {
+	ID string  `bson:"_id"`
+	N  []int64 `bson:"n"`
+}
+
+// jobs are what an application does over and over. Each has lists of its own, to which it appends the numbers of a call; a call without
+// numbers reads the present list.
+var jobs = map[string]func(*call, context.Context) (read []int64, err error){
+	"update": (*call).update, bulk: (*call).bulkWrite, "findAndModify": (*call).findAndModify, "transaction": (*call).transaction,
+	"session": (*call).session,
+}
+
+// job is one that an application does.
+type job struct {
+	kind      string
+	db        *mongo.Database
+	report    *Report
+	session   *mongo.Session // causally consistent
+	calls     int            // so far
+	comments  int
+	last      int64
+	histories []*history
+}
+
+// call is a call of a job.
+type call struct {
+	*job
+	list    string // the present one
+	numbers []int64
+}
+
+// name is that of the job's list of a number.
+func (j *job) name(list int) string { return fmt.Sprint(j.kind, " ", list) }
+
+// once makes the next call: every fourth one reads, the others append a number, or two.
+func (j *job) once(ctx context.Context) {
+	if j.calls%listLength == 0 {
+		j.histories = append(j.histories, &history{})
+	}
+	j.calls++
+	present := len(j.histories) - 1
+	c := &call{job: j, list: j.name(present)}
+	for n := 0; j.calls%4 > 0 && (n == 0 || n == 1 && j.kind == bulk); n++ {
+		j.last++
+		c.numbers = append(c.numbers, j.last)
+	}
+	read, err := jobs[j.kind](c, ctx)
+	j.report.operation(j.kind, err)
+	if err == nil {
+		j.histories[present].succeed(c.numbers)
+	}
+	if err == nil && (c.numbers == nil || read != nil) {
+		j.histories[present].read(read, j.report)
+	}
+}
+
+// comment returns a comment that no operation had before.
+func (c *call) comment() string {
+	c.comments++
+	return fmt.Sprint(c.kind, " ", c.comments)
+}
+
+func (c *call) lists() *mongo.Collection { return c.db.Collection(lists) }
+func (c *call) filter() bson.M           { return bson.M{"_id": c.list} }
+
+func appends(numbers ...int64) bson.M { return bson.M{"$push": bson.M{"n": bson.M{"$each": numbers}}} }
+
+// read reads the list, which may not be there yet.
+func (c *call) read(ctx context.Context) ([]int64, error) {
+	var found list
+	lists := c.db.Collection(lists, options.Collection().SetReadConcern(readconcern.Linearizable()))
+	err := lists.FindOne(ctx, c.filter(), options.FindOne().SetComment(c.comment())).Decode(&found)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		err = nil
+	}
+	return found.N, err
+}
+
+// push appends the numbers.
+func (c *call) push(ctx context.Context) error {
+	_, err := c.lists().UpdateOne(ctx, c.filter(), appends(c.numbers...), options.UpdateOne().SetUpsert(true).SetComment(c.comment()))
+	return err
+}
+
+func (c *call) update(ctx context.Context) ([]int64, error) {
+	if c.numbers == nil {
+		return c.read(ctx)
+	}
+	return nil, c.push(ctx)
+}
+
+func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
+	if c.numbers == nil {
+		return c.read(ctx)
+	}
+	var models []mongo.WriteModel
+	for _, n := range c.numbers {
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(appends(n)).SetUpsert(true))
+	}
+	result, err := c.lists().BulkWrite(ctx, models, options.BulkWrite().SetComment(c.comment()))
+	if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
+		c.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
+	}
+	return nil, err
+}
+
+// findAndModify reads what it writes.
+func (c *call) findAndModify(ctx context.Context) ([]int64, error) {
+	if c.numbers == nil {
+		return c.read(ctx)
+	}
+	var after list
+	err := c.lists().FindOneAndUpdate(ctx, c.filter(), appends(c.numbers...), options.FindOneAndUpdate().SetUpsert(true).
+		SetReturnDocument(options.After).SetComment(c.comment())).Decode(&after)
+	return after.N, err
+}
+
+// transaction also inserts a document for the number.
+func (c *call) transaction(ctx context.Context) ([]int64, error) {
+	if c.numbers == nil {
+		return c.read(ctx)
+	}
+	return nil, c.db.Client().UseSession(ctx, func(ctx context.Context) error {
+		_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+			if err := c.push(ctx); err != nil {
+				return nil, err
+			}
+			document := bson.M{"_id": c.numbers[0]}
+			return c.db.Collection(inserted).InsertOne(ctx, document, options.InsertOne().SetComment(c.comment()))
+		})
+		return err
+	})
+}
+
+// session appends in a causally consistent session, and reads what that knows by a cursor at a secondary.
+func (c *call) session(ctx context.Context) (numbers []int64, err error) {
+	ctx = mongo.NewSessionContext(ctx, c.job.session)
+	if c.numbers != nil {
+		return nil, c.push(ctx)
+	}
+	lists := c.db.Collection(lists, options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Majority()))
+	cursor, err := lists.Aggregate(ctx, []bson.M{{"$match": c.filter()}, {"$unwind": "$n"}},
+		options.Aggregate().SetBatchSize(readBatch).SetComment(c.comment()))
+	if err != nil {
+		return nil, err
+	}
+	var found []struct{ N int64 }
+	err = cursor.All(ctx, &found)
+	for _, one := range found {
+		numbers = append(numbers, one.N)
+	}
+	return numbers, err
+}
