@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,11 +79,10 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 		}
 		cluster.Intercept(nil)
 	}
-	limit(s, cluster, 1)
+	limit(s, cluster)
 	if s.NewConnections > 0 {
 		cluster.LimitConnections(s.NewConnections, limitBurst)
 	}
-	defer slower(s, cluster)()
 	cluster.Intercept(r.counting(rejects(s.Classes, rand.New(rand.NewPCG(job.Seed, job.Seed)))))
 	r.load(ctx)
 	return r.result(), nil
@@ -93,14 +91,14 @@ func measure(ctx context.Context, job Job, cluster *virtual.Cluster) (Result, er
 // limitBurst is for how many seconds a limit can be saved up.
 const limitBurst = 0.1
 
-// limit gives the servers their capacity, or a share of it, or limits.
-func limit(s Scenario, cluster *virtual.Cluster, share float64) {
+// limit gives the servers their capacity, or limits.
+func limit(s Scenario, cluster *virtual.Cluster) {
 	if s.Limit > 0 {
 		cluster.LimitRequests(s.Limit, limitBurst)
 		return
 	}
 	// What may wait is the work of a tenth of a second.
-	each := share * s.Capacity / float64(len(cluster.Hosts()))
+	each := s.Capacity / float64(len(cluster.Hosts()))
 	if slices.ContainsFunc(s.Classes, func(c Class) bool { return c.Command == "transaction" }) {
 		each *= transactionCommands
 	}
@@ -112,20 +110,6 @@ func limit(s Scenario, cluster *virtual.Cluster, share float64) {
 	if s.MemberLoad > 0 {
 		cluster.LimitRequests(int32(s.Load.Base*each/s.MemberLoad), limitBurst, 0)
 	}
-}
-
-// slower lets the servers have a share of their capacity for a time. It returns what waits for the end of that.
-func slower(s Scenario, cluster *virtual.Cluster) (wait func()) {
-	var running sync.WaitGroup
-	if s.Slower.Until > 0 {
-		running.Go(func() {
-			time.Sleep(s.Slower.From)
-			limit(s, cluster, s.Slower.Share)
-			time.Sleep(s.Slower.Until - s.Slower.From)
-			limit(s, cluster, 1)
-		})
-	}
-	return running.Wait
 }
 
 // counting returns a hook that counts the transactions that are committed in the measured time.

@@ -104,7 +104,7 @@ func (r *run) result() Result {
 	if n := r.committed.Load(); n > 0 {
 		result["committed"] = percent(float64(n), s.Capacity*s.Duration.Seconds())
 	}
-	if s.Load.Period > 0 && s.Load.Together == 0 {
+	if s.Load.Period > 0 {
 		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
 	}
 	for i, class := range s.Classes {

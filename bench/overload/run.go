@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/virtual"
 )
@@ -31,7 +29,6 @@ type operation struct {
 	due, ended time.Duration
 	client     int
 	class      int
-	cursor     *mongo.Cursor // of a getMore
 	failed     bool
 }
 
@@ -57,10 +54,6 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	const second = 0x9e3779b97f4a7c15
 	choice := rand.New(rand.NewPCG(job.Seed, second))
 	arrivals := rand.New(rand.NewPCG(job.Seed, second))
-	if s.Load.Together > 0 {
-		r.together(arrivals, choice)
-		return r
-	}
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
 		client := choice.IntN(s.Clients)
 		class := r.class(choice.Float64())
@@ -86,20 +79,6 @@ func (r *run) total(class int) int {
 	return n
 }
 
-// together makes several operations of each client due at once, again and again. Each client starts at a time of its own.
-func (r *run) together(arrivals, choice *rand.Rand) {
-	s := r.job.Scenario
-	for client := range s.Clients {
-		due := time.Duration(arrivals.Float64() * float64(s.Load.Period))
-		for ; due < s.Warmup+s.Duration+cooldown; due += s.Load.Period {
-			for range s.Load.Together {
-				r.operations = append(r.operations, operation{due: due, client: client, class: r.class(choice.Float64())})
-			}
-		}
-	}
-	slices.SortStableFunc(r.operations, func(a, b operation) int { return cmp.Compare(a.due, b.due) })
-}
-
 // class returns the class at a point of the sum of their shares.
 func (r *run) class(at float64) int {
 	last := len(r.classes) - 1
@@ -113,57 +92,31 @@ func (r *run) class(at float64) int {
 
 // connect makes clients, that have connected unless new connections are limited.
 func (r *run) connect(ctx context.Context) error {
+	s := r.job.Scenario
 	for i := range r.total(len(r.classes)) {
-		client, err := r.client(i)
+		own := r.job.Options
+		if r.neighbour(i) {
+			own = s.Neighbours
+		}
+		// Of two values of an option the last one counts.
+		client, err := mongo.Connect(r.cluster.Client(fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients)), s.Options, own))
 		if err != nil {
 			return err
 		}
 		r.clients = append(r.clients, client)
-		if r.job.Scenario.NewConnections > 0 {
+		if s.NewConnections > 0 {
 			continue
 		}
 		if err := client.Ping(ctx, nil); err != nil {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
 	}
-	return r.openCursors(ctx)
-}
-
-// client makes the client of that number.
-func (r *run) client(i int) (*mongo.Client, error) {
-	s, own := r.job.Scenario, r.job.Options
-	if r.neighbour(i) {
-		own = s.Neighbours
-	}
-	// Of two values of an option the last one counts.
-	return mongo.Connect(r.cluster.Client(fmt.Sprintf("maxPoolSize=%d", max(1, connections/s.Clients)), s.Options, own))
+	return nil
 }
 
 // neighbour reports whether a client has the neighbours' options.
 func (r *run) neighbour(client int) bool {
 	return r.job.Scenario.Neighbours != "" && client%cmp.Or(r.job.Scenario.OneOf, 2) != 0
-}
-
-// openCursors opens a cursor of two batches with one document each, for each operation that will get the second. Every operation has its
-// own, because a driver does not go on with a cursor that failed.
-func (r *run) openCursors(ctx context.Context) error {
-	for id := range 2 {
-		r.cluster.Put(database+".documents", bson.D{{Key: "_id", Value: id}})
-	}
-	for i := range r.operations {
-		op := &r.operations[i]
-		if r.classes[op.class].Command != "getMore" {
-			continue
-		}
-		collection := r.clients[op.client].Database(database).Collection("documents")
-		cursor, err := collection.Find(ctx, bson.D{}, options.Find().SetBatchSize(1))
-		if err != nil {
-			return err
-		}
-		cursor.Next(ctx)
-		op.cursor = cursor
-	}
-	return nil
 }
 
 func (r *run) disconnect() {
@@ -174,7 +127,7 @@ func (r *run) disconnect() {
 
 // sent returns the number of the operations' commands so far.
 func (r *run) sent() int {
-	return r.cluster.Count("find", "insert", "getMore")
+	return r.cluster.Count("find", "insert")
 }
 
 // load starts all operations, each when it is due, and waits for them.
@@ -188,13 +141,9 @@ func (r *run) load(ctx context.Context) {
 		time.Sleep(until - from)
 		r.commands, r.dials = r.sent()-before, r.cluster.Connections()-dialed
 	})
-	restarted := 0
 	for i := range r.operations {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
-		for ; r.restartIsDue(restarted, op.due); restarted++ {
-			r.restart(restarted%len(r.clients), &running)
-		}
 		client := r.clients[op.client]
 		running.Go(func() {
 			op.failed = r.do(mark(ctx, r.classes[op.class].Criticality), client, op) != nil
@@ -204,37 +153,12 @@ func (r *run) load(ctx context.Context) {
 	running.Wait()
 }
 
-// restartIsDue reports whether another client has to be replaced, after so many.
-func (r *run) restartIsDue(restarted int, now time.Duration) bool {
-	every := r.job.Scenario.Restart
-	return every > 0 && now >= time.Duration(restarted+1)*every/time.Duration(len(r.clients))
-}
-
-// restart replaces a client, which then has ten seconds for its operations.
-func (r *run) restart(i int, running *sync.WaitGroup) {
-	old := r.clients[i]
-	client, err := r.client(i)
-	if err != nil {
-		panic(err) // the same options were good before
-	}
-	r.clients[i] = client
-	running.Go(func() {
-		time.Sleep(10 * time.Second)
-		_ = old.Disconnect(context.Background())
-	})
-}
-
 // do does one operation of a client. Its document tells the server the class.
 func (r *run) do(ctx context.Context, client *mongo.Client, op *operation) error {
 	class := r.classes[op.class]
 	collection := client.Database(database).Collection("documents")
 	filter := bson.D{{Key: "class", Value: class.Name}}
 	switch class.Command {
-	case "getMore":
-		if op.cursor.Next(ctx) {
-			return nil
-		}
-		return cmp.Or(op.cursor.Err(), errors.New("there is no next batch"))
 	case "insert":
 		_, err := collection.InsertOne(ctx, filter)
 		return err

@@ -22,13 +22,9 @@ type Scenario struct {
 	Limit int32
 	// RejectionCost is the work of a rejection as a share of that of an operation that is served; a tenth if it is nil.
 	RejectionCost *float64 `yaml:"rejectionCost"`
-	// Slower is a time in which the servers have a share of their capacity.
-	Slower Slower
 	// NewConnections is the number of new connections that a server lets in per second, of clients that have none when the load begins.
 	// It closes others. 0 means that there is no limit.
 	NewConnections int32 `yaml:"newConnections"`
-	// Restart is how often each client is replaced by a new one, one client after the other; 0 is never.
-	Restart time.Duration
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration
 	// Topology is a topology of the lab; a standalone if it is empty.
@@ -53,8 +49,8 @@ type Class struct {
 	Name string
 	// Share is its share of the operations.
 	Share float64
-	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open, or "transaction" for two reads and a
-	// commit, which the servers' capacity then counts as one.
+	// Command is "find", if it is empty, or "insert", or "transaction" for two reads and a commit, which the servers' capacity then
+	// counts as one.
 	Command string
 	// Clients is the number of further clients that send only operations of this class, or 0 if all clients send them.
 	Clients int
@@ -66,12 +62,6 @@ type Class struct {
 	From, Until time.Duration
 }
 
-// Slower is a time, and the share of the capacity that servers have in it.
-type Slower struct {
-	From, Until time.Duration
-	Share       float64
-}
-
 // Load is the rate at which operations arrive.
 type Load struct {
 	// Base is the load between bursts.
@@ -79,8 +69,6 @@ type Load struct {
 	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
 	Peak                 float64
 	Start, Burst, Period time.Duration
-	// Together is the number of operations that each client sends at once every Period. If it is 0, they are sent one by one.
-	Together int
 }
 
 // arrivals returns the times at which operations are due: a Poisson process. If the load varies, it is the process of the peak, thinned

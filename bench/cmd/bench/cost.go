@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,56 +36,47 @@ var costs = []struct{ what, benchmark string }{
 	{"`All`, 1000 structs", "Server/AllStructs"},
 }
 
-// cost is what an operation costs, in one round.
-type cost struct{ processor, bytes, allocations float64 }
-
+// costLine has the figures of a benchmark in one round: processor time, bytes and allocations of an operation.
 var costLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+\S+ ns/op\s+(\S+) cpu-ns/op\s+(\S+) B/op\s+(\S+) allocs/op$`)
 
-// readCosts reads what a driver's benchmarks have printed: the rounds of each.
-func readCosts(output string) map[string][]cost {
-	rounds := map[string][]cost{}
-	for _, m := range costLine.FindAllStringSubmatch(output, -1) {
-		var figures [3]float64
-		for i := range figures {
-			figures[i], _ = strconv.ParseFloat(m[i+2], 64) // the benchmarks print numbers
+// readCosts reads what a driver's benchmarks have printed: each figure in each round, by benchmark.
+func readCosts(output []byte) map[string][3][]float64 {
+	all := map[string][3][]float64{}
+	for _, m := range costLine.FindAllStringSubmatch(string(output), -1) {
+		rounds := all[m[1]]
+		for i := range rounds {
+			figure, _ := strconv.ParseFloat(m[i+2], 64) // the benchmarks print numbers
+			rounds[i] = append(rounds[i], figure)
 		}
-		rounds[m[1]] = append(rounds[m[1]], cost{figures[0], figures[1], figures[2]})
+		all[m[1]] = rounds
 	}
-	return rounds
+	return all
 }
 
 // costTable compares the rounds of two drivers, which took turns.
-func costTable(base string, upstream, fork map[string][]cost) (string, error) {
+func costTable(base string, upstream, fork map[string][3][]float64) (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "| | allocations: upstream %s → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |\n"+
 		"|---|---|---|---|\n", base)
 	for _, row := range costs {
 		was, is := upstream[row.benchmark], fork[row.benchmark]
-		if len(was) == 0 || len(was) != len(is) {
+		if len(was[0]) == 0 || len(was[0]) != len(is[0]) {
 			return "", fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base, row.benchmark,
-				len(was), len(is))
+				len(was[0]), len(is[0]))
 		}
 		var shares []float64
-		for round := range was {
-			shares = append(shares, is[round].processor/was[round].processor)
+		for round := range was[0] {
+			shares = append(shares, is[0][round]/was[0][round])
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %.2f, %.2f–%.2f |\n", row.what,
-			fromTo(was, is, func(c cost) float64 { return c.allocations }),
-			fromTo(was, is, func(c cost) float64 { return c.bytes }),
+		fmt.Fprintf(&text, "| %s | %s | %s | %.2f, %.2f–%.2f |\n", row.what, fromTo(was[2], is[2]), fromTo(was[1], is[1]),
 			median(shares), slices.Min(shares), slices.Max(shares))
 	}
 	return text.String(), nil
 }
 
 // fromTo shows the medians of a figure, and the second as a multiple of the first.
-func fromTo(was, is []cost, of func(cost) float64) string {
-	figures := func(rounds []cost) (all []float64) {
-		for _, c := range rounds {
-			all = append(all, of(c))
-		}
-		return all
-	}
-	before, after := median(figures(was)), median(figures(is))
+func fromTo(was, is []float64) string {
+	before, after := median(was), median(is)
 	return fmt.Sprintf("%s → %s, %.2f", thousands(before), thousands(after), after/before)
 }
 
@@ -102,24 +94,16 @@ func thousands(value float64) string {
 	return digits
 }
 
-// writeCosts writes the tables of the page from what cost.sh has left in build/cost.
-func writeCosts(root string, bases ...string) error {
-	for _, base := range bases {
-		drivers := map[string]map[string][]cost{}
-		for _, driver := range []string{"upstream", "fork"} {
-			output, err := os.ReadFile(filepath.Join(root, "build", "cost", base, driver+".txt"))
-			if err != nil {
-				return err
-			}
-			drivers[driver] = readCosts(string(output))
-		}
-		text, err := costTable(base, drivers["upstream"], drivers["fork"])
-		if err != nil {
-			return err
-		}
-		if err := replaceTable(filepath.Join(root, costPage), costMarker+base, text); err != nil {
-			return err
-		}
+// writeCosts writes the table of a base from what cost.sh has left in build/cost.
+func writeCosts(root, base string) error {
+	upstream, missing := os.ReadFile(filepath.Join(root, "build", "cost", base, "upstream.txt"))
+	fork, err := os.ReadFile(filepath.Join(root, "build", "cost", base, "fork.txt"))
+	if err = errors.Join(missing, err); err != nil {
+		return err
 	}
-	return nil
+	text, err := costTable(base, readCosts(upstream), readCosts(fork))
+	if err != nil {
+		return err
+	}
+	return replaceTable(filepath.Join(root, costPage), costMarker+base, text)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,7 +35,7 @@ func TestCosts(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, driver+".txt"), []byte(output.String()), 0o600))
 		}
 	}
-	require.NoError(t, writeCosts(root, "v2.5.0", "v2.10.0"))
+	require.NoError(t, errors.Join(writeCosts(root, "v2.5.0"), writeCosts(root, "v2.10.0")))
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
 	line := "| FindOne | 91 → 56, 0.62 | 12,129 → 5,586, 0.46 | 0.55, 0.50–0.60 |\n"

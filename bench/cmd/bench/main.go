@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Name: "bench", Description: description, CLI: &bases,
 		Do: func(*kong.Context) error {
 			if bases.Cost {
-				return writeCosts(root, bases.Older, bases.Newer)
+				return errors.Join(writeCosts(root, bases.Older), writeCosts(root, bases.Newer))
 			}
 			p, err := newPlan(bases.Older, bases.Newer)
 			if err != nil {
