@@ -16,7 +16,7 @@ import (
 )
 
 const description = `Compares the fork with upstream's driver, on two bases, under overload, in virtual time, and writes the tables of
-README.md and docs/performance/, and docs/goodput.svg. "make bench" compiles what it runs, and calls it in bench/.
+README.md and docs/performance/. "make bench" compiles what it runs, and calls it in bench/.
 
 Exit codes: 0 done, 1 a benchmark failed, 2 wrong usage.`
 
@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			if err != nil {
 				return err
 			}
-			return errors.Join(p.draw(root, all), p.write(root, all))
+			return p.write(root, all)
 		},
 	}.Run(args, stdout, stderr)
 }

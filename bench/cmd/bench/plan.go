@@ -18,7 +18,6 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
-	Pictures  []picture
 }
 
 // arm is a driver with options.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.uber.org/goleak"
@@ -57,7 +56,7 @@ func (a *Application) run(ctx context.Context, report *Report) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := mongo.Connect(options.Client().ApplyURI(a.URI).SetMonitor(&event.CommandMonitor{Started: report.started}))
+	client, err := mongo.Connect(options.Client().ApplyURI(a.URI))
 	if err != nil {
 		return nil, err
 	}

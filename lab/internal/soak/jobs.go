@@ -28,11 +28,12 @@ type list struct {
 	N  []int64 `bson:"n"`
 }
 
-// jobs are what an application does over and over. Each has lists of its own, to which it appends the numbers of a call; a call without
-// numbers reads the present list.
-var jobs = map[string]func(*call, context.Context) (read []int64, err error){
-	"update": (*call).update, bulk: (*call).bulkWrite, "findAndModify": (*call).findAndModify, "transaction": (*call).transaction,
-	"session": (*call).session,
+// jobs are what an application does over and over, in turn: append the numbers of a call to a list of the job's own, and read that list.
+var jobs = map[string]struct {
+	append, read func(*call, context.Context) (read []int64, err error)
+}{
+	"update": {(*call).push, (*call).read}, bulk: {(*call).bulkWrite, (*call).read}, "findAndModify": {(*call).findAndModify, (*call).read},
+	"transaction": {(*call).transaction, (*call).read}, "session": {(*call).push, (*call).readBatches},
 }
 
 // job is one that an application does.
@@ -42,7 +43,6 @@ type job struct {
 	report    *Report
 	session   *mongo.Session // causally consistent
 	calls     int            // so far
-	comments  int
 	last      int64
 	histories []*history
 }
@@ -63,13 +63,16 @@ func (j *job) once(ctx context.Context) {
 		j.histories = append(j.histories, &history{})
 	}
 	j.calls++
-	present := len(j.histories) - 1
+	present, run := len(j.histories)-1, jobs[j.kind].read
 	c := &call{job: j, list: j.name(present)}
 	for n := 0; j.calls%4 > 0 && (n == 0 || n == 1 && j.kind == bulk); n++ {
 		j.last++
-		c.numbers = append(c.numbers, j.last)
+		c.numbers, run = append(c.numbers, j.last), jobs[j.kind].append
 	}
-	read, err := jobs[j.kind](c, ctx)
+	if j.kind == "session" {
+		ctx = mongo.NewSessionContext(ctx, j.session)
+	}
+	read, err := run(c, ctx)
 	j.report.operation(j.kind, err)
 	if err == nil {
 		j.histories[present].succeed(c.numbers)
@@ -77,12 +80,6 @@ func (j *job) once(ctx context.Context) {
 	if err == nil && (c.numbers == nil || read != nil) {
 		j.histories[present].read(read, j.report)
 	}
-}
-
-// comment returns a comment that no operation had before.
-func (c *call) comment() string {
-	c.comments++
-	return fmt.Sprint(c.kind, " ", c.comments)
 }
 
 func (c *call) lists() *mongo.Collection { return c.db.Collection(lists) }
@@ -94,7 +91,7 @@ func appends(numbers ...int64) bson.M { return bson.M{"$push": bson.M{"n": bson.
 func (c *call) read(ctx context.Context) ([]int64, error) {
 	var found list
 	lists := c.db.Collection(lists, options.Collection().SetReadConcern(readconcern.Linearizable()))
-	err := lists.FindOne(ctx, c.filter(), options.FindOne().SetComment(c.comment())).Decode(&found)
+	err := lists.FindOne(ctx, c.filter()).Decode(&found)
 	if errors.Is(err, mongo.ErrNoDocuments) {
 		err = nil
 	}
@@ -102,27 +99,17 @@ func (c *call) read(ctx context.Context) ([]int64, error) {
 }
 
 // push appends the numbers.
-func (c *call) push(ctx context.Context) error {
-	_, err := c.lists().UpdateOne(ctx, c.filter(), appends(c.numbers...), options.UpdateOne().SetUpsert(true).SetComment(c.comment()))
-	return err
-}
-
-func (c *call) update(ctx context.Context) ([]int64, error) {
-	if c.numbers == nil {
-		return c.read(ctx)
-	}
-	return nil, c.push(ctx)
+func (c *call) push(ctx context.Context) ([]int64, error) {
+	_, err := c.lists().UpdateOne(ctx, c.filter(), appends(c.numbers...), options.UpdateOne().SetUpsert(true))
+	return nil, err
 }
 
 func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
-	if c.numbers == nil {
-		return c.read(ctx)
-	}
 	var models []mongo.WriteModel
 	for _, n := range c.numbers {
 		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(appends(n)).SetUpsert(true))
 	}
-	result, err := c.lists().BulkWrite(ctx, models, options.BulkWrite().SetComment(c.comment()))
+	result, err := c.lists().BulkWrite(ctx, models)
 	if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
 		c.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
 	}
@@ -131,41 +118,30 @@ func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
 
 // findAndModify reads what it writes.
 func (c *call) findAndModify(ctx context.Context) ([]int64, error) {
-	if c.numbers == nil {
-		return c.read(ctx)
-	}
 	var after list
 	err := c.lists().FindOneAndUpdate(ctx, c.filter(), appends(c.numbers...), options.FindOneAndUpdate().SetUpsert(true).
-		SetReturnDocument(options.After).SetComment(c.comment())).Decode(&after)
+		SetReturnDocument(options.After)).Decode(&after)
 	return after.N, err
 }
 
 // transaction also inserts a document for the number.
 func (c *call) transaction(ctx context.Context) ([]int64, error) {
-	if c.numbers == nil {
-		return c.read(ctx)
-	}
 	return nil, c.db.Client().UseSession(ctx, func(ctx context.Context) error {
 		_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
-			if err := c.push(ctx); err != nil {
+			if _, err := c.push(ctx); err != nil {
 				return nil, err
 			}
-			document := bson.M{"_id": c.numbers[0]}
-			return c.db.Collection(inserted).InsertOne(ctx, document, options.InsertOne().SetComment(c.comment()))
+			return c.db.Collection(inserted).InsertOne(ctx, bson.M{"_id": c.numbers[0]})
 		})
 		return err
 	})
 }
 
-// session appends in a causally consistent session, and reads what that knows by a cursor at a secondary.
-func (c *call) session(ctx context.Context) (numbers []int64, err error) {
-	ctx = mongo.NewSessionContext(ctx, c.job.session)
-	if c.numbers != nil {
-		return nil, c.push(ctx)
-	}
+// readBatches reads what the session knows by a cursor at a secondary.
+func (c *call) readBatches(ctx context.Context) (numbers []int64, err error) {
 	lists := c.db.Collection(lists, options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Majority()))
 	cursor, err := lists.Aggregate(ctx, []bson.M{{"$match": c.filter()}, {"$unwind": "$n"}},
-		options.Aggregate().SetBatchSize(readBatch).SetComment(c.comment()))
+		options.Aggregate().SetBatchSize(readBatch))
 	if err != nil {
 		return nil, err
 	}

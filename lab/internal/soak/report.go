@@ -1,7 +1,6 @@
 package soak
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
@@ -22,14 +20,9 @@ type Report struct {
 	mu                 sync.Mutex
 	Operations, Errors int64               // all, and the errors among them that are documented
 	Violations         map[string][]string // the broken promises, by kind
-	Most               int                 // the largest number of commands for one operation
-
-	commands map[string]int // of each operation, by the comments that the workers set
 }
 
-func newReport() *Report {
-	return &Report{Violations: make(map[string][]string), commands: make(map[string]int)}
-}
+func newReport() *Report { return &Report{Violations: make(map[string][]string)} }
 
 func (r *Report) violation(kind, format string, args ...any) {
 	r.mu.Lock()
@@ -48,26 +41,6 @@ func (r *Report) operation(kind string, err error) {
 	r.Operations++
 	if documented {
 		r.Errors++
-	}
-}
-
-// maxCommands is the specification's limit of commands for one operation: one, and five retries.
-const maxCommands = 6
-
-// started counts a command.
-func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
-	comment, ok := e.Command.Lookup("comment").StringValueOK()
-	if !ok || e.CommandName == "getMore" { // a cursor's has the comment of the aggregate, and there is one for each batch
-		return
-	}
-	operation := e.CommandName + " " + comment
-	r.mu.Lock()
-	r.commands[operation]++
-	commands := r.commands[operation]
-	r.Most = max(r.Most, commands)
-	r.mu.Unlock()
-	if commands == maxCommands+1 {
-		r.violation("operations of more than 6 commands", "%s", operation)
 	}
 }
 
@@ -98,7 +71,7 @@ func documented(err error) bool {
 
 // sum adds the report of a seed.
 func (r *Report) sum(seed uint64, more *Report) {
-	r.Operations, r.Errors, r.Most = r.Operations+more.Operations, r.Errors+more.Errors, max(r.Most, more.Most)
+	r.Operations, r.Errors = r.Operations+more.Operations, r.Errors+more.Errors
 	for kind, examples := range more.Violations {
 		for _, example := range examples {
 			r.violation(kind, "seed %d: %s", seed, example)
@@ -120,7 +93,6 @@ func render(arms []*arm) string {
 	row("---", func(*arm) any { return "---:" })
 	row("operations", func(a *arm) any { return a.Operations })
 	row("documented errors", func(a *arm) any { return a.Errors })
-	row("commands of one operation, at most", func(a *arm) any { return a.Most })
 	kinds := make(map[string]bool)
 	for _, arm := range arms {
 		for _, kind := range slices.Sorted(maps.Keys(arm.Violations)) {

@@ -39,8 +39,8 @@ func TestDocumentedErrors(t *testing.T) {
 }
 
 func TestRender(t *testing.T) {
-	clean := &Report{Operations: 15, Errors: 2, Most: 6}
-	lost := &Report{Operations: 15, Most: 5, Violations: map[string][]string{"lost writes": {"insert 7", "8", "9"}}}
+	clean := &Report{Operations: 15, Errors: 2}
+	lost := &Report{Operations: 15, Violations: map[string][]string{"lost writes": {"insert 7", "8", "9"}}}
 	arms := []*arm{{name: "v1", reference: true, Report: newReport()}, {name: "fork", Report: newReport()}}
 	assert.Contains(t, render(arms), "| violations | 0 | 0 |")
 	for _, arm := range arms {
@@ -52,7 +52,7 @@ func TestRender(t *testing.T) {
 	assert.False(t, arms[0].failed(), "of a reference")
 	text := render(arms)
 	for _, want := range []string{
-		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |", "| commands of one operation, at most | 6 | 6 |",
+		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |",
 		"| lost writes | 6 | 0 |", "v1, the first of lost writes: seed 2: insert 7",
 	} {
 		assert.Contains(t, text, want)
