@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ type serveCmd struct {
 
 // run serves until the context or the command ends.
 func (c *serveCmd) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	config := fronts.Config{Logger: slog.New(slog.NewTextHandler(stderr, nil))}
+	var config fronts.Config
 	if err := c.behind(ctx, &config); err != nil {
 		return err
 	}

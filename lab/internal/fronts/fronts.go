@@ -4,7 +4,6 @@ package fronts
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"slices"
@@ -35,8 +34,6 @@ type Config struct {
 	// Backend is the address of the server of which, without members, the fronts make a topology.
 	Backend  string
 	Topology topology.Spec
-	// Logger, unless nil, receives a line for every connection that ends with an error.
-	Logger *slog.Logger
 }
 
 // Lab is a deployment.
@@ -82,7 +79,7 @@ func Open(config Config) (*Lab, error) {
 		// The order of handlers follows a server's: silence first; then the limit, because a server limits requests before it looks
 		// at them; then the topology, which lets a hello wait for news; then fail points. Real members have fail points of their
 		// own.
-		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
+		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept,
 			Handlers: []proxy.Handler{l.handle, f.silence.handle, f.limits.Handle}}
 		if config.Members != nil {
 			p.Backend = config.Members.Members()[i].Address()

@@ -2,6 +2,8 @@ package fronts
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -19,7 +21,6 @@ import (
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/topology"
@@ -109,13 +110,52 @@ func TestClientsSeeTheTopology(t *testing.T) {
 	}
 }
 
-func TestFailPointsBelongToAFront(t *testing.T) {
+// A fail point belongs to one front.
+func TestFailPoints(t *testing.T) {
 	l := startLab(t, "sharded:2")
-	first, second := connect(t, "mongodb://"+l.Hosts[0]), connect(t, "mongodb://"+l.Hosts[1])
-	require.NoError(t, admin(t, first, "configureFailPoint", "failCommand", "mode", "alwaysOn",
-		"data", bsondoc.D("failCommands", bson.A{"insert"}, "errorCode", 2)))
-	assert.NoError(t, insert(t.Context(), second))
-	assert.ErrorContains(t, insert(t.Context(), first), "failpoint")
+	once := options.Client().SetRetryWrites(false).SetAppName("app")
+	coll, other := connect(t, "mongodb://"+l.Hosts[0], once), connect(t, "mongodb://"+l.Hosts[1], once)
+	set := func(mode any, data ...any) error {
+		data = append(data, "failCommands", bson.A{"insert"})
+		return admin(t, coll, "configureFailPoint", "failCommand", "mode", mode, "data", bsondoc.D(data...))
+	}
+	for _, tt := range []struct {
+		mode  any
+		data  []any
+		fails string // the errors of three inserts
+	}{
+		{"off", []any{"errorCode", 2}, "..."}, {"alwaysOn", []any{"errorCode", 2}, "222"}, {bsondoc.D("times", 2), []any{"errorCode", 91}, "99."},
+		{bsondoc.D("times", 1.0), []any{"errorCode", 2, "errorLabels", bson.A{"a"}}, "a.."}, {"alwaysOn", []any{"closeConnection", true}, "nnn"},
+		{"alwaysOn", []any{"errorCode", 2, "appName", "app"}, "222"}, {"alwaysOn", []any{"errorCode", 2, "appName", "ap"}, "..."},
+		{"alwaysOn", []any{"blockConnection", true, "blockTimeMS", 5}, "..."},
+		{bsondoc.D("times", 1), []any{"writeConcernError", bsondoc.D("code", 64)}, "w.."},
+	} {
+		require.NoError(t, set(tt.mode, tt.data...))
+		got, start := "", time.Now()
+		for range 3 {
+			err := insert(t.Context(), coll)
+			var command mongo.CommandError
+			switch {
+			case err == nil:
+				got += "."
+			case mongo.IsNetworkError(err):
+				got += "n"
+			case !errors.As(err, &command):
+				got += "w"
+			case command.HasErrorLabel("a"):
+				got += "a"
+			default:
+				assert.Empty(t, command.Labels, "a router has retried itself")
+				got += fmt.Sprint(command.Code)[:1]
+			}
+		}
+		assert.Equal(t, tt.fails, got, "%v", tt)
+		assert.True(t, tt.data[0] != "blockConnection" || time.Since(start) >= 15*time.Millisecond)
+		assert.NoError(t, insert(t.Context(), other))
+	}
+	assert.ErrorContains(t, set("on"), `mode is "on"; give "off"`)
+	assert.ErrorContains(t, set(bsondoc.D("times", -1)), "BadValue")
+	assert.ErrorContains(t, set("off", "errorCode", "x"), "TypeMismatch")
 }
 
 // A client disturbs one front by another.
@@ -184,12 +224,12 @@ func TestMembersAreKnownAsTheirFronts(t *testing.T) {
 		"ping": `{"hosts":["real:1","real:2","real:11"],"me":"real:2","ok":1.0,"n":2,` + // only a hello names members
 			`"data":{"$binary":{"base64":"cmVhbDox","subType":"00"}}}`,
 	} {
-		_, reply, err := handlertest.Handle(t, h, handlertest.Request(t, "admin", `{"`+command+`": 1}`), given)
+		reply, err := h(t.Context(), &proxy.Request{Command: command}, func(context.Context, *proxy.Request) (bson.Raw, error) {
+			return bsondoc.Marshal(given), nil
+		})
 		require.NoError(t, err)
-		assert.Equal(t, want, reply)
+		text, err := bson.MarshalExtJSON(reply, false, false)
+		require.NoError(t, err)
+		assert.Equal(t, want, string(text))
 	}
-	unacknowledged := handlertest.Request(t, "admin", `{"hello": 1}`)
-	reply, err := h(t.Context(), unacknowledged, func(context.Context, *proxy.Request) (bson.Raw, error) { return nil, nil })
-	assert.NoError(t, err)
-	assert.Nil(t, reply)
 }

@@ -37,12 +37,12 @@ func (f *Front) SetCapacity(capacity *Capacity) {
 }
 
 // Accept is for proxy.Config.
-func (f *Front) Accept(ctx context.Context) error { return f.Connections.admit(ctx) }
+func (f *Front) Accept() error { return f.Connections.admit() }
 
 // Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if !slices.Contains(exemptions, req.Command) {
-		err := f.Requests.admit(ctx)
+		err := f.Requests.admit()
 		if err == nil {
 			err = f.worker.admit(ctx)
 		}
@@ -53,13 +53,8 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 		}
 	}
 	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
-	if req.Database == "admin" && slices.ContainsFunc(parameters, concerned) {
-		switch req.Command {
-		case "setParameter":
-			return f.setParameter(req.Document()), nil
-		case "getParameter":
-			return f.getParameter(concerned), nil
-		}
+	if req.Command == "setParameter" && slices.ContainsFunc(parameters, concerned) {
+		return f.setParameter(req.Document()), nil
 	}
 	return next(ctx, req)
 }
@@ -70,7 +65,7 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 var exemptions = []string{
 	"hello", "isMaster", "ismaster", // come before authentication, and monitoring must go on in an overload
 	"saslStart", "saslContinue", "authenticate",
-	"configureFailPoint", "setParameter", "getParameter", // control the test, and have to be able to end it
+	"configureFailPoint", "setParameter", // control the test, and have to be able to end it
 }
 
 // parameters are those of the front; all others are the backend's.
@@ -80,7 +75,9 @@ var parameters = []string{
 
 // setParameter sets the front's parameters, and returns the reply.
 func (f *Front) setParameter(command bson.Raw) bson.Raw {
-	limit := f.Requests.Limit() // what a command lacks stays as it is
+	f.Requests.mu.Lock()
+	limit := f.Requests.limit // what a command lacks stays as it is
+	f.Requests.mu.Unlock()
 	err := bson.Unmarshal(command, &limit)
 	if err == nil && (limit.RatePerSec < 1 || !(limit.BurstCapacitySecs > 0)) { // NaN is no burst, either
 		err = errors.New("give a rate of at least 1 per second, and a burst capacity of more than 0 seconds")
@@ -90,13 +87,6 @@ func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	}
 	f.Requests.SetLimit(limit)
 	return servererror.OK()
-}
-
-// getParameter returns the reply with those of the front's parameters that are wanted. A server behind it may not have them.
-func (f *Front) getParameter(wanted func(string) bool) bson.Raw {
-	limit := f.Requests.Limit()
-	values := bsondoc.D(parameters[0], limit.Enabled, parameters[1], limit.RatePerSec, parameters[2], limit.BurstCapacitySecs)
-	return servererror.OK(slices.DeleteFunc(values, func(e bson.E) bool { return !wanted(e.Key) })...)
 }
 
 // Capacity is what a server can do.

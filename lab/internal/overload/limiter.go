@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -20,8 +19,6 @@ type Limit struct {
 	// BurstCapacitySecs says for how many seconds unused admissions are saved up; it is more than 0. There is always room for one
 	// admission.
 	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
-	// MaxQueueDepth is the number that may wait for admission; 0 rejects at once, as the limit on requests does.
-	MaxQueueDepth int32 `bson:"-"`
 }
 
 // Unlimited is a server's initial limit: off, and without any bound once it is on.
@@ -34,15 +31,14 @@ func (l Limit) burst() int {
 	return int(min(max(1, float64(l.RatePerSec)*l.BurstCapacitySecs), math.MaxInt32))
 }
 
-// errRejected means that there is neither a token nor room in the queue. A connection is then closed.
+// errRejected means that there is no token, or no room for a request to wait. A connection is then closed.
 var errRejected = fmt.Errorf("the rate is exceeded: %w", proxy.ErrClose)
 
-// Limiter is a token bucket with a queue.
+// Limiter is a token bucket.
 type Limiter struct {
 	mu     sync.Mutex
 	limit  Limit
 	bucket *rate.Limiter
-	queued int32
 }
 
 func newLimiter() *Limiter {
@@ -50,8 +46,7 @@ func newLimiter() *Limiter {
 	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
 }
 
-// SetLimit changes the limit. As in the server, the bucket keeps as many of its tokens as there is room for. Waiting requests wait until
-// their original time.
+// SetLimit changes the limit. As in the server, the bucket keeps as many of its tokens as there is room for.
 func (l *Limiter) SetLimit(limit Limit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,27 +55,12 @@ func (l *Limiter) SetLimit(limit Limit) {
 	l.bucket.SetBurst(limit.burst())
 }
 
-// Limit returns the limit.
-func (l *Limiter) Limit() Limit {
+// admit returns nil or errRejected.
+func (l *Limiter) admit() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.limit
-}
-
-// admit returns nil, possibly after a wait; errRejected; or the reason for the context's end.
-func (l *Limiter) admit(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case !l.limit.Enabled || l.bucket.Allow():
-		return nil
-	case l.queued >= l.limit.MaxQueueDepth:
+	if l.limit.Enabled && !l.bucket.Allow() {
 		return errRejected
 	}
-	l.queued++
-	l.mu.Unlock()
-	err := l.bucket.Wait(ctx)
-	l.mu.Lock()
-	l.queued--
-	return err
+	return nil
 }

@@ -2,7 +2,6 @@ package overload
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,126 +11,75 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/servererror"
+	"mongofork/lab/internal/wire"
 )
 
 // The tests of time run in bubbles of testing/synctest, in which waiting is exact and takes none.
 
-const served, find = `{"ok":1}`, `{"find": "c"}`
-
-// ask returns a front's reply, before a backend that serves everything.
-func ask(t testing.TB, f *Front, command string) string {
+// ask returns the code in a front's reply, before a backend that serves everything.
+func ask(ctx context.Context, t testing.TB, f *Front, command string) (code int64, err error) {
 	t.Helper()
-	_, got, err := handlertest.Handle(t, f.Handle, handlertest.Request(t, "admin", command), bson.D{{Key: "ok", Value: 1}})
-	require.NoError(t, err)
-	return got
+	var body bson.Raw
+	require.NoError(t, bson.UnmarshalExtJSON([]byte(command), false, &body))
+	reply, err := f.Handle(ctx, proxy.NewRequest(&proxy.Client{}, &wire.Message{Body: body}),
+		func(context.Context, *proxy.Request) (bson.Raw, error) { return servererror.OK(), nil })
+	code, _ = reply.Lookup("code").AsInt64OK()
+	return code, err
 }
 
-// admitted asks n times, one after the other, and returns how often that was granted.
-func admitted(t testing.TB, l *Limiter, n int) (granted int) {
+func answer(t testing.TB, f *Front, command string) int64 {
 	t.Helper()
-	for range n {
-		if err := l.admit(t.Context()); err == nil {
-			granted++
-		} else {
-			require.ErrorIs(t, err, errRejected)
-		}
-	}
-	return granted
+	code, err := ask(t.Context(), t, f, command)
+	require.NoError(t, err)
+	return code
 }
 
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter()
-		assert.Equal(t, 100, admitted(t, l, 100), "it is off")
-		l.SetLimit(Limit{Enabled: true, RatePerSec: Unlimited().RatePerSec, BurstCapacitySecs: Unlimited().BurstCapacitySecs})
-		assert.Equal(t, 10_000, admitted(t, l, 10_000), "it has no bound")
 		for _, step := range []struct {
+			enabled     bool
 			rate        int32
 			burst       float64
 			after       time.Duration
 			want, of    int
 			explanation string
 		}{
-			{10, 0.5, 0, 5, 20, "the bucket is full"},
-			{10, 0.5, 99 * time.Millisecond, 0, 1, "too early"},
-			{10, 0.5, time.Millisecond, 1, 2, "refilled"},
-			{10, 0.5, time.Hour, 5, 20, "no more is saved up than the burst"},
-			{20, 1, 0, 0, 1, "another limit fills no bucket"},
-			{20, 1, time.Hour, 20, 30, "refilled"},
-			{20, 1, time.Hour, 0, 0, "refilled"},
-			{20, 0.5, 0, 10, 30, "there is no room for more"},
-			{1, 1e-9, time.Second, 1, 2, "there is room for one at least"},
+			{false, Unlimited().RatePerSec, Unlimited().BurstCapacitySecs, 0, 100, 100, "it is off"},
+			{true, Unlimited().RatePerSec, Unlimited().BurstCapacitySecs, 0, 10_000, 10_000, "it has no bound"},
+			{true, 10, 0.5, 0, 5, 20, "the bucket is full"},
+			{true, 10, 0.5, 99 * time.Millisecond, 0, 1, "too early"},
+			{true, 10, 0.5, time.Millisecond, 1, 2, "refilled"},
+			{true, 10, 0.5, time.Hour, 5, 20, "no more is saved up than the burst"},
+			{true, 20, 1, 0, 0, 1, "another limit fills no bucket"},
+			{true, 20, 1, time.Hour, 20, 30, "refilled"},
+			{true, 1, 1e-9, time.Second, 1, 2, "there is room for one at least"},
 		} {
 			time.Sleep(step.after)
-			l.SetLimit(Limit{Enabled: true, RatePerSec: step.rate, BurstCapacitySecs: step.burst})
-			assert.Equal(t, step.want, admitted(t, l, step.of), step.explanation)
-		}
-	})
-}
-
-func TestQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter()
-		l.SetLimit(Limit{Enabled: true, RatePerSec: 10, BurstCapacitySecs: 0.1, MaxQueueDepth: 2})
-		var mu sync.Mutex
-		var waits []time.Duration
-		start := time.Now()
-		var running sync.WaitGroup
-		for range 4 {
-			running.Go(func() {
-				wait := time.Duration(-1)
-				if l.admit(t.Context()) == nil {
-					wait = time.Since(start)
+			l.SetLimit(Limit{Enabled: step.enabled, RatePerSec: step.rate, BurstCapacitySecs: step.burst})
+			granted := 0
+			for range step.of {
+				if l.admit() == nil {
+					granted++
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				waits = append(waits, wait)
-			})
+			}
+			assert.Equal(t, step.want, granted, step.explanation)
 		}
-		running.Wait()
-		slices.Sort(waits)
-		assert.Equal(t, []time.Duration{-1, 0, 100 * time.Millisecond, 200 * time.Millisecond}, waits)
-
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(50*time.Millisecond, cancel)
-		assert.ErrorIs(t, l.admit(ctx), context.Canceled)
-		start = time.Now()
-		assert.NoError(t, l.admit(t.Context()))
-		assert.Equal(t, 50*time.Millisecond, time.Since(start), "it waits for the very token that the other left")
 	})
 }
 
-// limited returns a front that admits a request and a connection per second.
-func limited() *Front {
-	f, one := NewFront(), Limit{Enabled: true, RatePerSec: 1, BurstCapacitySecs: 1}
-	f.Requests.SetLimit(one)
-	f.Connections.SetLimit(one)
-	return f
-}
-
-func TestRejection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := limited()
-		for range 2 {
-			assert.NoError(t, f.Accept(t.Context()))
-			assert.ErrorIs(t, f.Accept(t.Context()), proxy.ErrClose)
-			assert.Equal(t, served, ask(t, f, find))
-			assert.Contains(t, ask(t, f, find), `"code":462,"codeName":"IngressRequestRateLimitExceeded",`+
-				`"errorLabels":["SystemOverloadedError","RetryableError","NoWritesPerformed"]}`)
-			time.Sleep(time.Second)
-		}
-	})
+func TestExemptions(t *testing.T) {
 	for command, exempt := range map[string]bool{
-		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true,
-		"setParameter": true, "getParameter": true, "configureFailPoint": true,
-		"ping": false, "find": false, "commitTransaction": false, "abortTransaction": false, "endSessions": false,
-		"killCursors": false,
+		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true, "setParameter": true,
+		"configureFailPoint": true, "ping": false, "find": false, "commitTransaction": false, "abortTransaction": false,
+		"endSessions": false, "killCursors": false,
 	} {
-		f := limited()
-		ask(t, f, find)
-		assert.Equal(t, exempt, ask(t, f, `{"`+command+`": 1}`) == served, command)
+		f := NewFront()
+		f.Requests.SetLimit(Limit{Enabled: true, RatePerSec: 1, BurstCapacitySecs: 1})
+		assert.Zero(t, answer(t, f, `{"find": "c"}`))
+		assert.Equal(t, exempt, answer(t, f, `{"`+command+`": 1}`) == 0, command)
 	}
 }
 
@@ -140,32 +88,27 @@ func TestParameters(t *testing.T) {
 	for _, parameters := range []string{
 		`"ingressRequestAdmissionRatePerSec": 2000, "ingressRequestAdmissionBurstCapacitySecs": 0.1,
 			"ingressRequestRateLimiterEnabled": true, "comment": "x"`,
-		`"ingressRequestAdmissionRatePerSec": 1000.0`,
+		`"ingressRequestAdmissionRatePerSec": 1000.0`, `"transactionLifetimeLimitSeconds": 3`,
 	} {
-		assert.Equal(t, `{"ok":1.0}`, ask(t, f, `{"setParameter": 1, `+parameters+`}`), parameters)
+		assert.Zero(t, answer(t, f, `{"setParameter": 1, `+parameters+`}`), parameters)
 	}
 	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1}
-	assert.Equal(t, want, f.Requests.Limit())
-	assert.Equal(t, `{"ingressRequestAdmissionRatePerSec":1000,"ingressRequestAdmissionBurstCapacitySecs":0.1,"ok":1.0}`,
-		ask(t, f, `{"getParameter": 1, "ingressRequestAdmissionBurstCapacitySecs": 1, "ingressRequestAdmissionRatePerSec": 1}`))
-	assert.Equal(t, `{"ingressRequestRateLimiterEnabled":true,"ok":1.0}`,
-		ask(t, f, `{"getParameter": 1, "ingressRequestRateLimiterEnabled": 1}`))
-	assert.Equal(t, served, ask(t, f, `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
+	assert.Equal(t, want, f.Requests.limit)
 	for _, parameter := range []string{
 		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
-		`"ingressRequestAdmissionRatePerSec": 1.5`,
-		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
+		`"ingressRequestAdmissionRatePerSec": 1.5`, `"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
 		`"ingressRequestAdmissionBurstCapacitySecs": 0.0`,
 	} {
-		reply := ask(t, f, `{"setParameter": 1, "ingressRequestRateLimiterEnabled": false, `+parameter+`}`)
-		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)
-		assert.Equal(t, want, f.Requests.Limit(), parameter)
+		command := `{"setParameter": 1, "ingressRequestRateLimiterEnabled": false, ` + parameter + `}`
+		assert.EqualValues(t, servererror.CodeBadValue, answer(t, f, command), parameter)
+		assert.Equal(t, want, f.Requests.limit, parameter)
 	}
 }
 
 // Requests and rejections are work for one worker, so that of the capacity (1-kT)/(1-k) is served, T being the load and k the share of a
 // rejection.
 func TestCapacityQueues(t *testing.T) {
+	const find = `{"find": "c"}`
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFront()
 		f.SetCapacity(&Capacity{PerSecond: 10, Queue: 1, RejectionCost: 0.1})
@@ -174,14 +117,14 @@ func TestCapacityQueues(t *testing.T) {
 		ends := make(chan time.Duration, 3)
 		for range 2 {
 			running.Go(func() {
-				assert.Equal(t, served, ask(t, f, find))
+				assert.Zero(t, answer(t, f, find))
 				ends <- time.Since(start)
 			})
 		}
 		synctest.Wait()
-		assert.Equal(t, served, ask(t, f, `{"hello": 1}`), "monitoring takes no capacity")
+		assert.Zero(t, answer(t, f, `{"hello": 1}`), "monitoring takes no capacity")
 		assert.Zero(t, time.Since(start))
-		assert.Contains(t, ask(t, f, find), `"code":462`)
+		assert.EqualValues(t, 462, answer(t, f, find))
 		assert.Equal(t, 210*time.Millisecond, time.Since(start), "a rejection waits for the worker")
 		running.Wait()
 		assert.Equal(t, 100*time.Millisecond, <-ends)
@@ -189,12 +132,12 @@ func TestCapacityQueues(t *testing.T) {
 
 		time.Sleep(time.Hour) // idle time is not saved up
 		start = time.Now()
-		ask(t, f, find)
+		answer(t, f, find)
 		assert.Equal(t, 100*time.Millisecond, time.Since(start))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := f.Handle(ctx, handlertest.Request(t, "d", find), nil)
+		_, err := ask(ctx, t, f, find)
 		assert.ErrorIs(t, err, context.DeadlineExceeded, "it ends with the client")
 		assert.Zero(t, f.worker.present)
 	})

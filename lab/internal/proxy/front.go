@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -14,13 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Errors by which the client's connection ends on purpose, and so without a log line.
-var (
-	// ErrClose closes the connection as usual.
-	ErrClose = errors.New("the connection is closed on purpose")
-	// ErrReset closes it with a TCP reset, like a crashed host.
-	ErrReset = errors.New("the connection is reset on purpose")
-)
+// ErrClose closes the client's connection, as any error does.
+var ErrClose = errors.New("the connection is closed on purpose")
+
+// errReset closes it with a TCP reset, like a crashed host.
+var errReset = errors.New("the connection is reset on purpose")
 
 // Handler sees every request on its way to the backend, and the reply on its way back.
 //
@@ -39,13 +36,10 @@ type Config struct {
 	Backend string
 	// Answer, unless nil, takes the place of the backend.
 	Answer Next
-	// Accept, unless nil, is called for every connection of a client before anything is read from it. It may wait until the context
-	// ends; only this connection then waits. An error ends the connection.
-	Accept func(ctx context.Context) error
+	// Accept, unless nil, is called for every connection of a client before anything is read from it. An error ends the connection.
+	Accept func() error
 	// Handlers see requests in this order, and replies in the reverse one.
 	Handlers []Handler
-	// Logger, unless nil, receives one line for every connection that ends with an error.
-	Logger *slog.Logger
 }
 
 // Front passes the requests of any number of clients to one backend. Each client connection has its own backend connection, made
@@ -117,6 +111,6 @@ func (f *Front) Reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, cancel := range f.open {
-		cancel(ErrReset)
+		cancel(errReset)
 	}
 }

@@ -3,9 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -91,14 +89,14 @@ func (f *Front) serve(front context.Context, client *Client) {
 	group, ctx := errgroup.WithContext(front)
 	group.Go(func() error {
 		<-ctx.Done()
-		if tcp, ok := client.Conn.(*net.TCPConn); ok && errors.Is(context.Cause(ctx), ErrReset) {
+		if tcp, ok := client.Conn.(*net.TCPConn); ok && errors.Is(context.Cause(ctx), errReset) {
 			_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
 		}
 		return client.Conn.Close()
 	})
 	group.Go(func() error {
 		if f.config.Accept != nil {
-			if err := f.config.Accept(ctx); err != nil {
+			if err := f.config.Accept(); err != nil {
 				return err
 			}
 		}
@@ -114,26 +112,18 @@ func (f *Front) serve(front context.Context, client *Client) {
 		}
 		return nil
 	})
-	_ = group.Wait() // the first reason is the context's
+	_ = group.Wait()
 	if client.backend != nil {
 		client.backend.Close()
 	}
-	err := context.Cause(ctx)
-	ordinary := func(end error) bool { return errors.Is(err, end) }
-	if f.config.Logger != nil && !slices.ContainsFunc([]error{ErrClose, ErrReset, context.Canceled}, ordinary) {
-		f.config.Logger.Warn("connection closed", "client", client.Conn.RemoteAddr().String(), "connection", client.ID,
-			"error", err)
-	}
 }
 
-// read passes on a client's messages. The error is the reason why they ended.
+// read passes on a client's messages.
 func read(ctx context.Context, client net.Conn, requests chan<- *wire.Message) error {
 	for {
 		m, err := wire.Read(client)
-		if errors.Is(err, wire.ErrMalformed) {
+		if err != nil {
 			return err
-		} else if err != nil {
-			return ErrClose // the client is gone
 		}
 		select {
 		case requests <- m:
@@ -171,20 +161,15 @@ func (f *Front) answer(ctx, front context.Context, req *Request) error {
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 		}
 		reply.RequestID, reply.ResponseTo = req.Client.nextID(), reply.RequestID // each further one answers the previous one
-		if wire.Write(req.Client.Conn, &reply) != nil {
-			return ErrClose // the client is gone
+		if err := wire.Write(req.Client.Conn, &reply); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // forward sends the request to the backend and returns its reply. It is the end of the chain of handlers.
-func (f *Front) forward(ctx context.Context, req *Request) (reply bson.Raw, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("backend: %w", err)
-		}
-	}()
+func (f *Front) forward(ctx context.Context, req *Request) (bson.Raw, error) {
 	client := req.Client
 	if client.backend == nil {
 		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", f.config.Backend)

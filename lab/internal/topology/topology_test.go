@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/handlertest"
 	"mongofork/lab/internal/proxy"
+	"mongofork/lab/internal/wire"
 )
 
 func TestParseSpec(t *testing.T) {
@@ -40,61 +41,28 @@ func newCluster(kind Kind, members int) *Cluster {
 	return New(spec, hosts)
 }
 
-// send returns what a front makes of a command to a database, in Extended JSON, and of the backend's reply. What was passed on is nil if the
-// front refused the command.
-func send(t *testing.T, c *Cluster, front int, database, command, backend string) (passed *proxy.Request, reply bson.M) {
+func raw(t *testing.T, text string) (doc bson.Raw) {
 	t.Helper()
-	req, answer := handlertest.Request(t, database, command), handlertest.Request(t, "", backend)
-	req.Client.ID = 1
-	passed, got, err := handlertest.Handle(t, c.Handler(front), req, bsondoc.Rebuild(answer.Document(), []string{"$db"}, nil))
-	require.NoError(t, err)
-	require.NoError(t, bson.UnmarshalExtJSON([]byte(got), false, &reply))
-	return passed, reply
+	require.NoError(t, bson.UnmarshalExtJSON([]byte(text), false, &doc))
+	return doc
 }
 
-// A hello tells of the deployment what the front stands for, and all else as the backend does.
-func TestHello(t *testing.T) {
-	const backend = `{"isWritablePrimary": true, "ismaster": true, "secondary": false, "setName": "backend", "setVersion": 9,
-		"hosts": ["real:1"], "primary": "real:1", "me": "real:1", "electionId": {"$oid": "123456789012345678901234"}, "tags": {"a": "b"},
-		"topologyVersion": {"processId": 1}, "maxWireVersion": 27, "ok": 1}`
-	member := func(me string, more bson.M) bson.M {
-		set := bson.M{"setName": "lab", "setVersion": int32(1), "hosts": bson.A{"h:0", "h:1"}, "primary": "h:0", "me": me}
-		for key, value := range more {
-			set[key] = value
+// send returns what a front makes of a command to a database and of the backend's reply, and whether it passed the command on, without what
+// does not concern the backend.
+func send(t *testing.T, c *Cluster, front int, database, command, backend string) (passed bool, reply bson.M) {
+	t.Helper()
+	body := bsondoc.With(raw(t, command), bson.E{Key: "$db", Value: database})
+	req := proxy.NewRequest(&proxy.Client{ID: 1}, &wire.Message{Body: body})
+	got, err := c.Handler(front)(t.Context(), req, func(_ context.Context, req *proxy.Request) (bson.Raw, error) {
+		passed = true
+		for _, field := range append(helloOptions, recoveryToken) {
+			assert.False(t, bsondoc.Has(req.Document(), field), field)
 		}
-		return set
-	}
-	set, balancer := newCluster(ReplicaSet, 2), newCluster(LoadBalanced, 2)
-	secondary := member("h:1", bson.M{"isWritablePrimary": false, "secondary": true})
-	for name, test := range map[string]struct {
-		cluster *Cluster
-		front   int
-		command string
-		want    bson.M
-	}{
-		"standalone": {newCluster(Standalone, 1), 0, `{"hello": 1}`, bson.M{"isWritablePrimary": true}},
-		"legacy name": {newCluster(Standalone, 1), 0, `{"isMaster": 1, "helloOk": true}`,
-			bson.M{"ismaster": true, "helloOk": true}},
-		"primary": {set, 0, `{"hello": 1}`,
-			member("h:0", bson.M{"isWritablePrimary": true, "secondary": false, "electionId": electionID(1)})},
-		"secondary": {set, 1, `{"hello": 1}`, secondary},
-		"router":    {newCluster(Sharded, 2), 1, `{"hello": 1}`, bson.M{"isWritablePrimary": true, "msg": "isdbgrid"}},
-		"balancer": {balancer, 0, `{"hello": 1, "loadBalanced": true}`,
-			bson.M{"isWritablePrimary": true, "msg": "isdbgrid", "serviceId": balancer.members[0].service(1)}},
-		"balancer, not asked": {balancer, 0, `{"hello": 1}`, bson.M{"isWritablePrimary": true, "msg": "isdbgrid"}},
-		"no balancer, asked":  {set, 1, `{"hello": 1, "loadBalanced": true}`, secondary},
-	} {
-		passed, reply := send(t, test.cluster, test.front, "admin", test.command, backend)
-		test.want["topologyVersion"] = bson.D{{Key: "processId", Value: test.cluster.members[test.front].process}, {Key: "counter", Value: int32(0)}}
-		test.want["maxWireVersion"], test.want["ok"] = int32(27), int32(1)
-		assert.Equal(t, test.want, reply, name)
-		assert.False(t, bsondoc.Has(passed.Document(), "loadBalanced"), "concerns the backend not")
-	}
-	assert.NotEqual(t, balancer.members[1].service(1), balancer.members[1].service(2), "the second balancer spreads connections")
-	assert.Equal(t, balancer.members[0].service(1), balancer.members[0].service(2))
-	const failure = `{"ok": 0, "code": 91}`
-	_, reply := send(t, set, 0, "admin", `{"hello": 1}`, failure)
-	assert.Equal(t, bson.M{"ok": int32(0), "code": int32(91)}, reply, "is passed on")
+		return raw(t, backend), nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, bson.Unmarshal(got, &reply))
+	return passed, reply
 }
 
 const ok = `{"ok": 1}`
@@ -116,10 +84,10 @@ func TestSecondaryRefuses(t *testing.T) {
 	} {
 		passed, reply := send(t, c, 1, "admin", command, ok)
 		assert.EqualValues(t, code, reply["code"], command)
-		assert.Equal(t, code == nil, passed != nil, command)
+		assert.Equal(t, code == nil, passed, command)
 		assert.Equal(t, code != nil, reply["topologyVersion"] != nil, command)
 		passed, _ = send(t, c, 0, "admin", command, ok)
-		assert.NotNil(t, passed, "the primary runs %s", command)
+		assert.True(t, passed, "the primary runs %s", command)
 	}
 	_, reply := send(t, c, 1, "admin", `{"commitTransaction": 1, "txnNumber": 1, "autocommit": false}`, ok)
 	assert.Equal(t, bson.A{"RetryableWriteError"}, reply["errorLabels"])
@@ -134,47 +102,17 @@ func TestRouter(t *testing.T) {
 	assert.NotContains(t, reply, "recoveryToken", "a failure")
 	_, reply = send(t, c, 0, "db", `{"insert": "c", "txnNumber": 1}`, ok)
 	assert.NotContains(t, reply, "recoveryToken", "no transaction")
-	passed, reply := send(t, c, 1, "db", `{"commitTransaction": 1, "recoveryToken": {}, "txnNumber": 1, "autocommit": false}`, ok)
+	_, reply = send(t, c, 1, "db", `{"commitTransaction": 1, "recoveryToken": {}, "txnNumber": 1, "autocommit": false}`, ok)
 	assert.Contains(t, reply, "recoveryToken")
-	assert.False(t, bsondoc.Has(passed.Document(), "recoveryToken"), "the backend does not know it")
 
 	_, reply = send(t, c, 0, "config", `{"find": "shards"}`, ok)
 	assert.Contains(t, fmt.Sprint(reply["cursor"]), "lab-shard/h:0", "is a replica set's")
-	passed, _ = send(t, c, 0, "db", `{"find": "shards"}`, ok)
-	assert.NotNil(t, passed, "of another database it is passed on")
+	passed, _ := send(t, c, 0, "db", `{"find": "shards"}`, ok)
+	assert.True(t, passed, "of another database it is passed on")
 
 	_, reply = send(t, c, 0, "db", `{"ping": 1}`, `{"ok": 0, "topologyVersion": {"processId": 1}, "$clusterTime": {}}`)
 	assert.Contains(t, fmt.Sprint(reply["topologyVersion"]), c.members[0].process.Hex(), "not that of the backend's deployment")
 	assert.Contains(t, reply, "$clusterTime")
-}
-
-// A hello that knows a state is answered when there is news.
-func TestAwait(t *testing.T) {
-	const heartbeat = 10 * time.Second
-	for name, test := range map[string]struct {
-		known func(*topologyVersion) // of the present one
-		want  time.Duration          // until the reply; there is a step-down after 3 s
-	}{
-		"same":           {func(*topologyVersion) {}, 3 * time.Second},
-		"older":          {func(v *topologyVersion) { v.Counter-- }, 0},
-		"newer":          {func(v *topologyVersion) { v.Counter++ }, 3*time.Second + electionDelay}, // the election
-		"another server": {func(v *topologyVersion) { v.Process = bson.NewObjectID() }, 0},
-		"much newer":     {func(v *topologyVersion) { v.Counter += 9 }, heartbeat},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			c := newCluster(ReplicaSet, 2)
-			c.Up(0) // so that there is an older version
-			known := c.members[1].view().version
-			test.known(&known)
-			time.AfterFunc(3*time.Second, func() { c.StepDown(time.Minute) })
-			start := time.Now()
-			passed, _ := send(t, c, 1, "admin", bsondoc.Marshal(bsondoc.D("hello", 1, "topologyVersion", known,
-				"maxAwaitTimeMS", heartbeat.Milliseconds())).String(), ok)
-			assert.Equal(t, test.want, time.Since(start), name)
-			assert.False(t, bsondoc.Has(passed.Document(), "topologyVersion") || bsondoc.Has(passed.Document(), "maxAwaitTimeMS"))
-			time.Sleep(time.Minute) // the step-down is over in any case
-		})
-	}
 }
 
 // expectRoles compares the members' roles, by their first letters, some time later.

@@ -4,7 +4,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -26,8 +25,8 @@ const (
 	opQuery wiremessage.OpCode = 2004
 )
 
-// ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
-var ErrMalformed = errors.New("malformed message")
+// errMalformed is about messages that are not of the protocol, or not of the part that is supported.
+var errMalformed = errors.New("malformed message")
 
 // Message is a command or a reply. Its documents alias the buffer from which it was decoded.
 type Message struct {
@@ -76,47 +75,43 @@ func Read(r io.Reader) (*Message, error) {
 	}
 	size, id, responseTo, op, _, _ := wiremessage.ReadHeader(head[:])
 	if size < headerSize || size > maxMessageSize {
-		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, maxMessageSize)
+		return nil, errMalformed
 	}
 	content := make([]byte, size-headerSize)
 	if _, err := io.ReadFull(r, content); err != nil {
 		return nil, err
 	}
 	m := &Message{RequestID: id, ResponseTo: responseTo}
-	return m, m.decode(op, content)
+	if !m.decode(op, content) || m.Body.Validate() != nil {
+		return nil, errMalformed
+	}
+	return m, nil
 }
 
 // decode reads what follows a header.
-func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
-	ok := false
+func (m *Message) decode(op wiremessage.OpCode, content []byte) bool {
 	switch op {
 	case wiremessage.OpCompressed:
 		return m.decompress(content)
 	case wiremessage.OpMsg:
-		ok = m.decodeMsg(content)
+		return m.decodeMsg(content)
 	case opQuery:
-		ok = m.decodeQuery(content)
+		return m.decodeQuery(content)
 	}
-	if !ok || m.Body.Validate() != nil {
-		return fmt.Errorf("%w of opcode %d", ErrMalformed, op)
-	}
-	return nil
+	return false
 }
 
 // decompress reads the message in the content of an OP_COMPRESSED.
-func (m *Message) decompress(content []byte) (err error) {
+func (m *Message) decompress(content []byte) bool {
 	// What is missing is read as 0, which makes no message.
 	op, content, _ := wiremessage.ReadCompressedOriginalOpCode(content)
 	size, content, _ := wiremessage.ReadCompressedUncompressedSize(content)
 	m.Compressor, content, _ = wiremessage.ReadCompressedCompressorID(content)
 	if op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
-		return fmt.Errorf("%w: opcode %d of %d bytes, compressed", ErrMalformed, op, size)
+		return false
 	}
-	content, err = driver.DecompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, UncompressedSize: size})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	return m.decode(op, content)
+	content, err := driver.DecompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, UncompressedSize: size})
+	return err == nil && m.decode(op, content)
 }
 
 func (m *Message) decodeMsg(content []byte) (ok bool) {
