@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,16 +27,12 @@ func main() { command.Main(run) }
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var bases struct {
-		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
 	}
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,
 		Do: func(*kong.Context) error {
-			if bases.Cost {
-				return errors.Join(writeCosts(root, bases.Older), writeCosts(root, bases.Newer))
-			}
 			p, err := newPlan(bases.Older, bases.Newer)
 			if err != nil {
 				return err
@@ -51,28 +46,23 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// write writes all tables into their pages.
+// write writes all tables into their pages, between "<!-- measured: marker -->" and "<!-- end -->".
 func (p plan) write(root string, all measured) error {
 	for _, t := range p.Tables {
-		if err := replaceTable(filepath.Join(root, t.Page), t.Marker, t.text(p, all)); err != nil {
+		page, start, end := filepath.Join(root, t.Page), "<!-- measured: "+t.Marker+" -->\n", "<!-- end -->\n"
+		content, err := os.ReadFile(page)
+		if err != nil {
+			return err
+		}
+		before, rest, found := strings.Cut(string(content), start)
+		_, after, closed := strings.Cut(rest, end)
+		if !found || !closed {
+			return fmt.Errorf("%s: there is no %q with %q after it", page, strings.TrimSpace(start), strings.TrimSpace(end))
+		}
+		//nolint:gosec // a page that everybody may read
+		if err := os.WriteFile(page, []byte(before+start+t.text(p, all)+end+after), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".
-func replaceTable(page, marker, text string) error {
-	content, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	start, end := "<!-- measured: "+marker+" -->\n", "<!-- end -->\n"
-	before, rest, found := strings.Cut(string(content), start)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s: there is no %q with %q after it", page, strings.TrimSpace(start), strings.TrimSpace(end))
-	}
-	//nolint:gosec // a page that everybody may read
-	return os.WriteFile(page, []byte(before+start+text+end+after), 0o644)
 }
