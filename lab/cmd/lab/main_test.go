@@ -56,7 +56,6 @@ func TestWrongUsage(t *testing.T) {
 		"give --mongod=FILE for":         {"serve", "--backend", "mongodb://a"},
 		"alone for another":              {"serve", "--mongod", "main.go", "--topology", "sharded:2"},
 		"missing flags: --fork":          {"soak", "--mongod", "main.go"},
-		"have to be more than 0":         {"soak", "--mongod", "main.go", "--fork", "x=x", "--seeds=0"},
 		`there is no fault of that name`: {"soak", "--mongod", "main.go", "--fork", "x=x", "--only", "flood"},
 		"seed 5: ":                       {"soak", "--mongod", "main.go", "--fork", "x=x", "--seed=5", "--dir", t.TempDir()},
 	} {

@@ -15,7 +15,7 @@ import (
 	"mongofork/lab/internal/servererror"
 )
 
-// Report is the result of a run, or of several. It is safe for concurrent use.
+// Report is the result of a run. It is safe for concurrent use.
 type Report struct {
 	mu                 sync.Mutex
 	Operations, Errors int64               // all, and the errors among them that are documented
@@ -67,16 +67,6 @@ func documented(err error) bool {
 		errors.As(err, &command) && slices.ContainsFunc(codes, func(code int32) bool { return command.HasErrorCode(int(code)) }) ||
 		errors.As(err, &selection) || errors.As(err, &waiting) || errors.As(err, &pool) ||
 		mongo.IsNetworkError(err) || mongo.IsTimeout(err)
-}
-
-// sum adds the report of a seed.
-func (r *Report) sum(seed uint64, more *Report) {
-	r.Operations, r.Errors = r.Operations+more.Operations, r.Errors+more.Errors
-	for kind, examples := range more.Violations {
-		for _, example := range examples {
-			r.violation(kind, "seed %d: %s", seed, example)
-		}
-	}
 }
 
 // render returns the table, side by side, and the first example of each violation, as Markdown.

@@ -36,18 +36,14 @@ type Soak struct {
 	Mongod   string            `required:"" type:"existingfile" placeholder:"FILE" help:"The members' mongod."`
 	Dir      string            `type:"existingdir" default:"." placeholder:"DIR" help:"Folder for their files, which are removed at the end."`
 	Seed     uint64            `placeholder:"N" help:"Seed of the plan of faults. 0 takes a random one, and prints it."`
-	Seeds    int               `default:"1" placeholder:"N" help:"Number of plans, from this seed on. They share the duration."`
 	Only     string            `placeholder:"FAULT" help:"The fault to plan, such as overload; all by default."`
 	Duration time.Duration     `default:"2m" help:"How long the applications work."`
 	Fork     map[string]string `required:"" placeholder:"NAME=FILE" help:"A lab, built with a driver that has to pass without options, with adaptiveRetries, and with adaptiveThrottling."`
 	Other    map[string]string `placeholder:"NAME=FILE" help:"A lab, built with a driver to compare with."`
 }
 
-// Run runs all applications through each plan, and writes the report. It writes a line for each incident to progress.
+// Run runs all applications through the plan, and writes the report. It writes a line for each incident to progress.
 func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
-	if s.Duration <= 0 || s.Seeds < 1 {
-		return errors.New("--duration and --seeds have to be more than 0")
-	}
 	chosen := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return s.Only != "" && s.Only != f.name })
 	if len(chosen) == 0 {
 		return fmt.Errorf("--only=%s: there is no fault of that name", s.Only)
@@ -56,18 +52,11 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 		s.Seed = rand.Uint64()
 	}
 	arms := s.arms()
-	for i := range s.Seeds {
-		p := plan{seed: s.Seed + uint64(i), faults: chosen, duration: s.Duration / time.Duration(s.Seeds)}
-		err := s.run(ctx, p, arms, progress)
-		if ctx.Err() != nil {
-			return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
-		}
-		if err != nil && i > 0 {
-			fmt.Fprint(report, render(arms)) // the results so far
-		}
-		if err != nil {
-			return fmt.Errorf("seed %d: %w", p.seed, err)
-		}
+	err := s.run(ctx, plan{seed: s.Seed, faults: chosen, duration: s.Duration}, arms, progress)
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the applications had compared what they wrote, so there is no result")
+	} else if err != nil {
+		return fmt.Errorf("seed %d: %w", s.Seed, err)
 	}
 	fmt.Fprint(report, render(arms))
 	if slices.ContainsFunc(arms, (*arm).failed) {
@@ -76,7 +65,7 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 	return nil
 }
 
-// arm is an application with a driver, and the sum of its reports.
+// arm is an application with a driver, and its report.
 type arm struct {
 	name, binary string
 	// options are further options of the connection string; a driver that does not know them ignores them.
@@ -147,10 +136,8 @@ func (a *arm) run(ctx context.Context, p plan, flags ...string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", a.name, errors.Join(err, context.Cause(ctx)), strings.TrimSpace(log.String()))
 	}
-	var report Report
-	if err := json.Unmarshal(output.Bytes(), &report); err != nil {
+	if err := json.Unmarshal(output.Bytes(), a.Report); err != nil {
 		return fmt.Errorf("%s: its report %.200q: %w", a.name, output.Bytes(), err)
 	}
-	a.sum(p.seed, &report)
 	return nil
 }
