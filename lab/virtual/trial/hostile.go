@@ -155,7 +155,7 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 	case plan.On != "" && plan.On != name && (plan.On != "hello" || !strings.EqualFold(name, "isMaster")):
 	case plan.Offset > 0 && !h.closed && plan.Offset <= len(message):
 		h.closed, m.Body, parts = true, nil, closedAt(message, plan.Offset-1)
-	case plan.Offset > 0 || !h.percent(plan.Percent):
+	case plan.Offset > 0 || h.IntN(100) >= plan.Percent:
 	default:
 		parts = h.worsened(m, message)
 	}
@@ -179,7 +179,7 @@ func (h *attack) worsened(m *wire.Message, message []byte) []virtual.Delivery {
 		return []virtual.Delivery{{Data: message}, {After: silence}}
 	}
 	m.Body = h.document(m.Body)
-	if h.percent(10) {
+	if h.chance(10) {
 		return h.deliveries(encode(m))
 	}
 	return []virtual.Delivery{{Data: encode(m)}}

@@ -15,9 +15,6 @@ import (
 	"mongofork/lab/virtual"
 )
 
-// percent is true in so many of a hundred cases.
-func (s source) percent(n int) bool { return s.IntN(100) < n }
-
 // fields are those that the driver reads of a reply.
 var fields = []string{
 	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors",
@@ -87,14 +84,13 @@ func (s source) altered(doc bson.D) bson.D {
 
 // changed returns another value, or one in which something is altered.
 func (s source) changed(value any) any {
-	if s.percent(20) {
-		return s.value(0)
-	}
 	switch v := value.(type) {
 	case bson.D:
-		return s.altered(v)
+		if !s.chance(5) {
+			return s.altered(v)
+		}
 	case bson.A:
-		if len(v) > 0 {
+		if len(v) > 0 && !s.chance(5) {
 			i := s.IntN(len(v))
 			v[i] = s.changed(v[i])
 			return v
@@ -107,42 +103,38 @@ func (s source) changed(value any) any {
 
 // payload alters one of SASL.
 func (s source) payload(data []byte) []byte {
-	before, rest, scram := bytes.Cut(data, []byte("i="))
+	before, _, scram := bytes.Cut(data, []byte("i="))
 	switch {
-	case scram && s.percent(60):
+	case scram && !s.chance(3):
 		return append(before, "i="+pick(s, "0", "-1", "30000000", "99999999999999999999", "x", "4096,i=30000000", "")...)
-	case scram:
-		return append(before, rest...)
-	case len(data) > 0 && s.percent(50):
-		data = slices.Clone(data)
-		data[s.IntN(len(data))] ^= 1 << s.IntN(8)
-		return data
+	case len(data) > 0 && s.chance(2):
+		return s.flipped(data, 0)
 	}
 	return make([]byte, pick(s, 0, 1, 1000, 100_000))
 }
 
-// failure is an error that a server may return.
-func (s source) failure() bson.Raw {
-	code := pick[int32](s, 1, 18, 43, 91, 112, 189, 251, 262, 391, 391, 462, 462, 10107, 11600, 13435)
-	doc := bsondoc.D("ok", 0, "code", code, "codeName", "Hostile", "errmsg", "hostile", "errorLabels", s.value(3))
-	if s.percent(50) {
-		doc[4].Value = bson.A{"SystemOverloadedError", "RetryableError"}
-		backoff := pick[any](s, int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100))
-		doc = append(doc, bson.E{Key: "baseBackoffMS", Value: backoff})
+// flipped returns data with some bits flipped, from an offset on.
+func (s source) flipped(data []byte, from int) []byte {
+	data = slices.Clone(data)
+	for range 1 + s.IntN(4) {
+		data[from+s.IntN(len(data)-from)] ^= 1 << s.IntN(8)
 	}
-	return bsondoc.Marshal(doc)
+	return data
 }
 
-// document returns a reply in which something is altered.
+// document returns a reply, or an error that a server may return, in which something is altered.
 func (s source) document(reply bson.Raw) bson.Raw {
-	if s.percent(25) {
-		return s.failure()
-	}
 	var doc bson.D
 	if bson.Unmarshal(reply, &doc) != nil {
 		return reply
 	}
-	for range 1 + s.IntN(3) {
+	if s.chance(4) {
+		code := pick[int32](s, 1, 18, 43, 91, 112, 189, 251, 262, 391, 391, 462, 462, 10107, 11600, 13435)
+		labels := pick(s, s.value(3), any(bson.A{"SystemOverloadedError", "RetryableError"}))
+		backoff := pick[any](s, int32(1), int64(math.MaxInt64), -1, 1e18, "x", int32(100))
+		doc = bsondoc.D("ok", 0, "code", code, "errmsg", "hostile", "errorLabels", labels, "baseBackoffMS", backoff)
+	}
+	for range s.IntN(4) {
 		doc = s.altered(doc)
 	}
 	raw, err := bson.Marshal(doc)
@@ -155,29 +147,21 @@ func (s source) document(reply bson.Raw) bson.Raw {
 // message encodes a reply, which may say of itself what is not so.
 func (s source) message(m *wire.Message) []byte {
 	data := encode(m)
+	if s.chance(3) {
+		return s.flipped(data, 16)
+	}
+	if s.chance(4) {
+		return s.compressed(data)
+	}
 	lengths := []uint32{
 		0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32,
 	}
-	switch s.IntN(12) {
-	case 0:
-		binary.LittleEndian.PutUint32(data, pick(s, lengths...)) // of the message
-	case 1:
-		binary.LittleEndian.PutUint32(data[8:], s.Uint32()) // responseTo
-	case 2:
-		binary.LittleEndian.PutUint32(data[12:], pick[uint32](s, 0, 1, 2004, 2010, 2011, 2012, 2013, s.Uint32())) // opcode
-	case 3:
-		binary.LittleEndian.PutUint32(data[16:], pick[uint32](s, 1, 2, 1<<16, 3, s.Uint32())) // flags
-	case 4, 5:
-		if at := 21; len(data) > at+4 {
-			binary.LittleEndian.PutUint32(data[at:], pick(s, lengths...)) // of the document
-		}
-	case 6, 7:
-		data = s.compressed(data)
-	default:
-		for range 1 + s.IntN(4) {
-			data[16+s.IntN(len(data)-16)] ^= 1 << s.IntN(8)
-		}
-	}
+	field := pick(s, []struct { // of the header, and the length of the document
+		at     int
+		values []uint32
+	}{{0, lengths}, {8, []uint32{s.Uint32()}}, {12, []uint32{0, 1, 2004, 2010, 2011, 2012, 2013, s.Uint32()}},
+		{16, []uint32{1, 2, 1 << 16, 3, s.Uint32()}}, {21, lengths}, {21, lengths}}...)
+	binary.LittleEndian.PutUint32(data[field.at:], pick(s, field.values...))
 	return data
 }
 
@@ -195,12 +179,12 @@ func (s source) compressed(data []byte) []byte {
 // deliveries are the ways in which a message does not arrive as one.
 func (s source) deliveries(data []byte) (parts []virtual.Delivery) {
 	late := time.Duration(s.Int64N(int64(silence)))
-	whole := virtual.Delivery{Data: data}
+	whole, again := virtual.Delivery{Data: data}, virtual.Delivery{After: late, Data: data}
 	switch s.IntN(6) {
-	case 0: // twice
+	case 0:
 		return []virtual.Delivery{whole, whole}
-	case 1: // late
-		return []virtual.Delivery{{After: late, Data: data}}
+	case 1:
+		return []virtual.Delivery{again}
 	case 2: // a byte at a time, of long messages the first
 		slow := min(len(data), 5000)
 		for i := range slow {
@@ -209,8 +193,8 @@ func (s source) deliveries(data []byte) (parts []virtual.Delivery) {
 		return append(parts, virtual.Delivery{After: late, Data: data[slow:]})
 	case 3: // with something behind it, so that the next reply may begin with the length of one that never ends
 		return []virtual.Delivery{whole, {Data: make([]byte, 1+s.IntN(40))}, {After: silence}}
-	case 4: // and late again
-		return []virtual.Delivery{whole, {After: late, Data: data}}
+	case 4:
+		return []virtual.Delivery{whole, again}
 	}
 	return closedAt(data, s.IntN(len(data)+1))
 }
