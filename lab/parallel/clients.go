@@ -50,11 +50,8 @@ func connect(r *run, s *servers, number int) *application {
 		busy: map[string]int64{}, heard: map[string]int{},
 	}
 	opts := s.Client(a.uri).SetHeartbeatInterval(s.kind.interval()).SetLocalThreshold(time.Hour).
-		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest()).SetServerMonitor(a.serverMonitor())
-	if a.monitors {
-		opts.SetMonitor(a.commandMonitor()).SetPoolMonitor(&event.PoolMonitor{Event: a.pool})
-		a.setRetryMonitor(opts)
-	}
+		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
+	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}
 	client, err := mongo.Connect(list[:1]...)
 	if err != nil {

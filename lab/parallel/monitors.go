@@ -1,30 +1,60 @@
 package parallel
 
 import (
-	"context"
+	"fmt"
 	"reflect"
 	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// keepEvents lets each function of a monitor keep what it gets.
-func (a *application) keepEvents(monitor reflect.Value) {
-	for i := range monitor.NumField() {
-		field := monitor.Field(i)
-		field.Set(reflect.MakeFunc(field.Type(), func(args []reflect.Value) []reflect.Value {
-			event := args[len(args)-1]
-			a.kept.keep("an event: "+event.Type().String(), event.Interface(), true)
-			return nil
-		}))
+// setMonitors sets a monitor of servers, which keeps all that it gets, and all others if the variant has them: that of retries if the
+// driver is the fork.
+func (a *application) setMonitors(opts *options.ClientOptions) {
+	of := reflect.ValueOf(opts)
+	for _, name := range []string{"SetServerMonitor", "SetMonitor", "SetPoolMonitor", "SetRetryMonitor"} {
+		set := of.MethodByName(name)
+		if !set.IsValid() || !a.monitors && name != "SetServerMonitor" {
+			continue
+		}
+		monitor := reflect.New(set.Type().In(0).Elem())
+		for i := range monitor.Elem().NumField() {
+			function := monitor.Elem().Field(i)
+			function.Set(reflect.MakeFunc(function.Type(), func(args []reflect.Value) []reflect.Value {
+				a.hear(args[len(args)-1].Interface())
+				return nil
+			}))
+		}
+		set.Call([]reflect.Value{monitor})
 	}
 }
 
-// hear counts what a client says of a server.
-func (a *application) hear(host, what string) {
+// checked is what clients say of a server that their monitor has reached.
+const checked = "a check succeeded"
+
+// hear keeps an event, counts what it says of a server, and asks whether a session has one user.
+func (a *application) hear(happened any) {
+	_, reply := happened.(*event.CommandSucceededEvent) // whose room is the driver's
+	a.kept.keep(fmt.Sprintf("an event: %T", happened), happened, !reply)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard[host+" "+what]++
+	switch e := happened.(type) {
+	case *event.ServerHeartbeatSucceededEvent:
+		host, _, _ := strings.Cut(e.ConnectionID, "[") // of a monitor
+		a.heard[host+" "+checked]++
+	case *event.PoolEvent:
+		a.heard[e.Address+" "+e.Type]++
+		if e.Type == event.ConnectionPoolCleared {
+			a.run.cleared.Add(1)
+		}
+	case *event.CommandStartedEvent:
+		a.started(e)
+	case *event.CommandSucceededEvent:
+		a.ended(e.RequestID)
+	case *event.CommandFailedEvent:
+		a.ended(e.RequestID)
+	}
 }
 
 // times returns how often the client said something of a server.
@@ -34,66 +64,11 @@ func (a *application) times(host, what string) int {
 	return a.heard[host+" "+what]
 }
 
-// checked is what clients say of a server that their monitor has reached.
-const checked = "a check succeeded"
-
-// serverMonitor returns a monitor that keeps all that it gets.
-func (a *application) serverMonitor() *event.ServerMonitor {
-	m := &event.ServerMonitor{}
-	a.keepEvents(reflect.ValueOf(m).Elem())
-	keep := m.ServerHeartbeatSucceeded
-	m.ServerHeartbeatSucceeded = func(e *event.ServerHeartbeatSucceededEvent) {
-		host, _, _ := strings.Cut(e.ConnectionID, "[") // of a monitor
-		a.hear(host, checked)
-		keep(e)
-	}
-	return m
-}
-
-// setRetryMonitor sets the fork's monitor of retries, if the driver is the fork.
-func (a *application) setRetryMonitor(opts any) {
-	set := reflect.ValueOf(opts).MethodByName("SetRetryMonitor")
-	if !set.IsValid() {
-		return
-	}
-	m := reflect.New(set.Type().In(0).Elem())
-	a.keepEvents(m.Elem())
-	set.Call([]reflect.Value{m})
-}
-
-func (a *application) pool(e *event.PoolEvent) {
-	a.kept.keep("an event of a pool", e, true)
-	a.hear(e.Address, e.Type)
-	if e.Type == event.ConnectionPoolCleared {
-		a.run.cleared.Add(1)
-	}
-}
-
-// commandMonitor returns a monitor that keeps all that it gets, and asks whether a session has one user.
-func (a *application) commandMonitor() *event.CommandMonitor {
-	return &event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) {
-			a.kept.keep("the event of a command that starts", e, true)
-			a.started(e)
-		},
-		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
-			a.ended(e.RequestID)
-			a.kept.keep("the event of a command that succeeded", e, false)
-		},
-		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
-			a.ended(e.RequestID)
-			a.kept.keep("the event of a command that failed", e, true)
-		},
-	}
-}
-
 func (a *application) started(e *event.CommandStartedEvent) {
 	id, _ := e.Command.Lookup("lsid").DocumentOK()
 	if id == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if other := a.busy[string(id)]; other != 0 {
 		a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has not ended",
 			e.CommandName, e.RequestID, other)
@@ -102,8 +77,6 @@ func (a *application) started(e *event.CommandStartedEvent) {
 }
 
 func (a *application) ended(request int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for id, busy := range a.busy {
 		if busy == request {
 			delete(a.busy, id)
