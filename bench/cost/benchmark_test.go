@@ -4,7 +4,6 @@ package cost
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"runtime"
 	"syscall"
@@ -43,24 +42,20 @@ func BenchmarkServer(b *testing.B) {
 	}
 }
 
-func BenchmarkFindOneGoroutines(b *testing.B) {
-	for _, goroutines := range []int{64, 256} {
-		b.Run(fmt.Sprint(goroutines), func(b *testing.B) {
-			c := connect(b)
-			b.ReportAllocs()
-			b.SetParallelism(max(1, goroutines/runtime.GOMAXPROCS(0)))
-			start := processorTime(b)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if err := findOne(context.Background(), c); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-			reportProcessorTime(b, start)
-		})
-	}
+func BenchmarkFindOneOf64Goroutines(b *testing.B) {
+	c := connect(b)
+	b.ReportAllocs()
+	b.SetParallelism(max(1, 64/runtime.GOMAXPROCS(0)))
+	start := processorTime(b)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if err := findOne(context.Background(), c); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+	reportProcessorTime(b, start)
 }
 
 func measure(ctx context.Context, b *testing.B, c *mongo.Collection, do operation) {

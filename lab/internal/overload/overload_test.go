@@ -70,19 +70,6 @@ func TestRate(t *testing.T) {
 	})
 }
 
-func TestExemptions(t *testing.T) {
-	for command, exempt := range map[string]bool{
-		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true, "setParameter": true,
-		"configureFailPoint": true, "ping": false, "find": false, "commitTransaction": false, "abortTransaction": false,
-		"endSessions": false, "killCursors": false,
-	} {
-		f := NewFront()
-		f.Requests.SetLimit(Limit{Enabled: true, RatePerSec: 1, BurstCapacitySecs: 1})
-		assert.Zero(t, answer(t, f, `{"find": "c"}`))
-		assert.Equal(t, exempt, answer(t, f, `{"`+command+`": 1}`) == 0, command)
-	}
-}
-
 func TestParameters(t *testing.T) {
 	f := NewFront()
 	for _, parameters := range []string{

@@ -156,28 +156,3 @@ func TestEnds(t *testing.T) {
 		}, patience, time.Millisecond, "the connection to the backend is closed, %s", name)
 	}
 }
-
-// A client that waits for a handler holds up nobody else, and may leave.
-func TestWhoWaitsHoldsUpItsConnectionOnly(t *testing.T) {
-	handled := make(chan struct{})
-	front := serve(t, Config{Answer: func(ctx context.Context, req *Request) (bson.Raw, error) {
-		if req.Command != "wait" {
-			return echo(ctx, req)
-		}
-		handled <- struct{}{}
-		<-ctx.Done()
-		handled <- struct{}{}
-		return nil, ctx.Err()
-	}})
-	waiting, other := front.dial(t), front.dial(t)
-	waiting.send(t, 1, 0, "wait", 1)
-	<-handled
-	other.send(t, 1, 0, "ping", 1)
-	other.receive(t)
-	require.NoError(t, waiting.Close())
-	<-handled // it ends with its client
-	other.send(t, 2, 0, "wait", 1)
-	<-handled
-	go func() { <-handled }()
-	front.stop()
-}

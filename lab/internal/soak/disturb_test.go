@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,39 +53,6 @@ func (s *fakeSet) run(ctx context.Context, duration time.Duration, seed uint64, 
 	return plan{seed: seed, faults: chosen, start: s.start, duration: duration}.disturb(ctx, []lab{s, s}, io.Discard)
 }
 
-func TestDisturb(t *testing.T) {
-	// What each fault does to the fronts of both applications, or to a member.
-	for name, want := range map[string][]string{
-		"kill": {"kill", "restart"}, "pause": {"pause", "resume"}, "step-down": {"stepDown 2"}, // which is the primary
-		"silent":           {"silent", "silent", "off", "off"},
-		"overload":         {"limit true false", "limit false false"},
-		"connection limit": {"reset", "limit false true", "reset", "limit false false"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			const duration = 10 * time.Minute
-			f := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
-			set, n := &fakeSet{primary: 2}, len(want)
-			require.NoError(t, set.run(t.Context(), duration, 1, name))
-			free := duration / 10
-			for i := 0; i < len(set.log); i += n {
-				for j, what := range want {
-					assert.Contains(t, set.log[i+j], what)
-				}
-				if f.end != "" {
-					assert.Equal(t, strings.TrimPrefix(set.log[i], f.begin), strings.TrimPrefix(set.log[i+n-1], f.end), "the same member")
-				}
-				began, ended := set.times[i], set.times[i+n-1]
-				assert.GreaterOrEqual(t, began, free, name)
-				assert.LessOrEqual(t, ended, duration-duration/10, name)
-				assert.True(t, ended-began >= f.least && ended-began <= f.most, "%s takes %v", name, ended-began)
-				if free = ended; f.ofMember {
-					free += recovery
-				}
-			}
-		})
-	}
-}
-
 // Each fault happens once before any does again, in an order that the seed decides. Also where a run ends early it is ended. What fails is
 // told.
 func TestPlan(t *testing.T) {
@@ -95,7 +61,8 @@ func TestPlan(t *testing.T) {
 		for seed := range uint64(20) {
 			require.NoError(t, set.run(t.Context(), 90*time.Second, seed))
 			log := slices.Clone(set.log)
-			for _, what := range []string{"kill", "limit true false", "pause", "stepDown", "silent", "limit false true"} {
+			for _, what := range []string{"kill", "restart", "limit true false", "pause", "resume",
+				"stepDown", "silent", "off", "reset", "limit false true", "limit false false"} {
 				assert.Contains(t, fmt.Sprint(log), what, "seed %d", seed)
 			}
 			assert.NotContains(t, fmt.Sprint(log), "-1", "seed %d: what would be the primary's happens to another member", seed)
