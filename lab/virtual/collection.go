@@ -63,16 +63,8 @@ func (c *collection) put(id bson.RawValue, doc bson.Raw) {
 
 // matching returns the documents whose fields have the filter's values, or one of them each.
 func (s *store) matching(namespace string, filter bson.Raw) (found []bson.Raw) {
-	c := s.collection(namespace)
 	wanted, _ := filter.Elements()
-	for _, field := range wanted {
-		doc, _ := field.Value().DocumentOK()
-		operator := bsondoc.FirstKey(doc)
-		if strings.HasPrefix(field.Key(), "$") || strings.HasPrefix(operator, "$") && operator != "$eq" && operator != "$in" {
-			panic(fmt.Sprintf("the model of a server compares fields by $eq and $in only, not by %v", field))
-		}
-	}
-	for _, doc := range c.docs {
+	for _, doc := range s.collection(namespace).docs {
 		if doc != nil && matches(doc, wanted) {
 			found = append(found, doc)
 		}
@@ -84,11 +76,13 @@ func matches(doc bson.Raw, wanted []bson.RawElement) bool {
 	for _, field := range wanted {
 		suitable := []bson.RawValue{field.Value()}
 		condition, _ := field.Value().DocumentOK()
-		switch bsondoc.FirstKey(condition) {
-		case "$eq":
+		switch operator := bsondoc.FirstKey(condition); {
+		case operator == "$eq":
 			suitable[0] = condition.Index(0).Value()
-		case "$in":
+		case operator == "$in":
 			suitable, _ = condition.Index(0).Value().Array().Values()
+		case strings.HasPrefix(operator, "$") || strings.HasPrefix(field.Key(), "$"):
+			panic(fmt.Sprintf("the model of a server compares fields by $eq and $in only, not by %v", field))
 		}
 		value, err := doc.LookupErr(field.Key())
 		if err != nil || !slices.ContainsFunc(suitable, func(one bson.RawValue) bool { return indexKey(value) == indexKey(one) }) {

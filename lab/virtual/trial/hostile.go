@@ -2,7 +2,6 @@ package trial
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
 	"net"
 	"runtime"
 	"slices"
@@ -22,9 +21,6 @@ import (
 type hostility struct {
 	On      string
 	Percent int
-	// Offset, unless 0, is the byte of the first reply to such a command, from 1, at which the connection ends. Nothing else is done
-	// then.
-	Offset int
 }
 
 func (p Plan) isHostile() bool { return p.Hostile.Percent > 0 }
@@ -38,9 +34,6 @@ func NewHostile(seed uint64) Plan {
 	b.Auth = pick(b, "", "", "SCRAM-SHA-256", "PLAIN", "MONGODB-OIDC")
 	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find",
 		"getMore", "insert", "update", "bulkWrite", "aggregate", "commitTransaction", "findAndModify")}
-	if seed%4 == 0 { // the connection ends at each offset of each phase
-		b.Hostile.Offset = 1 + int(seed/4)%400 // most phases have shorter messages
-	}
 	b.calls(names(kinds), 2)
 	b.without("w=0")
 	b.without("timeoutMS=900000") // which Disconnect may take
@@ -70,16 +63,9 @@ type attack struct {
 	commands map[int32]string // by the numbers of their messages
 	accepted map[int]bool     // calls with a command to which the server said that it succeeded
 	lies     int
-	closed   bool // at the offset
-	lines    int  // of the log
+	lines    int // of the log
 	memory   uint64
 	worked   time.Duration
-}
-
-func newAttack(p Plan) attack {
-	h := attack{source: source{rand.New(rand.NewPCG(p.Seed, 1))}, commands: map[int32]string{}, accepted: map[int]bool{}}
-	h.memory, h.worked = used()
-	return h
 }
 
 // used returns how much memory the process has allocated, and how long it has used the processor.
@@ -153,10 +139,7 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 	parts := []virtual.Delivery{{Data: message}}
 	switch {
 	case plan.On != "" && plan.On != name && (plan.On != "hello" || !strings.EqualFold(name, "isMaster")):
-	case plan.Offset > 0 && !h.closed && plan.Offset <= len(message):
-		h.closed, m.Body, parts = true, nil, closedAt(message, plan.Offset-1)
-	case plan.Offset > 0 || h.IntN(100) >= plan.Percent:
-	default:
+	case h.IntN(100) < plan.Percent:
 		parts = h.worsened(m, message)
 	}
 	if m.Body != nil && succeeded(name, m.Body) {

@@ -196,10 +196,6 @@ func (s source) deliveries(data []byte) (parts []virtual.Delivery) {
 	case 4:
 		return []virtual.Delivery{whole, again}
 	}
-	return closedAt(data, s.IntN(len(data)+1))
-}
-
-// closedAt is a message of which some bytes arrive before the connection is closed.
-func closedAt(data []byte, offset int) []virtual.Delivery {
-	return []virtual.Delivery{{Data: data[:offset:offset]}, {}}
+	offset := s.IntN(len(data) + 1)
+	return []virtual.Delivery{{Data: data[:offset:offset]}, {}} // the connection is closed there
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,9 +86,13 @@ type tally struct {
 }
 
 func newApplication(plan Plan) *application {
-	return &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
+	a := &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		pending: map[int64]int{}, pools: map[string]int{}, tokens: 1000, hostile: newAttack(plan)}
+		pending: map[int64]int{}, pools: map[string]int{}, tokens: 1000}
+	random := source{rand.New(rand.NewPCG(plan.Seed, 1))}
+	a.hostile = attack{source: random, commands: map[int32]string{}, accepted: map[int]bool{}}
+	a.hostile.memory, a.hostile.worked = used()
+	return a
 }
 
 func (a *application) now() time.Duration { return time.Since(a.start) }
