@@ -55,36 +55,13 @@ var scramServer = sync.OnceValue(func() *scram.Server {
 	return server.WithNonceGenerator(func() string { return "server" })
 })
 
-// refuse returns the error of a command that needs authentication. The store is locked.
-func (s *store) refuse(q *query) *failure {
-	if s.opts.Auth == nil || s.authenticated[q.Client] || proxy.IsHello(q.Command) || strings.HasPrefix(q.Command, "sasl") {
-		return nil
-	}
-	return servererror.Errorf(13, "Command %s requires authentication", q.Command)
-}
-
-// greet returns the fields of a hello's reply.
-func (s *store) greet(q *query) (fields bson.D) {
-	if q.Mechanisms != "" {
-		fields = append(fields, bsondoc.D("saslSupportedMechs", bson.A{"SCRAM-SHA-256"})...)
-	}
-	if q.Speculative != nil && s.opts.Auth != nil && s.opts.Auth.Speculative {
-		if reply, failed := s.step(q.Client, *q.Speculative); failed == nil {
-			fields = append(fields, bsondoc.D("speculativeAuthenticate", reply)...)
-		}
-	}
-	return fields
-}
-
 // conversation is a step of one, in a command or in a hello.
 type conversation struct {
 	Mechanism string
 	Payload   bson.Binary
 }
 
-func (s *store) authenticate(q *query) (result, *failure) {
-	return s.step(q.Client, q.Step)
-}
+func (s *store) authenticate(q *query) (result, *failure) { return s.step(q.Client, q.Step) }
 
 // step carries out a step of a conversation.
 func (s *store) step(client *proxy.Client, c conversation) (result, *failure) {

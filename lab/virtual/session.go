@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 )
 
@@ -29,8 +30,9 @@ const (
 func (s *store) inSession(q *query) (result, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if failed := s.refuse(q); failed != nil {
-		return nil, failed
+	needless := s.opts.Auth == nil || proxy.IsHello(q.Command) || strings.HasPrefix(q.Command, "sasl")
+	if !needless && !s.authenticated[q.Client] {
+		return nil, servererror.Errorf(13, "Command %s requires authentication", q.Command)
 	}
 	if q.Number == nil {
 		return s.execute(q)

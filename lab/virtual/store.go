@@ -124,7 +124,15 @@ func (s *store) hello(q *query) (result, *failure) {
 	if len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}
-	return append(reply, s.greet(q)...), nil
+	if q.Mechanisms != "" {
+		reply = append(reply, bsondoc.D("saslSupportedMechs", bson.A{"SCRAM-SHA-256"})...)
+	}
+	if q.Speculative != nil && s.opts.Auth != nil && s.opts.Auth.Speculative {
+		if step, failed := s.step(q.Client, *q.Speculative); failed == nil {
+			reply = append(reply, bsondoc.D("speculativeAuthenticate", step)...)
+		}
+	}
+	return reply, nil
 }
 
 func (s *store) listDatabases(*query) (result, *failure) {

@@ -50,7 +50,6 @@ type application struct {
 	leaving    time.Duration             // when the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
-	unfinished int                       // transactions that are left when all calls have returned
 	unstarted  int                       // commands of transactions that have not been started there
 	tokens     float64                   // at most, by client-backpressure.md, "Token Bucket"
 	minted     float64                   // how many more there were

@@ -130,7 +130,7 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() {
-		a.unfinished, a.unstarted = a.cluster.Transactions()
+		_, a.unstarted = a.cluster.Transactions()
 		a.result.Opened = a.cluster.Connections()
 		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
 	})
