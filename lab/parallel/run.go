@@ -5,15 +5,23 @@ package parallel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 	"go.uber.org/goleak"
+
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/virtual"
 )
 
 // run is all rounds, with what they did and found.
@@ -90,4 +98,180 @@ func soon(so func() bool) bool {
 		}
 	}
 	return true
+}
+
+// shape is a deployment of a round.
+type shape struct {
+	topology string
+	batch    int // how many statements servers accept in one write; 0 for as many as real ones
+	headless bool
+	clients  int
+	// heartbeat is the interval of monitors; 0 stands for the shortest one.
+	heartbeat time.Duration
+}
+
+// interval returns the interval of monitors. Those of many servers would have the machine for themselves at the shortest one.
+func (s shape) interval() time.Duration { return max(s.heartbeat, heartbeat) }
+
+const balanced = "loadbalanced:2"
+
+var shapes = []shape{
+	{topology: "sharded:3", clients: 4},
+	{topology: "replicaset:3", batch: 6, clients: 5},
+	{topology: "sharded:2", batch: 5, clients: 6},
+	{topology: "replicaset:3", headless: true, clients: 4},
+	{topology: balanced, clients: 4},
+	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
+}
+
+// goroutines is how many the application has.
+const goroutines = 32
+
+// round is the work of one deployment.
+type round struct {
+	*run
+	number  int
+	kind    shape
+	servers *servers
+	slots   []atomic.Pointer[application]
+	stop    atomic.Bool
+	chance  *rand.Rand // of the goroutine that disturbs
+}
+
+func (r *run) rand(round, part int) *rand.Rand {
+	return rand.New(rand.NewPCG(r.seed<<16|uint64(round), uint64(part)))
+}
+
+// round runs one deployment: calm, in a storm, and after it.
+func (r *run) round(ctx context.Context, number int, length time.Duration) {
+	kind := shapes[number%len(shapes)]
+	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1),
+		slots: make([]atomic.Pointer[application], kind.clients)}
+	cluster, end, err := virtual.Start(virtual.Options{Topology: kind.topology, Batch: kind.batch})
+	if err != nil {
+		panic(err)
+	}
+	defer end()
+	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2), cursors: map[int64]*cursor{},
+		probes: map[string]bool{}, release: make(chan struct{})}
+	cluster.Intercept(o.servers.answer)
+	for i := range o.slots {
+		o.slots[i].Store(connect(r, o.servers, i+number))
+	}
+	var working sync.WaitGroup
+	for i := range goroutines {
+		working.Go(func() { o.work(i) })
+	}
+	_ = clock.Wait(ctx, length)
+	o.servers.stormed.Store(true)
+	o.servers.storm.Store(true)
+	o.disturb(ctx, length)
+	o.servers.storm.Store(false)
+	o.stop.Store(true)
+	working.Wait()
+	if kind.topology != balanced { // of which clients do not choose a server
+		var asking sync.WaitGroup
+		for i := range o.slots {
+			asking.Go(func() { o.slots[i].Load().askForShare(ctx) })
+		}
+		asking.Wait()
+		o.oldGeneration()
+	}
+	for i := range o.slots {
+		o.slots[i].Load().disconnect(true)
+	}
+	if !soon(func() bool { return cluster.Open() == 0 }) {
+		o.finding("left", "%d connections are open 10 seconds after all clients were disconnected", cluster.Open())
+	}
+}
+
+// work is a goroutine of the application.
+func (o *round) work(number int) {
+	chance := o.rand(o.number, number)
+	kept := &shelf{run: o.run}
+	defer kept.close()
+	for n := int32(1); !o.stop.Load(); n++ {
+		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int32(number)<<25|n)
+	}
+}
+
+// one makes a call and judges how it ends.
+func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int32) {
+	ctx := newSpan(chance)
+	coll := a.Database("db").Collection("c")
+	c := &call{loan: &loan{run: o.run, chance: chance, nonce: nonce}, ctx: ctx.Context, app: a, coll: coll, shelf: kept}
+	what := reads[chance.IntN(len(reads))]
+	if !o.kind.headless && chance.IntN(2) == 0 {
+		what = writes[chance.IntN(len(writes))]
+	}
+	err := what(c)
+	calm := !o.servers.stormed.Load() && !isLate(err)
+	ctx.end()
+	c.back()
+	o.operations.Add(1)
+	if err != nil {
+		kept.keep("an error", err, true)
+	}
+	switch {
+	case errors.Is(err, errWrong):
+		o.finding("reply", "%v", err)
+	case ctx.ended && err == nil:
+		o.finding("context", "a call succeeds although its context had ended before")
+	case !ctx.free:
+		o.cancelled.Add(1)
+	case errors.Is(err, context.Canceled) && !a.leaving.Load():
+		o.finding("context", "a call ends as cancelled although nobody cancelled its context: %v", err)
+	case err != nil && calm:
+		o.finding("failure", "a call fails although its context lasts and nothing is wrong with any server: %v", err)
+	}
+}
+
+// isLate reports whether an error may be that of a slow machine.
+func isLate(err error) bool {
+	return mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &topology.WaitQueueTimeoutError{}) ||
+		errors.As(err, &topology.ServerSelectionError{})
+}
+
+// disturb makes servers come and go.
+func (o *round) disturb(ctx context.Context, duration time.Duration) {
+	c, end := o.servers, time.Now().Add(duration)
+	left := false
+	if strings.HasPrefix(o.kind.topology, "replicaset") {
+		o.servers.smaller.Store(true)
+		_ = clock.Wait(ctx, 2*heartbeat)
+		o.servers.smaller.Store(false)
+	}
+	for time.Now().Before(end) && ctx.Err() == nil {
+		host := o.chance.IntN(len(c.Hosts()))
+		length := time.Duration(o.chance.IntN(300)+20) * time.Millisecond
+		switch what := o.chance.IntN(7); {
+		case what < 2:
+			o.stopped.Add(1)
+			c.Stop(host)
+			_ = clock.Wait(ctx, length)
+			c.Restart(host)
+		case what == 2:
+			c.Reset(host)
+		case what == 3:
+			c.StepDown(length)
+		case what < 6:
+			c.SetLink([]virtual.Link{virtual.Silent, virtual.Breaking}[what-4], host)
+			_ = clock.Wait(ctx, length)
+			c.SetLink(virtual.Up, host)
+		case !left:
+			left = true
+			o.leave()
+		}
+		_ = clock.Wait(ctx, length/2)
+	}
+}
+
+// leave disconnects a client in the midst of its operations, and starts another in its place.
+func (o *round) leave() {
+	slot := o.chance.IntN(len(o.slots))
+	old := o.slots[slot].Load()
+	old.leaving.Store(true)
+	o.slots[slot].Store(connect(o.run, o.servers, slot+o.number+len(o.slots)))
+	old.disconnect(false)
+	o.left.Add(1)
 }

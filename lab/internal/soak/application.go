@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/clock"
@@ -154,4 +157,194 @@ func check(done []*job, there map[string][]int64, report *Report) {
 func openFiles() (int, error) {
 	files, err := os.ReadDir("/dev/fd")
 	return len(files), err
+}
+
+// The collections: that of all jobs' lists, and that of the documents that transactions insert, one for each number. They are made before
+// the work, because transactions would make them with difficulty.
+const lists, inserted = "lists", "inserted"
+
+// readBatch is small, so that a read by a cursor takes several getMore commands.
+const readBatch = 20
+
+// bulk is the job whose calls append two numbers.
+const bulk = "bulk write"
+
+// list is a document of numbers.
+type list struct {
+	ID string  `bson:"_id"`
+	N  []int64 `bson:"n"`
+}
+
+// jobs are what an application does over and over, in turn: append the numbers of a call to a list of the job's own, and read that list.
+var jobs = map[string]struct {
+	append, read func(*call, context.Context) (read []int64, err error)
+}{
+	"update": {(*call).push, (*call).read}, bulk: {(*call).bulkWrite, (*call).read}, "findAndModify": {(*call).findAndModify, (*call).read},
+	"transaction": {(*call).transaction, (*call).read}, "session": {(*call).push, (*call).readBatches},
+}
+
+// job is one that an application does.
+type job struct {
+	kind      string
+	db        *mongo.Database
+	report    *Report
+	session   *mongo.Session // causally consistent
+	calls     int            // so far
+	last      int64
+	histories []*history
+}
+
+// call is a call of a job.
+type call struct {
+	*job
+	list    string // the present one
+	numbers []int64
+}
+
+// name is that of the job's list of a number.
+func (j *job) name(list int) string { return fmt.Sprint(j.kind, " ", list) }
+
+// once makes the next call: every fourth one reads, the others append a number, or two.
+func (j *job) once(ctx context.Context) {
+	if j.calls%listLength == 0 {
+		j.histories = append(j.histories, &history{})
+	}
+	j.calls++
+	present, run := len(j.histories)-1, jobs[j.kind].read
+	c := &call{job: j, list: j.name(present)}
+	for n := 0; j.calls%4 > 0 && (n == 0 || n == 1 && j.kind == bulk); n++ {
+		j.last++
+		c.numbers, run = append(c.numbers, j.last), jobs[j.kind].append
+	}
+	if j.kind == "session" {
+		ctx = mongo.NewSessionContext(ctx, j.session)
+	}
+	read, err := run(c, ctx)
+	j.report.operation(j.kind, err)
+	if err == nil {
+		j.histories[present].succeed(c.numbers)
+	}
+	if err == nil && (c.numbers == nil || read != nil) {
+		j.histories[present].read(read, j.report)
+	}
+}
+
+func (c *call) lists() *mongo.Collection { return c.db.Collection(lists) }
+func (c *call) filter() bson.M           { return bson.M{"_id": c.list} }
+
+func appends(numbers ...int64) bson.M { return bson.M{"$push": bson.M{"n": bson.M{"$each": numbers}}} }
+
+// read reads the list, which may not be there yet.
+func (c *call) read(ctx context.Context) ([]int64, error) {
+	var found list
+	lists := c.db.Collection(lists, options.Collection().SetReadConcern(readconcern.Linearizable()))
+	err := lists.FindOne(ctx, c.filter()).Decode(&found)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		err = nil
+	}
+	return found.N, err
+}
+
+// push appends the numbers.
+func (c *call) push(ctx context.Context) ([]int64, error) {
+	_, err := c.lists().UpdateOne(ctx, c.filter(), appends(c.numbers...), options.UpdateOne().SetUpsert(true))
+	return nil, err
+}
+
+func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
+	var models []mongo.WriteModel
+	for _, n := range c.numbers {
+		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(appends(n)).SetUpsert(true))
+	}
+	result, err := c.lists().BulkWrite(ctx, models)
+	if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
+		c.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
+	}
+	return nil, err
+}
+
+// findAndModify reads what it writes.
+func (c *call) findAndModify(ctx context.Context) ([]int64, error) {
+	var after list
+	err := c.lists().FindOneAndUpdate(ctx, c.filter(), appends(c.numbers...), options.FindOneAndUpdate().SetUpsert(true).
+		SetReturnDocument(options.After)).Decode(&after)
+	return after.N, err
+}
+
+// transaction also inserts a document for the number.
+func (c *call) transaction(ctx context.Context) ([]int64, error) {
+	return nil, c.db.Client().UseSession(ctx, func(ctx context.Context) error {
+		_, err := mongo.SessionFromContext(ctx).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+			if _, err := c.push(ctx); err != nil {
+				return nil, err
+			}
+			return c.db.Collection(inserted).InsertOne(ctx, bson.M{"_id": c.numbers[0]})
+		})
+		return err
+	})
+}
+
+// readBatches reads what the session knows by a cursor at a secondary.
+func (c *call) readBatches(ctx context.Context) (numbers []int64, err error) {
+	lists := c.db.Collection(lists, options.Collection().SetReadPreference(readpref.Secondary()).SetReadConcern(readconcern.Majority()))
+	cursor, err := lists.Aggregate(ctx, []bson.M{{"$match": c.filter()}, {"$unwind": "$n"}},
+		options.Aggregate().SetBatchSize(readBatch))
+	if err != nil {
+		return nil, err
+	}
+	var found []struct{ N int64 }
+	err = cursor.All(ctx, &found)
+	for _, one := range found {
+		numbers = append(numbers, one.N)
+	}
+	return numbers, err
+}
+
+// listLength is the number of calls on a list after which another one replaces it, which keeps lists short enough to read.
+const listLength = 150
+
+// history is what a job was told about one of its lists of numbers, to which it alone appends growing ones, in one call after the other.
+type history struct {
+	acknowledged, known []int64 // known is also what was read
+	reads               [][]int64
+}
+
+// succeed notes a call that appended these numbers.
+func (h *history) succeed(appended []int64) {
+	h.acknowledged = append(h.acknowledged, appended...)
+	h.known = append(h.known, appended...)
+}
+
+// read notes what a call read, in which all that is known has to be.
+func (h *history) read(numbers []int64, report *Report) {
+	if slices.ContainsFunc(h.known, func(known int64) bool { return !slices.Contains(numbers, known) }) {
+		report.violation("reads that lack what was there", "%v, after %v were known", numbers, h.known)
+	}
+	news := slices.DeleteFunc(slices.Clone(numbers), func(n int64) bool { return slices.Contains(h.known, n) })
+	h.known, h.reads = append(h.known, news...), append(h.reads, numbers)
+}
+
+// check compares that with the list that is there in the end.
+func (h *history) check(there []int64, report *Report) {
+	highest := int64(0)
+	for i, n := range there {
+		acknowledged := slices.Contains(h.acknowledged, n)
+		switch {
+		case slices.Contains(there[:i], n):
+			report.violation("writes that were done more than once", "%d in %v", n, there)
+		case acknowledged && n < highest: // the higher one was sent after this one had been acknowledged
+			report.violation("writes that overtook earlier ones", "%d after %d in %v", n, highest, there)
+		}
+		highest = max(highest, n)
+	}
+	for _, n := range h.acknowledged {
+		if !slices.Contains(there, n) {
+			report.violation("acknowledged writes that are not there", "%d in %v", n, there)
+		}
+	}
+	for _, read := range h.reads {
+		if len(read) > len(there) || !slices.Equal(read, there[:len(read)]) {
+			report.violation("reads of what did not stay", "%v of %v", read, there)
+		}
+	}
 }
