@@ -228,8 +228,13 @@ func (w *walk) value(v reflect.Value, depth int) {
 		if !v.IsNil() {
 			w.value(v.Elem(), depth-1)
 		}
-	case reflect.Slice:
-		w.slice(v, depth)
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && w.slice(v) {
+			return
+		}
+		for i := range v.Len() {
+			w.value(v.Index(i), depth-1)
+		}
 	case reflect.Map:
 		sum := uint64(0) // of the entries, whose order is by chance
 		for entries := v.MapRange(); entries.Next(); {
@@ -245,33 +250,24 @@ func (w *walk) value(v reflect.Value, depth int) {
 		for i := range fields {
 			w.value(v.Field(i), depth-1)
 		}
-	case reflect.Array:
-		w.elements(v, depth)
 	default:
 		fmt.Fprint(&w.hash, v)
 	}
 }
 
-func (w *walk) elements(v reflect.Value, depth int) {
-	for i := range v.Len() {
-		w.value(v.Index(i), depth-1)
-	}
-}
-
-// slice visits a slice. Bytes are read at once, because there are many.
-func (w *walk) slice(v reflect.Value, depth int) {
+// slice visits what a slice has beside its elements, or all of it if these are bytes, which are read at once, because there are many.
+func (w *walk) slice(v reflect.Value) (all bool) {
 	maphash.WriteComparable(&w.hash, v.Len())
-	all := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), v.Cap())
+	room := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), v.Cap())
 	if w.scribble && v.Cap() > v.Len() {
-		all.Slice(v.Len(), v.Cap()).Clear()
+		room.Slice(v.Len(), v.Cap()).Clear()
 	}
-	if v.Type().Elem().Kind() != reflect.Uint8 {
-		w.elements(v, depth)
-		return
+	if all = v.Type().Elem().Kind() == reflect.Uint8; all {
+		bytes := reflect.SliceAt(reflect.TypeFor[byte](), v.UnsafePointer(), v.Cap()).Bytes()
+		if !w.room {
+			bytes = bytes[:v.Len()]
+		}
+		_, _ = w.hash.Write(bytes)
 	}
-	bytes := reflect.SliceAt(reflect.TypeFor[byte](), v.UnsafePointer(), v.Cap()).Bytes()
-	if !w.room {
-		bytes = bytes[:v.Len()]
-	}
-	_, _ = w.hash.Write(bytes)
+	return all
 }

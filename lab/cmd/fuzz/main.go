@@ -28,11 +28,13 @@ the driver's events and the servers saw.
 Exit codes: 0 no finding, 1 a finding, 2 wrong usage.`
 
 type cli struct {
-	Seed    uint64     `default:"1" help:"The first seed."`
-	Seeds   uint64     `default:"1000" help:"The number of seeds."`
-	First   bool       `help:"End with the first finding."`
-	Compare compareCmd `cmd:"" help:"Compare the fork with upstream's driver where nothing goes wrong, and with itself where retries get over errors, and hold it to rules."`
-	Hostile hostileCmd `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
+	Seed    uint64 `default:"1" help:"The first seed."`
+	Seeds   uint64 `default:"1000" help:"The number of seeds."`
+	First   bool   `help:"End with the first finding."`
+	Compare struct {
+		Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
+	} `cmd:"" help:"Compare the fork with upstream's driver where nothing goes wrong, and with itself where retries get over errors, and hold it to rules."`
+	Hostile struct{} `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
 }
 
 // serving is the only argument of the program as a child process.
@@ -49,11 +51,23 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	return command.Program{
-		Name: "fuzz", Description: description, CLI: &c,
-		Options: []kong.Option{kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)), kong.Bind(&c)},
-		Do:      func(parsed *kong.Context) error { return parsed.Run() },
-	}.Run(args, stdout, stderr)
+	return command.Program{Name: "fuzz", Description: description, CLI: &c, Do: func(parsed *kong.Context) error {
+		fork := &driver{ctx: ctx, program: os.Args[0]}
+		defer fork.close()
+		if parsed.Command() == "hostile" {
+			return c.judge(ctx, stdout, trial.NewHostile, func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) })
+		}
+		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
+		defer upstream.close()
+		peaceful := uint64(1)
+		for !trial.New(peaceful).Peaceful() {
+			peaceful++
+		}
+		if t := upstream.run(order{Seed: peaceful}); t.Crash != "" {
+			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
+		}
+		return c.judge(ctx, stdout, trial.New, (&pair{upstream, fork}).judge)
+	}}.Run(args, stdout, stderr)
 }
 
 // judge prints the plans of the seeds under which something is wrong.
@@ -75,34 +89,6 @@ func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.
 		return fmt.Errorf("%d plans have a finding; repeat one with SEEDS=1 SEED=<seed>", findings)
 	}
 	return ctx.Err()
-}
-
-type compareCmd struct {
-	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
-}
-
-// Run compares the drivers by all plans.
-func (c *compareCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	p := pair{driver{ctx: ctx, program: c.Upstream}, driver{ctx: ctx, program: os.Args[0]}}
-	defer p.upstream.close()
-	defer p.fork.close()
-	peaceful := uint64(1)
-	for !trial.New(peaceful).Peaceful() {
-		peaceful++
-	}
-	if t := p.upstream.run(order{Seed: peaceful}); t.Crash != "" {
-		return fmt.Errorf("%s does not run: %s", c.Upstream, t.Crash)
-	}
-	return all.judge(ctx, out, trial.New, p.judge)
-}
-
-type hostileCmd struct{}
-
-// Run lets the driver meet hostile servers.
-func (hostileCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	d := driver{ctx: ctx, program: os.Args[0]}
-	defer d.close()
-	return all.judge(ctx, out, trial.NewHostile, func(seed uint64) string { return flaws(d.run(order{Seed: seed, Hostile: true})) })
 }
 
 // patience is for one order, which takes some milliseconds.
@@ -208,7 +194,7 @@ func (d *driver) close() {
 const runs = 15
 
 // pair runs plans with both drivers.
-type pair struct{ upstream, fork driver }
+type pair struct{ upstream, fork *driver }
 
 // judge returns what is wrong with the fork under the plan of a seed, if anything is.
 func (p *pair) judge(seed uint64) (wrong string) {
