@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// interval is the length of the parts of a run that tell when it has recovered.
-const interval = 500 * time.Millisecond
-
 // Result holds the figures of a run, or the means of several. Operations count if they were due in the measured time. Shares are in
 // percent, times in seconds.
 //
@@ -18,7 +15,6 @@ const interval = 500 * time.Millisecond
 //	p50, p99               the latency of what succeeded
 //	fairness               Jain's index of the clients' shares of success
 //	worst                  the share of success of the client with the lowest, of the mean
-//	recovery               from the end of the first burst until nine tenths of an interval's operations succeed
 //	last error             from when the last class is no longer rejected until the last operation was due that failed
 //	own, others            the success of the arm's clients and of their neighbours; "own share" is the one by the other
 //	dials                  the number of new connections
@@ -68,7 +64,6 @@ func (r *run) result() Result {
 	var all, own, others tally
 	clients := make([]tally, r.total(len(r.classes)))
 	classes := make([]tally, len(r.classes))
-	intervals := make([]tally, (s.Duration+interval-1)/interval)
 	var total, inFlight float64
 	var lastFailed time.Duration
 	for i := range r.operations {
@@ -82,9 +77,8 @@ func (r *run) result() Result {
 		if !measured(op.due) {
 			continue
 		}
-		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/interval]} {
-			t.add(op)
-		}
+		all.add(op)
+		clients[op.client].add(op)
 		if r.neighbour(op.client) {
 			others.add(op)
 			continue
@@ -104,9 +98,6 @@ func (r *run) result() Result {
 	if n := r.committed.Load(); n > 0 {
 		result["committed"] = percent(float64(n), s.Capacity*s.Duration.Seconds())
 	}
-	if s.Load.Period > 0 {
-		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
-	}
 	for i, class := range s.Classes {
 		if class.Until > 0 {
 			result["last error"] = max(0, (lastFailed - class.Until).Seconds())
@@ -114,15 +105,6 @@ func (r *run) result() Result {
 		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
 	}
 	return result
-}
-
-// recovery returns the time from the end of the first burst until nine tenths of the operations of an interval succeed.
-func recovery(intervals []tally, end time.Duration) float64 {
-	i := int(end / interval)
-	for i < len(intervals) && intervals[i].failed*10 > intervals[i].due {
-		i++
-	}
-	return (time.Duration(i)*interval - end).Seconds()
 }
 
 // fairness returns Jain's index of the clients' shares of success, and the lowest of these, of their mean.

@@ -35,7 +35,7 @@ func TestResult(t *testing.T) {
 	r := &run{
 		job: Job{Scenario: Scenario{
 			Clients: 2, Capacity: 1, Warmup: s, Duration: 4 * s, Neighbours: "retryReads=false",
-			Load: Load{Period: time.Hour, Start: s, Burst: s}, Classes: []Class{{Name: "x", Until: 2 * s}, {Name: "y"}},
+			Classes: []Class{{Name: "x", Until: 2 * s}, {Name: "y"}},
 		}},
 		classes: []Class{{Name: "x"}, {Name: "y"}}, commands: 6, dials: 7,
 		operations: []operation{
@@ -52,13 +52,12 @@ func TestResult(t *testing.T) {
 		"own": 100 * 2. / 3, "others": 100, "in progress": 2.25 / 4, "dials": 7,
 		"fairness":   25. / 26, // two thirds and all
 		"worst":      0.8,      // two thirds of five sixths
-		"recovery":   0,        // all of the first interval succeed
 		"last error": 0.5, "x: success": 50, "x: p99": 0.25,
 		"y: success": 100, "y: p99": 1,
 	} {
 		assert.InDelta(t, want, r.result()[figure], 1e-9, figure)
 	}
-	assert.Len(t, r.result(), 18)
+	assert.Len(t, r.result(), 17)
 	assert.Equal(t, Result{"goodput": 2, "own": 3, "others": 2, "own share": 1.5},
 		Mean([]Result{{"goodput": 1, "own": 2, "others": 3}, {"goodput": 3, "own": 4, "others": 1}}))
 }

@@ -57,17 +57,12 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
 		client := choice.IntN(s.Clients)
 		class := r.class(choice.Float64())
-		r.operations = append(r.operations, operation{due: due, client: r.sender(client, class, choice), class: class})
+		if own := r.classes[class].Clients; own > 0 { // that only send that class
+			client = r.total(class) + choice.IntN(own)
+		}
+		r.operations = append(r.operations, operation{due: due, client: client, class: class})
 	}
 	return r
-}
-
-// sender returns the client that sends an operation: one of those that only send that class, if there are any.
-func (r *run) sender(client, class int, choice *rand.Rand) int {
-	if own := r.classes[class].Clients; own > 0 {
-		client = r.total(class) + choice.IntN(own)
-	}
-	return client
 }
 
 // total returns the number of the clients before those of a class.

@@ -22,7 +22,7 @@ func everything(t *testing.T) (plan, measured) {
 			require.Contains(t, p.Arms, a, e.Name)
 			require.NotContains(t, all, key{e.Name, a}, "twice")
 			r := overload.Result{}
-			for _, figure := range []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "recovery", "last error",
+			for _, figure := range []string{"goodput", "commands", "errors", "success", "p50", "p99", "fairness", "last error",
 				"own", "others", "own share", "in progress", "worst", "committed", "dials",
 				"served: success", "critical: success", "critical: p99"} {
 				r[figure] = 50
