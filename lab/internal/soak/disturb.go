@@ -32,29 +32,26 @@ type fault struct {
 	begin, end string
 	// least and most bound its time; without, it ends by itself.
 	least, most time.Duration
-	// primary is how likely it happens to the primary.
-	primary float64
-	// requests and connections are how many of these a second it leaves to each front; up to twice as many.
-	requests, connections float64
+	// requests and connections are how many of these a second it leaves to each front.
+	requests, connections int32
 	// ofMember is whether it happens to a member, which needs time to come back, and not to its front.
 	ofMember bool
 }
 
 var faults = []fault{
-	{name: "kill", begin: "kill", end: "restart", least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true},
+	{name: "kill", begin: "kill", end: "restart", least: 1500 * time.Millisecond, most: 5 * time.Second, ofMember: true},
 	// On a slow machine, too, the applications want more.
-	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 20},
+	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 30},
 	// It takes so long that the others elect another primary.
-	{name: "pause", begin: "pause", end: "resume", least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true},
-	{name: "step-down", begin: "stepDown", primary: 1, ofMember: true},
+	{name: "pause", begin: "pause", end: "resume", least: 1500 * time.Millisecond, most: 5 * time.Second, ofMember: true},
+	{name: "step-down", begin: stepDown, ofMember: true},
 	// It takes so long that clients find out, and look elsewhere.
-	{name: "silent", begin: "silent", end: "off", least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
+	{name: "silent", begin: "silent", end: "off", least: 500 * time.Millisecond, most: 6 * time.Second},
 	// It resets connections, too: the limit is about those that are needed again.
-	{name: "connection limit", begin: "reset", least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
-		primary: 0.5, connections: 5},
+	{name: "connection limit", begin: "reset", least: 500 * time.Millisecond, most: 1500 * time.Millisecond, connections: 7},
 }
+
+const stepDown = "stepDown"
 
 // plan is what happens in a run. The seed decides the faults' order, times and members.
 type plan struct {
@@ -78,17 +75,16 @@ func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error
 		for _, i := range random.Perm(len(p.faults)) {
 			f := p.faults[i]
 			length, member := between(f.least, f.most), random.IntN(count)
-			atPrimary, more := random.Float64() < f.primary, 1+random.Float64()
+			atPrimary := random.IntN(3) > 0 || f.begin == stepDown
 			if at+length > p.duration-p.duration/10 || clock.Wait(ctx, time.Until(p.start.Add(at))) != nil {
 				return nil
 			}
 			if primary := labs[0].Primary(ctx); atPrimary && primary >= 0 {
 				member = primary
 			}
-			f.requests, f.connections = f.requests*more, f.connections*more
 			who := fmt.Sprintf("member %d", member)
 			if limit := f.requests + f.connections; limit > 0 {
-				who = fmt.Sprintf("all fronts at most %.0f a second", limit)
+				who = fmt.Sprintf("all fronts at most %d a second", limit)
 			}
 			fmt.Fprintf(progress, "  %v: %s, %s, for %v\n", at, f.name, who, length)
 			if err := f.happen(ctx, labs, member, length); err != nil {
@@ -104,7 +100,7 @@ func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error
 // happen begins the fault and ends it after some time, or early if the context ends.
 func (f fault) happen(ctx context.Context, labs []lab, member int, length time.Duration) error {
 	if err := f.apply(ctx, labs, member); err != nil {
-		if f.begin == "stepDown" {
+		if f.begin == stepDown {
 			return nil // the member is no primary, or does not stay one
 		}
 		return err
@@ -117,11 +113,11 @@ func (f fault) happen(ctx context.Context, labs []lab, member int, length time.D
 
 // apply begins the fault at a member, or at the front of it of every application, and sets the limits of all fronts.
 func (f fault) apply(ctx context.Context, labs []lab, member int) error {
-	limit := func(perSecond float64) overload.Limit {
+	limit := func(perSecond int32) overload.Limit {
 		if perSecond == 0 {
 			return overload.Unlimited()
 		}
-		return overload.Limit{Enabled: true, RatePerSec: int32(perSecond), BurstCapacitySecs: 0.1}
+		return overload.Limit{Enabled: true, RatePerSec: perSecond, BurstCapacitySecs: 0.1}
 	}
 	for i, lab := range labs {
 		if f.begin != "" && (i == 0 || !f.ofMember) {
