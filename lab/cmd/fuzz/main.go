@@ -55,7 +55,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fork := &driver{ctx: ctx, program: os.Args[0]}
 		defer fork.close()
 		if parsed.Command() == "hostile" {
-			return c.judge(ctx, stdout, trial.NewHostile, func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) })
+			judge := func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) }
+			return c.judge(ctx, stdout, trial.NewHostile, judge)
 		}
 		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
 		defer upstream.close()

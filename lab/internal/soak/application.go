@@ -179,8 +179,9 @@ type list struct {
 var jobs = map[string]struct {
 	append, read func(*call, context.Context) (read []int64, err error)
 }{
-	"update": {(*call).push, (*call).read}, bulk: {(*call).bulkWrite, (*call).read}, "findAndModify": {(*call).findAndModify, (*call).read},
-	"transaction": {(*call).transaction, (*call).read}, "session": {(*call).push, (*call).readBatches},
+	"update": {(*call).push, (*call).read}, bulk: {(*call).bulkWrite, (*call).read},
+	"findAndModify": {(*call).findAndModify, (*call).read}, "transaction": {(*call).transaction, (*call).read},
+	"session": {(*call).push, (*call).readBatches},
 }
 
 // job is one that an application does.

@@ -32,8 +32,9 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 	}
 	routes := m.cluster.spec.Routes()
 	if collection, _ := req.Document().Lookup("find").StringValueOK(); routes && req.Database == "config" && collection == "shards" {
-		shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1) // a replica set, as clients see from the host
-		return servererror.OK(bsondoc.D("cursor", bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards"))...), nil
+		shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1) // the host says that it is a replica set
+		found := bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards")
+		return servererror.OK(bsondoc.D("cursor", found)...), nil
 	}
 	if refusal := m.refuse(req.Command, req.Document()); refusal != nil {
 		return refusal, nil
