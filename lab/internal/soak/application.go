@@ -166,20 +166,17 @@ const lists, inserted = "lists", "inserted"
 // readBatch is small, so that a read by a cursor takes several getMore commands.
 const readBatch = 20
 
-// bulk is the job whose calls append two numbers.
-const bulk = "bulk write"
-
 // list is a document of numbers.
 type list struct {
 	ID string  `bson:"_id"`
 	N  []int64 `bson:"n"`
 }
 
-// jobs are what an application does over and over, in turn: append the numbers of a call to a list of the job's own, and read that list.
+// jobs are what an application does over and over, in turn: append a number to a list of the job's own, and read that list.
 var jobs = map[string]struct {
 	append, read func(*call, context.Context) (read []int64, err error)
 }{
-	"update": {(*call).push, (*call).read}, bulk: {(*call).bulkWrite, (*call).read},
+	"update": {(*call).push, (*call).read}, "bulk write": {(*call).bulkWrite, (*call).read},
 	"findAndModify": {(*call).findAndModify, (*call).read}, "transaction": {(*call).transaction, (*call).read},
 	"session": {(*call).push, (*call).readBatches},
 }
@@ -198,14 +195,14 @@ type job struct {
 // call is a call of a job.
 type call struct {
 	*job
-	list    string // the present one
-	numbers []int64
+	list   string // the present one
+	number int64  // 0 for a call that reads
 }
 
 // name is that of the job's list of a number.
 func (j *job) name(list int) string { return fmt.Sprint(j.kind, " ", list) }
 
-// once makes the next call: every fourth one reads, the others append a number, or two.
+// once makes the next call: every fourth one reads.
 func (j *job) once(ctx context.Context) {
 	if j.calls%listLength == 0 {
 		j.histories = append(j.histories, &history{})
@@ -213,27 +210,26 @@ func (j *job) once(ctx context.Context) {
 	j.calls++
 	present, run := len(j.histories)-1, jobs[j.kind].read
 	c := &call{job: j, list: j.name(present)}
-	for n := 0; j.calls%4 > 0 && (n == 0 || n == 1 && j.kind == bulk); n++ {
+	if j.calls%4 > 0 {
 		j.last++
-		c.numbers, run = append(c.numbers, j.last), jobs[j.kind].append
+		c.number, run = j.last, jobs[j.kind].append
 	}
 	if j.kind == "session" {
 		ctx = mongo.NewSessionContext(ctx, j.session)
 	}
 	read, err := run(c, ctx)
 	j.report.operation(j.kind, err)
-	if err == nil {
-		j.histories[present].succeed(c.numbers)
+	if err == nil && c.number > 0 {
+		j.histories[present].succeed(c.number)
 	}
-	if err == nil && (c.numbers == nil || read != nil) {
+	if err == nil && (c.number == 0 || read != nil) {
 		j.histories[present].read(read, j.report)
 	}
 }
 
 func (c *call) lists() *mongo.Collection { return c.db.Collection(lists) }
 func (c *call) filter() bson.M           { return bson.M{"_id": c.list} }
-
-func appends(numbers ...int64) bson.M { return bson.M{"$push": bson.M{"n": bson.M{"$each": numbers}}} }
+func (c *call) appends() bson.M          { return bson.M{"$push": bson.M{"n": c.number}} }
 
 // read reads the list, which may not be there yet.
 func (c *call) read(ctx context.Context) ([]int64, error) {
@@ -246,18 +242,18 @@ func (c *call) read(ctx context.Context) ([]int64, error) {
 	return found.N, err
 }
 
-// push appends the numbers.
+// push appends the number.
 func (c *call) push(ctx context.Context) ([]int64, error) {
-	_, err := c.lists().UpdateOne(ctx, c.filter(), appends(c.numbers...), options.UpdateOne().SetUpsert(true))
+	_, err := c.lists().UpdateOne(ctx, c.filter(), c.appends(), options.UpdateOne().SetUpsert(true))
 	return nil, err
 }
 
+// bulkWrite also sets another field.
 func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
-	var models []mongo.WriteModel
-	for _, n := range c.numbers {
-		models = append(models, mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(appends(n)).SetUpsert(true))
-	}
-	result, err := c.lists().BulkWrite(ctx, models)
+	result, err := c.lists().BulkWrite(ctx, []mongo.WriteModel{
+		mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(c.appends()).SetUpsert(true),
+		mongo.NewUpdateOneModel().SetFilter(c.filter()).SetUpdate(bson.M{"$set": bson.M{"last": c.number}}),
+	})
 	if err == nil && result.ModifiedCount+result.UpsertedCount != 2 {
 		c.report.violation("results that are wrong", "a bulk write of two updates: %+v", *result)
 	}
@@ -267,8 +263,8 @@ func (c *call) bulkWrite(ctx context.Context) ([]int64, error) {
 // findAndModify reads what it writes.
 func (c *call) findAndModify(ctx context.Context) ([]int64, error) {
 	var after list
-	err := c.lists().FindOneAndUpdate(ctx, c.filter(), appends(c.numbers...), options.FindOneAndUpdate().SetUpsert(true).
-		SetReturnDocument(options.After)).Decode(&after)
+	err := c.lists().FindOneAndUpdate(ctx, c.filter(), c.appends(),
+		options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After)).Decode(&after)
 	return after.N, err
 }
 
@@ -279,7 +275,7 @@ func (c *call) transaction(ctx context.Context) ([]int64, error) {
 			if _, err := c.push(ctx); err != nil {
 				return nil, err
 			}
-			return c.db.Collection(inserted).InsertOne(ctx, bson.M{"_id": c.numbers[0]})
+			return c.db.Collection(inserted).InsertOne(ctx, bson.M{"_id": c.number})
 		})
 		return err
 	})
@@ -310,10 +306,9 @@ type history struct {
 	reads               [][]int64
 }
 
-// succeed notes a call that appended these numbers.
-func (h *history) succeed(appended []int64) {
-	h.acknowledged = append(h.acknowledged, appended...)
-	h.known = append(h.known, appended...)
+// succeed notes a call that appended a number.
+func (h *history) succeed(n int64) {
+	h.acknowledged, h.known = append(h.acknowledged, n), append(h.known, n)
 }
 
 // read notes what a call read, in which all that is known has to be.

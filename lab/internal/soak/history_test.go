@@ -37,8 +37,8 @@ func TestHistory(t *testing.T) {
 		"one not acknowledged, before its": {[]int64{1, 2}, []int64{3, 1, 2}, map[string]int{overtook: 2, rolledBack: 1}},
 	} {
 		h, report := &history{}, newReport()
-		h.succeed([]int64{1})
-		h.succeed([]int64{2})
+		h.succeed(1)
+		h.succeed(2)
 		h.read(test.read, report)
 		h.check(test.there, report)
 		assert.Equal(t, test.want, counted(report), name)
@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 	assert.Equal(t, map[string]int{stale: 1}, counted(report), "what was read is known, though it was not acknowledged")
 }
 
-// TestCheck is about a transaction's two numbers, and those of another job, whose lists take turns.
+// TestCheck is about numbers of transactions, and those of another job, whose lists take turns.
 func TestCheck(t *testing.T) {
 	transactions, updates := &job{kind: "transaction", last: 2, histories: []*history{{}}}, &job{kind: "update", last: 9}
 	updates.histories = []*history{{acknowledged: []int64{1}}, {acknowledged: []int64{9}}}
