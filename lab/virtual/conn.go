@@ -97,9 +97,8 @@ func (c *conn) take(p []byte) (n int, err error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	parts, tampered := c.tampered(p)
-	if tampered {
-		c.deliver(parts)
+	if tamper := c.host.tamper.Load(); tamper != nil && c.local == c.host.address {
+		c.deliver((*tamper)(c, p))
 		return len(p), nil
 	}
 	c.host.mu.Lock()
@@ -181,7 +180,7 @@ type Delivery struct {
 // the same time.
 type Tamper func(server net.Conn, message []byte) []Delivery
 
-// Tamper sets what happens to the servers' messages; nil delivers them.
+// Tamper sets what happens to the servers' messages.
 func (c *Cluster) Tamper(tamper Tamper) { c.network.tamper.Store(&tamper) }
 
 // Open returns how many connections clients have not closed.
@@ -196,15 +195,6 @@ func (c *Cluster) Open() (n int) {
 		}
 	}
 	return n
-}
-
-// tampered returns what the client gets instead of a message that this end of the connection writes, or false if it gets the message.
-func (c *conn) tampered(message []byte) ([]Delivery, bool) {
-	tamper := c.host.tamper.Load()
-	if tamper == nil || *tamper == nil || c.local != c.host.address {
-		return nil, false
-	}
-	return (*tamper)(c, message), true
 }
 
 // deliver sends the parts of a message.

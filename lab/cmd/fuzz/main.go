@@ -237,21 +237,16 @@ func equal(up, fork []trial.Trace) string {
 		firstDifference("upstream", up[0].Lines, "the fork", alone[0].Lines)
 }
 
-// same compares calls that get over errors with those of a trial without the errors.
+// same compares calls that get over errors with those of a trial without the errors: of the lines of calls all, if nothing but rejections
+// goes wrong, and otherwise only how the calls ended.
 func same(plan trial.Plan, without, with trial.Trace) string {
-	calls, others := compared(plan, without.Calls), compared(plan, with.Calls)
+	apart := func(line string) bool { return !plan.OnlyRejects() && !strings.Contains(line, ": returns ") }
+	calls, others := slices.DeleteFunc(slices.Clone(without.Calls), apart), slices.DeleteFunc(slices.Clone(with.Calls), apart)
 	if slices.Equal(calls, others) && !(plan.OnlyRejects() && plan.Steady() && with.Opened > without.Opened) {
 		return ""
 	}
 	return fmt.Sprintf("a call is not the same as without the errors that retries get over: %d and %d connections\n%s", without.Opened,
 		with.Opened, firstDifference("without", calls, "with the errors", others))
-}
-
-// compared returns of the lines of calls all, if nothing but rejections goes wrong, and otherwise only how the calls ended.
-func compared(plan trial.Plan, lines []string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return !plan.OnlyRejects() && !strings.Contains(line, ": returns ")
-	})
 }
 
 // firstDifference shows two lists of lines from where they differ.

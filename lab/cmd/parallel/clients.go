@@ -52,7 +52,7 @@ func connect(r *run, s *servers, number int) *application {
 		number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
 		busy: map[string]int64{}, heard: map[string]int{},
 	}
-	opts := s.Client(a.uri).SetHeartbeatInterval(s.kind.interval()).SetLocalThreshold(time.Hour).
+	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
 	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}

@@ -140,12 +140,10 @@ type shape struct {
 	batch    int // how many statements servers accept in one write; 0 for as many as real ones
 	headless bool
 	clients  int
-	// heartbeat is the interval of monitors; 0 stands for the shortest one.
+	// heartbeat is the interval of monitors; 0 stands for the shortest one, at which those of many servers would have the machine for
+	// themselves.
 	heartbeat time.Duration
 }
-
-// interval returns the interval of monitors. Those of many servers would have the machine for themselves at the shortest one.
-func (s shape) interval() time.Duration { return max(s.heartbeat, heartbeat) }
 
 const balanced = "loadbalanced:2"
 

@@ -121,8 +121,6 @@ func (f *Front) Reset() {
 	}
 }
 
-const dialTimeout = 10 * time.Second
-
 // Client is one connection of a client. Use it only while one of its requests is handled.
 type Client struct {
 	ID   uint64   // numbers a front's connections from 1
@@ -279,7 +277,7 @@ func (f *Front) answer(ctx, front context.Context, req *Request) error {
 func (f *Front) forward(ctx context.Context, req *Request) (bson.Raw, error) {
 	client := req.Client
 	if client.backend == nil {
-		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", f.config.Backend)
+		conn, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", f.config.Backend)
 		if err != nil {
 			return nil, err
 		}

@@ -163,18 +163,12 @@ func (m *member) rewriteHello(req *proxy.Request, reply bson.Raw) bson.Raw {
 		say(v.primary == m, "electionId", electionID(v.term))
 	}
 	say(c.spec.Routes(), "msg", "isdbgrid")
-	say(c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")), "serviceId", m.service(req.Client.ID))
-	return bsondoc.Rebuild(reply, helloPlace, bsondoc.Marshal(place))
-}
-
-// service returns the service to which a connection leads: that of the first load balancer is always the same, the other one spreads
-// connections over all.
-func (m *member) service(connection uint64) bson.ObjectID {
-	n := (connection - 1) % uint64(m.cluster.spec.Members)
-	if m.index == 0 {
-		n = 0
+	service := bson.ObjectID{1} // the first load balancer leads to one service, the other spreads connections over all
+	if m.index > 0 {
+		service[1] = byte((req.Client.ID - 1) % uint64(c.spec.Members))
 	}
-	return bson.ObjectID{1, byte(n)}
+	say(c.spec.Kind == LoadBalanced && bsondoc.IsTrue(req.Document().Lookup("loadBalanced")), "serviceId", service)
+	return bsondoc.Rebuild(reply, helloPlace, bsondoc.Marshal(place))
 }
 
 // electionID grows with each election, also when compared as bytes.
