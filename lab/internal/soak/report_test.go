@@ -19,11 +19,9 @@ func TestDocumentedErrors(t *testing.T) {
 	}{
 		"a label":               {labelled("RetryableWriteError"), true},
 		"a label within":        {fmt.Errorf("x: %w", labelled("TransientTransactionError")), true},
-		"of a write":            {mongo.WriteException{Labels: []string{"RetryableWriteError"}}, true},
 		"network":               {labelled("NetworkError"), true},
 		"an unknown label":      {labelled("Nonsense"), false},
 		"not primary":           {mongo.CommandError{Code: 10107}, true},
-		"shutdown":              {mongo.CommandError{Code: 91}, true},
 		"a cursor that is gone": {mongo.CommandError{Code: 43}, true},
 		"another code":          {mongo.CommandError{Code: 11000}, false},
 		"selection":             {topology.ServerSelectionError{Wrapped: errors.New("x")}, true},
