@@ -3,7 +3,6 @@ package virtual
 import (
 	"errors"
 	"io"
-	"math"
 	"net"
 	"os"
 	"slices"
@@ -24,9 +23,7 @@ type conn struct {
 	local, remote net.Addr
 	peer          *conn
 	opened        time.Time
-	expiry        *time.Timer // wakes reading at the deadline
-	writeExpiry   *time.Timer // and writing
-	changed       sync.Cond   // of what reading and writing wait for
+	changed       sync.Cond // of what reading and writing wait for
 
 	// The network's lock is for these.
 	segments []segment // that arrive
@@ -38,10 +35,7 @@ type conn struct {
 }
 
 func newConn(h *host, local, remote net.Addr) *conn {
-	c := &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
-	c.expiry = time.AfterFunc(math.MaxInt64, c.wake)
-	c.writeExpiry = time.AfterFunc(math.MaxInt64, c.wake)
-	return c
+	return &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
 }
 
 // wake wakes reading and writing. It takes the lock because, in real time, the timer that calls it may fire after a reader has looked at
@@ -103,9 +97,8 @@ func (c *conn) take(p []byte) (n int, err error) {
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	parts, tampered := c.tampered(p)
-	if tampered {
-		c.deliver(parts)
+	if tamper := c.host.tamper.Load(); tamper != nil && c.local == c.host.address {
+		c.deliver((*tamper)(c, p))
 		return len(p), nil
 	}
 	c.host.mu.Lock()
@@ -145,8 +138,6 @@ func (c *conn) Close() error {
 	}
 	c.closed = true
 	c.send(nil)
-	c.expiry.Stop()
-	c.writeExpiry.Stop()
 	c.changed.Broadcast()
 	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
 	return nil
@@ -164,20 +155,57 @@ func (c *conn) SetDeadline(t time.Time) error {
 	return c.SetReadDeadline(t)
 }
 
-func (c *conn) SetWriteDeadline(t time.Time) error {
-	return c.setDeadline(&c.writeBy, c.writeExpiry, t)
-}
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, t) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadline(&c.deadline, t) }
 
-func (c *conn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.deadline, c.expiry, t) }
-
-// setDeadline sets one of the deadlines, and the timer that wakes whoever it ends.
-func (c *conn) setDeadline(deadline *time.Time, expiry *time.Timer, t time.Time) error {
+// setDeadline sets one of the deadlines, and wakes whoever it ends.
+func (c *conn) setDeadline(deadline *time.Time, t time.Time) error {
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
 	if *deadline = t; t.After(time.Now()) {
 		*deadline = t.Add(late)
-		expiry.Reset(time.Until(*deadline))
+		time.AfterFunc(time.Until(*deadline), c.wake)
 	}
 	c.changed.Broadcast()
 	return nil
+}
+
+// Delivery is what a client gets of a message, or after it. Nil closes the connection.
+type Delivery struct {
+	After time.Duration // besides the latency
+	Data  []byte
+}
+
+// Tamper sees each message that a server writes to a connection, and returns what the client gets instead. Several goroutines call it at
+// the same time.
+type Tamper func(server net.Conn, message []byte) []Delivery
+
+// Tamper sets what happens to the servers' messages.
+func (c *Cluster) Tamper(tamper Tamper) { c.network.tamper.Store(&tamper) }
+
+// Open returns how many connections clients have not closed.
+func (c *Cluster) Open() (n int) {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	for _, h := range c.network.hosts {
+		for _, end := range h.conns {
+			if end.remote == h.address {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// deliver sends the parts of a message.
+func (c *conn) deliver(parts []Delivery) {
+	for _, part := range parts {
+		if part.Data == nil {
+			time.AfterFunc(part.After, func() { _ = c.Close() })
+			continue
+		}
+		c.host.mu.Lock()
+		c.sendAfter(part.After, part.Data)
+		c.host.mu.Unlock()
+	}
 }

@@ -39,19 +39,17 @@ func (s *store) open(q *query, c cursor) result {
 		c.id = s.lastCursor
 		s.cursors[c.id] = &c
 		if s.spec.Kind == topology.LoadBalanced {
-			context.AfterFunc(q.ctx, func() { s.forget(c.id) }) // with its connection
+			context.AfterFunc(q.ctx, func() { // with its connection
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.cursors, c.id)
+			})
 		}
 	}
 	if q.ReadConcern.Level == "snapshot" && q.transaction == nil {
 		return c.batch("firstBatch", first, bsondoc.D("atClusterTime", now())...)
 	}
 	return c.batch("firstBatch", first)
-}
-
-func (s *store) forget(id int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.cursors, id)
 }
 
 // take removes the next documents of a cursor, which are those of a change stream's events if it is one.

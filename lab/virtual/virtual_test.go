@@ -2,6 +2,7 @@ package virtual
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/topology"
 )
@@ -46,17 +48,6 @@ func limited(t *testing.T, opts *options.ClientOptions, end string, after time.D
 	return ctx
 }
 
-// TestWrongType is about a field of another type than the servers read it by, which is not a field that is missing.
-func TestWrongType(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		database := connect(t, New(t, Options{Topology: "standalone"}).Client()).Database("db")
-		err := database.RunCommand(context.Background(), bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: 1}}).Err()
-		var failure mongo.CommandError
-		require.ErrorAs(t, err, &failure)
-		assert.Equal(t, "TypeMismatch", failure.Name)
-	})
-}
-
 // TestOtherRouter is about the commands of a transaction that meet another router than the one at which it began.
 func TestOtherRouter(t *testing.T) {
 	s, current := newStore(topology.Spec{Kind: topology.Sharded, Members: 2}, Options{}), &session{number: -1}
@@ -70,4 +61,49 @@ func TestOtherRouter(t *testing.T) {
 		assert.Nil(t, failed)
 		assert.Equal(t, one.unstarted, s.unstarted, "%d, %s", i, one.command)
 	}
+}
+
+// TestServerIsFoundAgain: a client that has lost a server finds it again, whatever limits its checks.
+func TestServerIsFoundAgain(t *testing.T) {
+	for _, uri := range []string{"", "connectTimeoutMS=0", "connectTimeoutMS=0&serverMonitoringMode=poll"} {
+		virtually(t, uri, func(t *testing.T) {
+			cluster := New(t, Options{Topology: "sharded:1"})
+			coll := connect(t, cluster.Client(uri)).Database("db").Collection("c")
+			for range 3 {
+				_, err := coll.InsertOne(context.Background(), bson.D{})
+				require.NoError(t, err)
+				time.Sleep(time.Minute)
+				cluster.Stop(0)
+				time.Sleep(time.Minute)
+				cluster.Restart(0)
+			}
+		})
+	}
+}
+
+// TestZstd is about a command and rejections that are compressed with zstd: the command is compressed again for each attempt. It takes
+// real time, less than a second, because the package zstd keeps channels beyond a bubble.
+func TestZstd(t *testing.T) {
+	t.Parallel()
+	cluster := New(t, Options{Topology: "replicaset:1"})
+	var sent, plain atomic.Int32
+	cluster.Intercept(func(c Command, run func() bson.Raw) bson.Raw {
+		switch {
+		case proxy.IsHello(c.Name):
+			return bsondoc.With(run(), bson.E{Key: "compression", Value: bson.A{"zstd"}})
+		case c.Name != "insert":
+			return run()
+		case !c.Compressed:
+			plain.Add(1)
+		}
+		if sent.Add(1) < 3 {
+			return RequestRate.Reply()
+		}
+		return run()
+	})
+	coll := connect(t, cluster.Client("compressors=zstd")).Database("db").Collection("c")
+	_, err := coll.InsertOne(context.Background(), bson.D{{Key: "_id", Value: 1}})
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, sent.Load())
+	assert.Zero(t, plain.Load())
 }

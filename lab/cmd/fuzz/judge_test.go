@@ -36,10 +36,3 @@ func TestSame(t *testing.T) {
 	assert.Empty(t, same(plan, without, command), "another command is sent")
 	assert.NotEmpty(t, same(plan, without, other))
 }
-
-func TestFlaws(t *testing.T) {
-	t.Parallel()
-	assert.Empty(t, flaws(trial.Trace{}))
-	assert.Equal(t, "x", flaws(trial.Trace{Crash: "x"}))
-	assert.Equal(t, "x\ny", flaws(trial.Trace{Flaws: []string{"x", "y"}}))
-}

@@ -2,10 +2,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -19,11 +28,13 @@ the driver's events and the servers saw.
 Exit codes: 0 no finding, 1 a finding, 2 wrong usage.`
 
 type cli struct {
-	Seed    uint64     `default:"1" help:"The first seed."`
-	Seeds   uint64     `default:"1000" help:"The number of seeds."`
-	First   bool       `help:"End with the first finding."`
-	Compare compareCmd `cmd:"" help:"Compare the fork with upstream's driver where nothing goes wrong, and with itself where retries get over errors, and hold it to rules."`
-	Hostile hostileCmd `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
+	Seed    uint64 `default:"1" help:"The first seed."`
+	Seeds   uint64 `default:"1000" help:"The number of seeds."`
+	First   bool   `help:"End with the first finding."`
+	Compare struct {
+		Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
+	} `cmd:"" help:"Compare the fork with upstream's driver where nothing goes wrong, and with itself where retries get over errors, and hold it to rules."`
+	Hostile struct{} `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
 }
 
 // serving is the only argument of the program as a child process.
@@ -40,11 +51,24 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	return command.Program{
-		Name: "fuzz", Description: description, CLI: &c,
-		Options: []kong.Option{kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)), kong.Bind(&c)},
-		Do:      func(parsed *kong.Context) error { return parsed.Run() },
-	}.Run(args, stdout, stderr)
+	return command.Program{Name: "fuzz", Description: description, CLI: &c, Do: func(parsed *kong.Context) error {
+		fork := &driver{ctx: ctx, program: os.Args[0]}
+		defer fork.close()
+		if parsed.Command() == "hostile" {
+			judge := func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) }
+			return c.judge(ctx, stdout, trial.NewHostile, judge)
+		}
+		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
+		defer upstream.close()
+		peaceful := uint64(1)
+		for !trial.New(peaceful).Peaceful() {
+			peaceful++
+		}
+		if t := upstream.run(order{Seed: peaceful}); t.Crash != "" {
+			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
+		}
+		return c.judge(ctx, stdout, trial.New, (&pair{upstream, fork}).judge)
+	}}.Run(args, stdout, stderr)
 }
 
 // judge prints the plans of the seeds under which something is wrong.
@@ -68,30 +92,171 @@ func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.
 	return ctx.Err()
 }
 
-type compareCmd struct {
-	Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
+// patience is for one order, which takes some milliseconds.
+const patience = 60 * time.Second
+
+// order asks a driver for a trial.
+type order struct {
+	Seed    uint64
+	Hostile bool // whether servers are hostile
+	Without bool // whether it is to be without the faults that retries get over
 }
 
-// Run compares the drivers by all plans.
-func (c *compareCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	p := pair{driver{ctx: ctx, program: c.Upstream}, driver{ctx: ctx, program: os.Args[0]}}
-	defer p.upstream.close()
-	defer p.fork.close()
-	peaceful := uint64(1)
-	for !trial.New(peaceful).Peaceful() {
-		peaceful++
+func (o order) plan() trial.Plan {
+	switch {
+	case o.Hostile:
+		return trial.NewHostile(o.Seed)
+	case o.Without:
+		return trial.New(o.Seed).Without()
 	}
-	if t := p.upstream.run(order{Seed: peaceful}); t.Crash != "" {
-		return fmt.Errorf("%s does not run: %s", c.Upstream, t.Crash)
-	}
-	return all.judge(ctx, out, trial.New, p.judge)
+	return trial.New(o.Seed)
 }
 
-type hostileCmd struct{}
+// serve carries out the orders that it reads, each in a bubble, and writes a trace for each. Bubbles need a test, so it is one.
+func serve() {
+	os.Args = os.Args[:1]
+	test := testing.InternalTest{Name: "orders", F: func(t *testing.T) {
+		in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
+		for {
+			var o order
+			if in.Decode(&o) != nil {
+				return
+			}
+			synctest.Test(t, func(t *testing.T) {
+				if out.Encode(trial.Run(t, o.plan())) != nil {
+					os.Exit(1)
+				}
+			})
+		}
+	}}
+	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
+}
 
-// Run lets the driver meet hostile servers.
-func (hostileCmd) Run(ctx context.Context, all *cli, out io.Writer) error {
-	d := driver{ctx: ctx, program: os.Args[0]}
-	defer d.close()
-	return all.judge(ctx, out, trial.NewHostile, func(seed uint64) string { return flaws(d.run(order{Seed: seed, Hostile: true})) })
+// driver is a process that serves orders, started when it is needed. A panic in a background goroutine ends it, and an order may have no
+// end; the next order has a new one.
+type driver struct {
+	ctx     context.Context
+	program string
+
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *json.Decoder
+	stderr strings.Builder
+}
+
+// run returns the trace of an order, with what the process said if it died.
+func (d *driver) run(o order) (t trial.Trace) {
+	if d.cmd == nil {
+		if err := d.start(); err != nil {
+			return trial.Trace{Crash: err.Error()}
+		}
+	}
+	waiting := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	err := json.NewEncoder(d.in).Encode(o)
+	if err == nil {
+		err = d.out.Decode(&t)
+	}
+	if waiting.Stop() && err == nil {
+		return t
+	}
+	d.close()
+	said := d.stderr.String()
+	if said == "" {
+		said = fmt.Sprintf("it was killed after %v, in a loop in which no time passes", patience)
+	}
+	return trial.Trace{Crash: "the process ends: " + said[:min(len(said), 4000)]}
+}
+
+func (d *driver) start() error {
+	d.stderr.Reset()
+	cmd := exec.CommandContext(d.ctx, d.program, serving)
+	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
+	in, noIn := cmd.StdinPipe()
+	out, noOut := cmd.StdoutPipe()
+	d.in, d.out = in, json.NewDecoder(out)
+	if err := errors.Join(noIn, noOut, cmd.Start()); err != nil {
+		return err
+	}
+	d.cmd = cmd
+	return nil
+}
+
+func (d *driver) close() {
+	if d.cmd != nil {
+		d.in.Close()
+		_ = d.cmd.Process.Kill()
+		_ = d.cmd.Wait()
+		d.cmd = nil
+	}
+}
+
+// runs is how often drivers run a plan in which nothing goes wrong, if one run shows a difference: the order in which goroutines run within
+// an instant is by chance.
+const runs = 15
+
+// pair runs plans with both drivers.
+type pair struct{ upstream, fork *driver }
+
+// judge returns what is wrong with the fork under the plan of a seed, if anything is.
+func (p *pair) judge(seed uint64) (wrong string) {
+	o, plan := order{Seed: seed}, trial.New(seed)
+	fork := p.fork.run(o)
+	switch wrong = flaws(fork); {
+	case wrong != "":
+	case plan.Peaceful():
+		ups, forks := []trial.Trace{p.upstream.run(o)}, []trial.Trace{fork}
+		if wrong = equal(ups, forks); wrong != "" {
+			for range runs - 1 {
+				ups, forks = append(ups, p.upstream.run(o)), append(forks, p.fork.run(o))
+			}
+			wrong = equal(ups, forks)
+		}
+	case plan.Passes():
+		o.Without = true
+		wrong = same(plan, p.fork.run(o), fork)
+	}
+	return wrong
+}
+
+func flaws(t trial.Trace) string {
+	if t.Crash != "" {
+		return t.Crash
+	}
+	return strings.Join(t.Flaws, "\n")
+}
+
+// equal compares the traces of a plan in which nothing goes wrong: each of the fork's has to be one of upstream's, but for a third of them.
+func equal(up, fork []trial.Trace) string {
+	alone := slices.DeleteFunc(slices.Clone(fork), func(f trial.Trace) bool {
+		return slices.ContainsFunc(up, func(u trial.Trace) bool { return slices.Equal(u.Lines, f.Lines) || u.Crash != "" })
+	})
+	if len(alone) <= len(fork)/3 {
+		return ""
+	}
+	return "nothing goes wrong, and the fork does not do what upstream does\n" +
+		firstDifference("upstream", up[0].Lines, "the fork", alone[0].Lines)
+}
+
+// same compares calls that get over errors with those of a trial without the errors: of the lines of calls all, if nothing but rejections
+// goes wrong, and otherwise only how the calls ended.
+func same(plan trial.Plan, without, with trial.Trace) string {
+	apart := func(line string) bool { return !plan.OnlyRejects() && !strings.Contains(line, ": returns ") }
+	calls, others := slices.DeleteFunc(slices.Clone(without.Calls), apart), slices.DeleteFunc(slices.Clone(with.Calls), apart)
+	if slices.Equal(calls, others) && !(plan.OnlyRejects() && plan.Steady() && with.Opened > without.Opened) {
+		return ""
+	}
+	return fmt.Sprintf("a call is not the same as without the errors that retries get over: %d and %d connections\n%s", without.Opened,
+		with.Opened, firstDifference("without", calls, "with the errors", others))
+}
+
+// firstDifference shows two lists of lines from where they differ.
+func firstDifference(a string, as []string, b string, bs []string) string {
+	n := 0
+	for n < len(as) && n < len(bs) && as[n] == bs[n] {
+		n++
+	}
+	show := func(lines []string) string {
+		return strings.Join(lines[min(n, len(lines)):min(n+6, len(lines))], "\n\t")
+	}
+	return fmt.Sprintf("%s:\n\t%s\n%s:\n\t%s", a, show(as), b, show(bs))
 }

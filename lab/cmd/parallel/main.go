@@ -1,20 +1,33 @@
-// Parallel runs the driver with many goroutines in real time, and judges what the application and the servers saw.
+// Parallel runs the driver as an application with many goroutines does: in real time, on all processors, with servers in memory that come
+// and go. It asks what holds whatever happens: each reply belongs to its command, nothing that was handed out or in changes, each server
+// that is up is used, and nothing is left at the end.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+	"go.uber.org/goleak"
 
-	"mongofork/lab/parallel"
+	"mongofork/lab/internal/clock"
+	"mongofork/lab/virtual"
 	"mongofork/tools/command"
 )
 
-const description = `Runs the driver with many goroutines, in real time, on a network and servers in memory that come and go, and judges
+const about = `Runs the driver with many goroutines, in real time, on a network and servers in memory that come and go, and judges
 what the application and the servers saw. Build it with -race to have the race detector judge, too.
 
 Exit codes: 0 no finding, 1 a finding, 2 wrong usage or a panic of the driver, 66 a finding of the race detector.`
@@ -25,22 +38,272 @@ type cli struct {
 	First    bool          `help:"End with the first finding."`
 }
 
-func main() { command.Main(run) }
+func main() { command.Main(execute) }
 
-// run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// execute executes one command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{
-		Name: "parallel", Description: description, CLI: &c,
+		Name: "parallel", Description: about, CLI: &c,
 		Do: func(*kong.Context) error {
 			var first func()
 			if c.First {
 				first = func() { os.Exit(command.ExitFailed) }
 			}
-			if n := parallel.Run(ctx, c.Seed, c.Duration, first, stdout); n > 0 {
+			if n := runRounds(ctx, c.Seed, c.Duration, first, stdout); n > 0 {
 				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
 			}
 			return ctx.Err()
 		},
 	}.Run(args, stdout, stderr)
+}
+
+// run is all rounds, with what they did and found.
+type run struct {
+	seed  uint64
+	out   io.Writer
+	start time.Time
+
+	operations, cancelled, stopped, rejected, cleared, left, kept, lent atomic.Int64
+
+	mu       sync.Mutex
+	first    func()         // unless nil, called after the first finding
+	findings map[string]int // by what asks
+}
+
+// most is how many findings of a kind are printed.
+const most = 3
+
+// finding reports what is wrong, found by a part of the oracle.
+func (r *run) finding(by, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.findings[by]++
+	n := r.findings[by]
+	if n <= most {
+		after := time.Since(r.start).Round(100 * time.Millisecond)
+		fmt.Fprintf(r.out, "seed %d: %s, after %v: %s\n", r.seed, by, after, fmt.Sprintf(format, args...))
+	}
+	if r.first != nil {
+		r.first()
+	}
+}
+
+func (r *run) count() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, found := range r.findings {
+		n += found
+	}
+	return n
+}
+
+// patience is how long a round may take until an operation in it is taken to wait for ever.
+const patience = 10 * time.Minute
+
+// runRounds runs rounds for some time, and reports how many findings there are. With the first one it calls first, unless that is nil.
+func runRounds(ctx context.Context, seed uint64, duration time.Duration, first func(), out io.Writer) (findings int) {
+	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
+	debug.SetTraceback("all")
+	before := goleak.IgnoreCurrent()
+	r := &run{seed: seed, out: out, start: time.Now(), first: first, findings: map[string]int{}}
+	length := max(500*time.Millisecond, min(4*time.Second, duration/time.Duration(3*len(shapes))))
+	rounds := 0
+	for ; time.Since(r.start) < duration && ctx.Err() == nil; rounds++ {
+		late := time.AfterFunc(patience, func() { panic("a call does not end") })
+		r.round(ctx, rounds, length)
+		late.Stop()
+	}
+	if r.count() == 0 && !soon(func() bool { return goleak.Find(before) == nil }) {
+		r.finding("left", "at the end: %v", goleak.Find(before))
+	}
+	fmt.Fprintf(out, "seed %d: %v, %d rounds, %d operations, %d with a context that ends, %d servers stopped, %d commands rejected, "+
+		"%d pools cleared, %d clients disconnected in the midst, %d things kept and %d lent: %d findings\n", seed,
+		time.Since(r.start).Round(time.Second), rounds, r.operations.Load(), r.cancelled.Load(), r.stopped.Load(),
+		r.rejected.Load(), r.cleared.Load(), r.left.Load(), r.kept.Load(), r.lent.Load(), r.count())
+	return r.count()
+}
+
+// soon waits until something is so, and reports whether it is within ten seconds.
+func soon(so func() bool) bool {
+	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+// shape is a deployment of a round.
+type shape struct {
+	topology string
+	batch    int // how many statements servers accept in one write; 0 for as many as real ones
+	headless bool
+	clients  int
+	// heartbeat is the interval of monitors; 0 stands for the shortest one, at which those of many servers would have the machine for
+	// themselves.
+	heartbeat time.Duration
+}
+
+const balanced = "loadbalanced:2"
+
+var shapes = []shape{
+	{topology: "sharded:3", clients: 4},
+	{topology: "replicaset:3", batch: 6, clients: 5},
+	{topology: "sharded:2", batch: 5, clients: 6},
+	{topology: "replicaset:3", headless: true, clients: 4},
+	{topology: balanced, clients: 4},
+	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
+}
+
+// goroutines is how many the application has.
+const goroutines = 32
+
+// round is the work of one deployment.
+type round struct {
+	*run
+	number  int
+	kind    shape
+	servers *servers
+	slots   []atomic.Pointer[application]
+	stop    atomic.Bool
+	chance  *rand.Rand // of the goroutine that disturbs
+}
+
+func (r *run) rand(round, part int) *rand.Rand {
+	return rand.New(rand.NewPCG(r.seed<<16|uint64(round), uint64(part)))
+}
+
+// round runs one deployment: calm, in a storm, and after it.
+func (r *run) round(ctx context.Context, number int, length time.Duration) {
+	kind := shapes[number%len(shapes)]
+	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1),
+		slots: make([]atomic.Pointer[application], kind.clients)}
+	cluster, end, err := virtual.Start(virtual.Options{Topology: kind.topology, Batch: kind.batch})
+	if err != nil {
+		panic(err)
+	}
+	defer end()
+	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2), cursors: map[int64]*cursor{},
+		probes: map[string]bool{}, release: make(chan struct{})}
+	cluster.Intercept(o.servers.answer)
+	for i := range o.slots {
+		o.slots[i].Store(connect(r, o.servers, i+number))
+	}
+	var working sync.WaitGroup
+	for i := range goroutines {
+		working.Go(func() { o.work(i) })
+	}
+	_ = clock.Wait(ctx, length)
+	o.servers.stormed.Store(true)
+	o.servers.storm.Store(true)
+	o.disturb(ctx, length)
+	o.servers.storm.Store(false)
+	o.stop.Store(true)
+	working.Wait()
+	if kind.topology != balanced { // of which clients do not choose a server
+		var asking sync.WaitGroup
+		for i := range o.slots {
+			asking.Go(func() { o.slots[i].Load().askForShare(ctx) })
+		}
+		asking.Wait()
+		o.oldGeneration()
+	}
+	for i := range o.slots {
+		o.slots[i].Load().disconnect(true)
+	}
+	if !soon(func() bool { return cluster.Open() == 0 }) {
+		o.finding("left", "%d connections are open 10 seconds after all clients were disconnected", cluster.Open())
+	}
+}
+
+// work is a goroutine of the application.
+func (o *round) work(number int) {
+	chance := o.rand(o.number, number)
+	kept := &shelf{run: o.run}
+	defer kept.close()
+	for n := int32(1); !o.stop.Load(); n++ {
+		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int32(number)<<25|n)
+	}
+}
+
+// one makes a call and judges how it ends.
+func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int32) {
+	ctx := newSpan(chance)
+	coll := a.Database("db").Collection("c")
+	c := &call{loan: &loan{run: o.run, chance: chance, nonce: nonce}, ctx: ctx.Context, app: a, coll: coll, shelf: kept}
+	what := reads[chance.IntN(len(reads))]
+	if !o.kind.headless && chance.IntN(2) == 0 {
+		what = writes[chance.IntN(len(writes))]
+	}
+	err := what(c)
+	calm := !o.servers.stormed.Load() && !isLate(err)
+	ctx.end()
+	c.back()
+	o.operations.Add(1)
+	if err != nil {
+		kept.keep("an error", err, true)
+	}
+	switch {
+	case errors.Is(err, errWrong):
+		o.finding("reply", "%v", err)
+	case ctx.ended && err == nil:
+		o.finding("context", "a call succeeds although its context had ended before")
+	case !ctx.free:
+		o.cancelled.Add(1)
+	case errors.Is(err, context.Canceled) && !a.leaving.Load():
+		o.finding("context", "a call ends as cancelled although nobody cancelled its context: %v", err)
+	case err != nil && calm:
+		o.finding("failure", "a call fails although its context lasts and nothing is wrong with any server: %v", err)
+	}
+}
+
+// isLate reports whether an error may be that of a slow machine.
+func isLate(err error) bool {
+	return mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &topology.WaitQueueTimeoutError{}) ||
+		errors.As(err, &topology.ServerSelectionError{})
+}
+
+// disturb makes servers come and go.
+func (o *round) disturb(ctx context.Context, duration time.Duration) {
+	c, end := o.servers, time.Now().Add(duration)
+	left := false
+	if strings.HasPrefix(o.kind.topology, "replicaset") {
+		o.servers.smaller.Store(true)
+		_ = clock.Wait(ctx, 2*heartbeat)
+		o.servers.smaller.Store(false)
+	}
+	for time.Now().Before(end) && ctx.Err() == nil {
+		host := o.chance.IntN(len(c.Hosts()))
+		length := time.Duration(o.chance.IntN(300)+20) * time.Millisecond
+		switch what := o.chance.IntN(7); {
+		case what < 2:
+			o.stopped.Add(1)
+			c.Stop(host)
+			_ = clock.Wait(ctx, length)
+			c.Restart(host)
+		case what == 2:
+			c.Reset(host)
+		case what == 3:
+			c.StepDown(length)
+		case what < 6:
+			c.SetLink([]virtual.Link{virtual.Silent, virtual.Breaking}[what-4], host)
+			_ = clock.Wait(ctx, length)
+			c.SetLink(virtual.Up, host)
+		case !left:
+			left = true
+			o.leave()
+		}
+		_ = clock.Wait(ctx, length/2)
+	}
+}
+
+// leave disconnects a client in the midst of its operations, and starts another in its place.
+func (o *round) leave() {
+	slot := o.chance.IntN(len(o.slots))
+	old := o.slots[slot].Load()
+	old.leaving.Store(true)
+	o.slots[slot].Store(connect(o.run, o.servers, slot+o.number+len(o.slots)))
+	old.disconnect(false)
+	o.left.Add(1)
 }

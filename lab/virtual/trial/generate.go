@@ -68,7 +68,11 @@ func New(seed uint64) Plan {
 			pick(b, onAnything, ofServers)(b)
 		}
 		if !b.chance(4) {
-			pick(b, scenarios...)(b)
+			chosen := pick(b, scenarios...)
+			if chosen.begin(b); chosen.topologies != "" {
+				b.topology(strings.Fields(chosen.topologies)...)
+			}
+			chosen.about(b)
 		}
 		b.sane()
 	}

@@ -118,27 +118,11 @@ func (p Plan) OnlyRejects() bool { return !p.faulty(func(f Fault) bool { return 
 // faulty reports whether the plan has such a fault.
 func (p Plan) faulty(is func(Fault) bool) bool { return slices.ContainsFunc(p.Faults, is) }
 
-// OnlyHandshakes reports whether nothing goes wrong once a connection is established.
-func (p Plan) OnlyHandshakes() bool {
-	return !p.faulty(func(f Fault) bool { return !establishes(f.On) })
-}
-
-// Detours reports whether nothing goes wrong but at some of several servers, always, and no option keeps a driver from another one.
-func (p Plan) Detours() bool {
-	return len(p.Faults) > 0 && !p.Has("retry") && !p.Has("max") &&
-		!p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 })
-}
-
 // Off reports whether the option is off that permits retries of the call's first command.
 func (p Plan) Off(c Call) bool {
-	switch effect := kinds[c.Kind].effect; {
-	case effect == isRead, c.Kind == "watch":
-		return p.Has("retryReads=false")
-	case effect == isCommand:
-		return p.Has("retryReads=false") || p.Has("retryWrites=false")
-	default:
-		return p.Has("retryWrites=false")
-	}
+	effect := kinds[c.Kind].effect
+	reads := effect <= isCommand || c.Kind == "watch"
+	return reads && p.Has("retryReads=false") || (!reads || effect == isCommand) && p.Has("retryWrites=false")
 }
 
 // Proxied reports whether clients connect to a load balancer.

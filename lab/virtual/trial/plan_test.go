@@ -78,13 +78,3 @@ func TestChance(t *testing.T) {
 		assert.NotEqual(t, (&Chance{Seed: 1}).Draw("a.go"), (&Chance{Seed: 2}).Draw("a.go"), "another seed")
 	})
 }
-
-// TestWithout is about a plan whose passing faults are left out.
-func TestWithout(t *testing.T) {
-	t.Parallel()
-	p := Plan{Faults: []Fault{{What: Lack}, {What: Reject, Passing: true}}}
-	assert.Equal(t, []Fault{{What: Lack}}, p.Without().Faults)
-	assert.Len(t, p.Faults, 2)
-	assert.True(t, p.Passes())
-	assert.False(t, p.Without().Passes())
-}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +50,6 @@ type application struct {
 	leaving    time.Duration             // when the client disconnects
 	pending    map[int64]int             // events of commands by their number: those that start, less those that end
 	pools      map[string]int            // their events, by type
-	unfinished int                       // transactions that are left when all calls have returned
 	unstarted  int                       // commands of transactions that have not been started there
 	tokens     float64                   // at most, by client-backpressure.md, "Token Bucket"
 	minted     float64                   // how many more there were
@@ -85,9 +85,13 @@ type tally struct {
 }
 
 func newApplication(plan Plan) *application {
-	return &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
+	a := &application{plan: plan, start: time.Now(), calls: map[int]*tally{}, arrived: map[int]int{}, requests: map[int64]int{},
 		passing: map[int64]bool{}, numbers: map[string]map[string]int{}, handshakes: map[string]bool{}, commits: map[string]bool{},
-		pending: map[int64]int{}, pools: map[string]int{}, tokens: 1000, hostile: newAttack(plan)}
+		pending: map[int64]int{}, pools: map[string]int{}, tokens: 1000}
+	random := source{rand.New(rand.NewPCG(plan.Seed, 1))}
+	a.hostile = attack{source: random, commands: map[int32]string{}, accepted: map[int]bool{}}
+	a.hostile.memory, a.hostile.worked = used()
+	return a
 }
 
 func (a *application) now() time.Duration { return time.Since(a.start) }

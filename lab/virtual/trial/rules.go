@@ -72,12 +72,16 @@ var rules = []rule{
 	// Until a deadline a driver sends commands again and again; WithTransaction commits for two minutes, and minPoolSize connects
 	// without end.
 	{text: "a storm of connections", of: func(p Plan) bool {
-		return !p.Has("within") && !p.Has("minPoolSize") && (p.OnlyHandshakes() || !slices.ContainsFunc(p.Calls, p.Hurries))
+		return !p.Has("within") && !p.Has("minPoolSize") && (!p.faulty(func(f Fault) bool { return !establishes(f.On) }) ||
+			!slices.ContainsFunc(p.Calls, p.Hurries))
 	}, ofAll: func(a *application) bool { return a.result.Opened > 100 }},
 	{text: "a command is of a transaction that has not been started there",
 		of:    func(p Plan) bool { return p.Passes() && p.OnlyRejects() },
 		ofAll: func(a *application) bool { return a.unstarted > 0 }},
-	{text: "a retry goes to the router again that failed", of: Plan.Detours,
+	{text: "a retry goes to the router again that failed", of: func(p Plan) bool {
+		always := !p.faulty(func(f Fault) bool { return f.Host == 0 || f.Times < 1000 }) // at some of several servers
+		return always && !p.Peaceful() && !p.Has("retry") && !p.Has("max")
+	},
 		ofCall: func(p Plan, c *tally) bool { return c.attempts() > 1+len(p.Faults) || c.single() && !c.ok() }},
 	// Connections that cannot be established allow for more attempts, too.
 	{text: "more attempts than are allowed", of: func(p Plan) bool { return p.Batch == 0 && !p.faulty(Fault.disturbs) },

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -127,7 +130,7 @@ func (a *application) leave() {
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
 	a.note(func() {
-		a.unfinished, a.unstarted = a.cluster.Transactions()
+		_, a.unstarted = a.cluster.Transactions()
 		a.result.Opened = a.cluster.Connections()
 		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
 	})
@@ -293,4 +296,34 @@ func (a *application) done(c *tally) int64 {
 	}
 	n, _ := doc.Lookup("n").AsInt64OK()
 	return n
+}
+
+// Chance is where drivers draw random numbers: a number depends on the plan's seed, the time, what draws, and how often at this instant.
+// So it is the same in all runs, and in both drivers, however often either has drawn before.
+type Chance struct {
+	Seed uint64
+
+	mu    sync.Mutex
+	at    time.Time
+	drawn map[string]uint64
+}
+
+// Draw returns a number for what draws.
+func (c *Chance) Draw(what string) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); !now.Equal(c.at) {
+		c.at, c.drawn = now, map[string]uint64{}
+	}
+	c.drawn[what]++
+	hash := sha256.Sum256(fmt.Append(nil, c.Seed, c.at.UnixNano(), c.drawn[what], what))
+	return binary.BigEndian.Uint64(hash[:])
+}
+
+// Read implements io.Reader, for what reads crypto/rand.
+func (c *Chance) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(c.Draw("bytes"))
+	}
+	return len(p), nil
 }

@@ -57,7 +57,8 @@ func TestEveryCall(t *testing.T) {
 				a, trace := run(t, plan)
 				assert.NoError(t, a.calls[1].err)
 				assert.Subset(t, ofUpstream, trace.Flaws)
-				assert.Zero(t, a.unfinished)
+				open, _ := a.cluster.Transactions()
+				assert.Zero(t, open)
 				for _, command := range call.commands() {
 					sent := func(line string) bool { return strings.Contains(line, "sees "+command+":") }
 					assert.True(t, slices.ContainsFunc(trace.Lines, sent), "no command %s", command)
@@ -67,24 +68,6 @@ func TestEveryCall(t *testing.T) {
 				assert.Subset(t, ofUpstream, trace.Flaws)
 			})
 		}
-	}
-}
-
-// TestFaults is about errors of the model, which an insert meets.
-func TestFaults(t *testing.T) {
-	for _, fault := range []Fault{
-		{What: Error, Code: 13}, {What: Concern, Code: 64}, {What: Lose, Times: 1000}, {What: Close, Times: 1000}, {What: Slow, For: time.Minute},
-		{What: Silent, For: time.Minute}, {What: Refusing, For: time.Minute},
-	} {
-		t.Run(fault.What, func(t *testing.T) {
-			if fault.onCommands() {
-				fault.On, fault.Nth, fault.Times = "insert", 1, max(1, fault.Times)
-			}
-			insert := []Call{{ID: 1, Kind: "insertOne", N: 1, Deadline: 50 * time.Millisecond}}
-			a, _ := run(t, Plan{Topology: "replicaset:1", Calls: insert, Faults: []Fault{fault}})
-			require.Error(t, a.calls[1].err)
-			assert.LessOrEqual(t, a.calls[1].End.Truncate(time.Microsecond), 50*time.Millisecond)
-		})
 	}
 }
 
@@ -252,12 +235,4 @@ func TestEvents(t *testing.T) {
 			assert.Len(t, a.result.Flaws, one.flaws, "%+v", one)
 		}
 	})
-}
-
-// TestMasked is about numbers of connections, which are hidden, and those of documents, which are not.
-func TestMasked(t *testing.T) {
-	t.Parallel()
-	const text = "returns &{InsertedIDs:[10]}, no error"
-	assert.Equal(t, text, masked(text))
-	assert.Equal(t, masked("connection(127.0.0.1:27017[7]) x"), masked("connection(127.0.0.1:27017[-12]) x"))
 }

@@ -1,4 +1,4 @@
-package parallel
+package main
 
 import (
 	"errors"
@@ -95,28 +95,9 @@ func TestLoan(t *testing.T) {
 	}
 }
 
-// TestSpans: a context that is free lasts until its end, others end before or soon.
-func TestSpans(t *testing.T) {
-	t.Parallel()
-	chance := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
-		s := newSpan(chance)
-		switch {
-		case s.ended:
-			require.Error(t, s.Err())
-		case s.free:
-			require.NoError(t, s.Err())
-		default:
-			<-s.Done()
-			require.Error(t, s.Err())
-		}
-		s.end()
-	}
-}
-
 // TestRun runs all kinds of deployments with the driver that go.mod requires.
 func TestRun(t *testing.T) { // alone, because it looks for goroutines that are left
 	var out strings.Builder
-	assert.Zero(t, Run(t.Context(), 1, time.Second, nil, &out), out.String())
+	assert.Zero(t, runRounds(t.Context(), 1, time.Second, nil, &out), out.String())
 	assert.Regexp(t, `1 rounds, [1-9]\d+ operations, [1-9]`, out.String())
 }

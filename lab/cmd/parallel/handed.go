@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+)
+
+// loan is what one call hands to the driver. Once the call has returned, each part has to be as it was, and is spoiled: the servers, or the
+// race detector, notice a driver that reads it later.
+type loan struct {
+	run    *run
+	chance *rand.Rand
+	nonce  int32
+	parts  []part
+}
+
+type part struct {
+	what  string
+	value any
+	hash  uint64
+	spoil func()
+}
+
+func (l *loan) lend(what string, value any, spoil func()) {
+	l.parts = append(l.parts, part{what, value, digest(value, true), spoil})
+}
+
+// back ends the loan.
+func (l *loan) back() {
+	for _, p := range l.parts {
+		l.run.lent.Add(1)
+		if digest(p.value, true) != p.hash {
+			l.run.finding("handed in", "the driver changed %s that the application handed in: it is now %s", p.what,
+				brief(p.value))
+		}
+	}
+	for _, p := range l.parts {
+		p.spoil()
+	}
+}
+
+// spoiled is what nobody sends.
+const spoiled = int32(-0x22222223)
+
+func spoilBytes(b []byte) { copy(b, bytes.Repeat([]byte{0xDD}, len(b))) }
+
+func spoilD(doc bson.D) {
+	for i, e := range doc {
+		switch inner := e.Value.(type) {
+		case bson.D:
+			spoilD(inner)
+		case []byte:
+			spoilBytes(inner)
+		}
+		doc[i] = d("nonce", spoiled)
+	}
+}
+
+func d(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
+
+// pad is what a server recognizes as a document's of a nonce.
+func pad(nonce int32, size int) []byte { return bytes.Repeat([]byte{byte(nonce)}, size) }
+
+// doc returns a document of the call, in any form, with more fields.
+func (l *loan) doc(what string, size int, more ...bson.E) any {
+	doc := append(bson.D{d("nonce", l.nonce), d("pad", pad(l.nonce, size))}, more...)
+	if l.chance.IntN(3) > 0 {
+		return l.d(what, doc)
+	}
+	raw, _ := bson.Marshal(doc)
+	room := append(append(make(bson.Raw, 0, len(raw)+40), raw...), pad(7, 40)...)[:len(raw)]
+	l.lend(what, room, func() { spoilBytes(room[:cap(room)]) })
+	return room
+}
+
+// d lends a document in the form that upstream's examples have.
+func (l *loan) d(what string, doc bson.D) bson.D {
+	l.lend(what, doc, func() { spoilD(doc) })
+	return doc
+}
+
+// lendAll lends a slice of the application's, with room behind it.
+func lendAll[T any](l *loan, what string, all []T) []T {
+	all = append(make([]T, 0, len(all)+3), all...)
+	l.lend(what, all, func() { clear(all[:cap(all)]) })
+	return all
+}
+
+// lendOptions lends options, a builder of upstream's. It must not be applied after the call.
+func lendOptions[T any](l *loan, built T) T {
+	list := reflect.ValueOf(built).Elem().FieldByName("Opts")
+	l.lend("options", nil, func() {
+		for i := range list.Len() {
+			list.Index(i).Set(reflect.MakeFunc(list.Type().Elem(), func([]reflect.Value) []reflect.Value {
+				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T",
+					built)
+				return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
+			}))
+		}
+	})
+	return built
+}
+
+// removing is a document that, while the driver encodes it, removes the models that the application handed in beside it, which upstream
+// has copied by then.
+type removing struct {
+	doc    bson.D
+	models []mongo.WriteModel
+}
+
+func (r removing) MarshalBSON() ([]byte, error) {
+	clear(r.models)
+	return bson.Marshal(r.doc)
+}
+
+// shelf keeps what the driver handed out, and looks at it again later. Each goroutine of the application has one of its own, so that they
+// do not wait for each other: what waits shows fewer races.
+type shelf struct {
+	mu    sync.Mutex
+	run   *run
+	items []item
+	bytes int
+}
+
+type item struct {
+	what  string
+	value any
+	room  bool
+	hash  uint64
+}
+
+// What a shelf holds before it looks at all of it.
+const (
+	mostItems = 2000
+	mostBytes = 8 << 20
+)
+
+// keep hashes what was handed out, and overwrites the room behind it unless that is the driver's by upstream's habit.
+func (s *shelf) keep(what string, value any, room bool) {
+	s.run.kept.Add(1)
+	if room {
+		overwriteRoom(value)
+	}
+	one := item{what, value, room, digest(value, false)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items = append(s.items, one)
+	raw, _ := value.([]byte)
+	if s.bytes += len(raw); len(s.items) >= mostItems || s.bytes > mostBytes {
+		s.look()
+	}
+}
+
+// look compares things with what they were, and lets them go. The shelf is locked.
+func (s *shelf) look() {
+	for _, i := range s.items {
+		if i.room {
+			overwriteRoom(i.value)
+		}
+	}
+	for _, i := range s.items {
+		if digest(i.value, false) != i.hash {
+			s.run.finding("handed out", "%s changed after the driver had handed it out; it is now %s", i.what, brief(i.value))
+		}
+	}
+	s.items, s.bytes = nil, 0
+}
+
+// close looks at all that is left.
+func (s *shelf) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+}
+
+func brief(value any) string {
+	text := fmt.Sprintf("%v", value)
+	return text[:min(len(text), 300)]
+}
+
+// deep is how far a walk follows pointers, fields and elements.
+const deep = 24
+
+var seed = maphash.MakeSeed()
+
+// digest returns a hash of a value and of all that it leads to, except channels, functions, locks and what is atomic. With room, it
+// includes the bytes behind the end of byte slices.
+func digest(value any, room bool) uint64 {
+	return (&walk{room: room}).sum(reflect.ValueOf(value), deep)
+}
+
+// overwriteRoom writes behind the end of each slice that a value leads to, as whoever appends to it does.
+func overwriteRoom(value any) { (&walk{scribble: true}).sum(reflect.ValueOf(value), deep) }
+
+// walk visits a value. What it does not hash, such as a lock, may change.
+type walk struct {
+	hash     maphash.Hash
+	room     bool
+	scribble bool // overwrite the room behind slices
+}
+
+// sum returns the hash of a value alone.
+func (w *walk) sum(v reflect.Value, depth int) uint64 {
+	w.hash.SetSeed(seed)
+	w.value(v, depth)
+	return w.hash.Sum64()
+}
+
+func (w *walk) value(v reflect.Value, depth int) {
+	if depth == 0 || !v.IsValid() || strings.HasPrefix(v.Type().PkgPath(), "sync") {
+		return
+	}
+	maphash.WriteComparable(&w.hash, v.Kind())
+	switch v.Kind() {
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
+	case reflect.String:
+		_, _ = w.hash.WriteString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			w.value(v.Elem(), depth-1)
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Kind() == reflect.Slice && w.slice(v) {
+			return
+		}
+		for i := range v.Len() {
+			w.value(v.Index(i), depth-1)
+		}
+	case reflect.Map:
+		sum := uint64(0) // of the entries, whose order is by chance
+		for entries := v.MapRange(); entries.Next(); {
+			entry := &walk{room: w.room, scribble: w.scribble}
+			sum += 31*entry.sum(entries.Key(), depth-1) ^ entry.sum(entries.Value(), depth-1)
+		}
+		maphash.WriteComparable(&w.hash, sum)
+	case reflect.Struct:
+		fields := v.NumField()
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			fields = 2 // the last one leads to time zones, which all share
+		}
+		for i := range fields {
+			w.value(v.Field(i), depth-1)
+		}
+	default:
+		fmt.Fprint(&w.hash, v)
+	}
+}
+
+// slice visits what a slice has beside its elements, or all of it if these are bytes, which are read at once, because there are many.
+func (w *walk) slice(v reflect.Value) (all bool) {
+	maphash.WriteComparable(&w.hash, v.Len())
+	room := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), v.Cap())
+	if w.scribble && v.Cap() > v.Len() {
+		room.Slice(v.Len(), v.Cap()).Clear()
+	}
+	if all = v.Type().Elem().Kind() == reflect.Uint8; all {
+		bytes := reflect.SliceAt(reflect.TypeFor[byte](), v.UnsafePointer(), v.Cap()).Bytes()
+		if !w.room {
+			bytes = bytes[:v.Len()]
+		}
+		_, _ = w.hash.Write(bytes)
+	}
+	return all
+}
