@@ -36,6 +36,16 @@ func TestInterruption(t *testing.T) {
 	assert.False(t, errors.Is(one, same), "compared")
 }
 
+// TestEndOfACaller is about a command whose context, or whose caller's, has ended.
+func TestEndOfACaller(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, contexts := range [][2]context.Context{{ended, nil}, {ended, context.Background()}, {context.Background(), ended}} {
+		assert.Equal(t, context.Canceled, Purpose{Caller: contexts[1]}.Err(contexts[0]))
+	}
+	assert.NoError(t, Purpose{Caller: context.Background()}.Err(context.Background()))
+}
+
 type driverException struct{ labels []string }
 
 func (driverException) Error() string { return "" }

@@ -1,23 +1,16 @@
 package mongo
 
-import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+import (
+	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+)
 
 // anyError reports whether something holds for the error or for one that it wraps.
 func anyError(err error, holds func(error) bool) bool {
-	if err == nil {
-		return false
-	}
-	if holds(err) {
-		return true
-	}
-	switch wrapping := err.(type) {
-	case interface{ Unwrap() error }:
-		return anyError(wrapping.Unwrap(), holds)
-	case interface{ Unwrap() []error }:
-		for _, wrapped := range wrapping.Unwrap() {
-			if anyError(wrapped, holds) {
-				return true
-			}
+	for ; err != nil; err = errors.Unwrap(err) {
+		if holds(err) {
+			return true
 		}
 	}
 	return false

@@ -29,6 +29,7 @@ func TestIsTimeoutOfErrors(t *testing.T) {
 		} {
 			for _, err := range []error{
 				err, fmt.Errorf("wrapped: %w", err), CommandError{Code: 1, Wrapped: err}, severalErrors{errors.New("another"), err},
+				severalErrors{errors.New("another"), severalErrors{errors.New("and another"), err}},
 			} {
 				assert.Equal(t, code == 50, IsTimeout(err), "%T: %v", err, err)
 			}
