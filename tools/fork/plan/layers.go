@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mongofork/tools/fork/syntax"
@@ -49,7 +50,7 @@ func (l *Layer) place(name string) string {
 }
 
 // ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/pool/ is a layer, and fixes/* stands for
-// every folder below fixes, each of which is one; with a minus, they are not part of the fork. The other folders after "name:", or at the
+// every folder below fixes that the list does not name, each of which is one; with a minus, they are not part of the fork. The other folders after "name:", or at the
 // beginning, form one layer.
 func ReadLayers(root string) (layers []*Layer, err error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
@@ -61,7 +62,7 @@ func ReadLayers(root string) (layers []*Layer, err error) {
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.Fields(line) {
 			if strings.HasSuffix(word, "/") || strings.HasSuffix(word, "/*") {
-				below, err := layersBelow(root, strings.TrimSuffix(word, "/"))
+				below, err := layersBelow(root, strings.TrimSuffix(word, "/"), string(data))
 				if err != nil {
 					return nil, err
 				}
@@ -81,13 +82,16 @@ func ReadLayers(root string) (layers []*Layer, err error) {
 }
 
 // layersBelow returns the layers whose folders match a pattern; none if they were removed.
-func layersBelow(root, pattern string) (layers []*Layer, err error) {
+func layersBelow(root, pattern, list string) (layers []*Layer, err error) {
 	pattern, alone := strings.CutPrefix(pattern, "-")
 	names, err := fs.Glob(os.DirFS(root), pattern)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
+		if name != pattern && slices.Contains(strings.Fields(list), name+"/") {
+			continue
+		}
 		if folder, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil && folder.IsDir() {
 			shared, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(name), sharedFile)) // most have none
 			folders := append([]string{name}, strings.Fields(string(shared))...)

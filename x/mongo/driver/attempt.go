@@ -193,7 +193,7 @@ func withLabel(err error, label string) error {
 //fork:extend an error that gets a label would be told twice; commits that were not sent
 type Error struct {
 	repeats bool // the message of the wrapped error
-	unsent  bool // no server may have executed the command
+	unsent  bool // certainly no server has executed the command
 }
 
 // A message that only repeats the wrapped error's is there once.
@@ -206,7 +206,7 @@ func (e Error) Error() string {
 	return e.upstreamError()
 }
 
-// Is lets errors.Is find whether no attempt was sent.
+// Is lets errors.Is find whether certainly no server has executed the command.
 func (e Error) Is(target error) bool { return e.unsent && target == backpressure.ErrNeverSent }
 
 // withoutLabel returns the error without the label, if it has a type that driver code labels.

@@ -52,7 +52,7 @@ func (ex *operationRun) releaseConnection() {
 	ex.link = link{}
 }
 
-// plug lets the run's own methods implement these interfaces, if layers give it such methods.
+// plug lets the run's own methods implement watcher, gate, roundTrips and admission, if layers give it such methods.
 func (ex *operationRun) plug() {
 	var ok bool
 	if ex.watcher, ok = any(ex).(watcher); !ok {

@@ -40,9 +40,12 @@ func (c *Client) Disconnect(ctx context.Context) error {
 type closedBy struct{}
 
 // drain wakes whoever waits in the client, and then in those that it uses for encryption, which operations of the client need to end.
-// The client of mongocryptd is the first that is disconnected, which drains it.
 func (c *Client) drain(ctx context.Context) {
-	for _, client := range []*Client{c, c.internalClientFLE, c.keyVaultClientFLE, c.metadataClientFLE} {
+	clients := []*Client{c, c.internalClientFLE, c.keyVaultClientFLE, c.metadataClientFLE}
+	if c.mongocryptdFLE != nil {
+		clients = append(clients, c.mongocryptdFLE.client)
+	}
+	for _, client := range clients {
 		if client == nil {
 			continue
 		}

@@ -2,6 +2,8 @@ package mongo
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 var _ = noted("disconnecting")
@@ -26,6 +30,11 @@ type drained struct {
 
 func (d drained) Drain(context.Context) { *d.done = append(*d.done, "drain "+d.name) }
 
+func (d drained) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	*d.done = append(*d.done, "command of "+d.name)
+	return d.Script.SelectServer(ctx, selector)
+}
+
 func (d drained) Disconnect(ctx context.Context) error {
 	*d.done = append(*d.done, "disconnect "+d.name)
 	*d.bounds = append(*d.bounds, ctx.Value(closedBy{}))
@@ -39,16 +48,19 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	var bounds []any
 	connect := func(name string) *Client {
 		opts := options.Client()
-		opts.Deployment = drained{Script: scripted.New(t), name: name, done: &done, bounds: &bounds}
+		opts.Deployment = drained{Script: scripted.New(t, scripted.OK(), scripted.OK()), name: name, done: &done, bounds: &bounds}
 		client, err := Connect(opts)
 		require.NoError(t, err)
+		require.NoError(t, client.Ping(context.Background(), nil)) // which makes a session
 		return client
 	}
 	client := connect("client")
 	client.keyVaultClientFLE, client.metadataClientFLE = connect("keys"), connect("metadata")
 	client.internalClientFLE, client.mongocryptdFLE = connect("internal"), &mongocryptdClient{client: connect("mongocryptd")}
+	done = nil
 	require.NoError(t, client.Disconnect(context.Background()))
 	assert.Equal(t, []string{"drain client", "drain internal", "drain keys", "drain metadata", "drain mongocryptd"}, done[:5])
+	assert.Equal(t, 5, strings.Count(fmt.Sprint(done), "command of"), "of endSessions")
 	require.Len(t, bounds, 5)
 	assert.NotNil(t, bounds[0])
 	for _, bound := range bounds {

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// anyError reports whether something holds for the error or for one that it wraps.
+// anyError reports whether something holds for the error or for one in its chain. IsTimeout visits joined errors.
 func anyError(err error, holds func(error) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if holds(err) {

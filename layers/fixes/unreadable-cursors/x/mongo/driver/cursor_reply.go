@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
-// The reply's cursor has what its use takes for granted. One without an id could have more documents than it shows.
+// It is an error if the cursor lacks what its use takes for granted. One without an id could have more documents than it shows.
 //
 //fork:wrap a cursor without a first batch or a namespace made its use panic, and one without an id seemed exhausted
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {

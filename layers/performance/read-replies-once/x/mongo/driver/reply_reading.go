@@ -14,7 +14,8 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 	for left := int(total) - 4; plain && left > 1; { // without the length itself
 		var elem bsoncore.Element
 		elem, rest, plain = bsoncore.ReadElement(rest)
-		if plain = plain && elem.Validate() == nil; !plain {
+		if !plain || elem.Validate() != nil {
+			plain = false
 			break
 		}
 		left -= len(elem)
@@ -25,7 +26,8 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 			val := elem.Value()
 			is, _ := val.BooleanOK()
 			number, ok := val.AsFloat64OK()
-			succeeded = succeeded || is || ok && number == 1 && val.Type != bsoncore.TypeDecimal128
+			succeeded = succeeded || is || // true, or 1
+				ok && number == 1 && val.Type != bsoncore.TypeDecimal128
 		}
 	}
 	if plain && succeeded {

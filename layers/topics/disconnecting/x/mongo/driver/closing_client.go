@@ -28,7 +28,7 @@ func (ex *operationRun) enters() bool {
 func (ex *operationRun) leaves() { ex.op.closing.Leave() }
 
 // getServerAndConnection selects a server and gets a connection to it. A client that is being disconnected wakes whoever waits for a
-// connection, before its pools are closed. What ends something then waits again.
+// connection twice before its pools are closed, see Topology.Drain. What ends something then waits again.
 //
 //fork:wrap whoever is woken when the client is disconnected waits again if it ends something
 func (op Operation) getServerAndConnection(

@@ -55,6 +55,13 @@ func TestPoolIsClosedWithoutSpinning(t *testing.T) {
 	p.close(context.Background()) // again
 }
 
+// TestShareOfSessions: a quarter of the time is for ending the sessions, but at most two seconds.
+func TestShareOfSessions(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{4 * time.Second: time.Second, time.Minute: 2 * time.Second, 0: 0} {
+		assert.Equal(t, want, shareOfSessions(left))
+	}
+}
+
 // TestPoolTellsThatItIsClosed is about the events of a pool that is closed with an idle connection.
 func TestPoolTellsThatItIsClosed(t *testing.T) {
 	var told []string
