@@ -202,3 +202,21 @@ func TestExecuteResultOfTheExecuted(t *testing.T) {
 	require.Len(t, results, 1)
 	assert.Equal(t, int32(7), results[0].Lookup("n").Int32())
 }
+
+// TestExecuteTellsNoSecrets is about the monitor of commands that authenticate (command-logging-and-monitoring.md, "Security"): it gets
+// neither the command nor the reply.
+func TestExecuteTellsNoSecrets(t *testing.T) {
+	for name, secret := range map[string]bool{"saslStart": true, "createUser": true, "find": false} {
+		s := scripted.New(t, scripted.OK())
+		op := s.Command()
+		op.CommandFn = scripted.Named(name)
+		var command, reply bson.Raw
+		op.CommandMonitor = &event.CommandMonitor{
+			Started:   func(_ context.Context, e *event.CommandStartedEvent) { command = e.Command },
+			Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) { reply = e.Reply },
+		}
+		require.NoError(t, s.Execute(context.Background(), op))
+		assert.Equal(t, secret, len(command) == 0, "%s: %v", name, command)
+		assert.Equal(t, secret, len(reply) == 0, "%s: %v", name, reply)
+	}
+}

@@ -69,6 +69,19 @@ func TestClosesAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestWhoIsWoken: who waits already is woken when the end of the client begins, and who begins to wait then at the end.
+func TestWhoIsWoken(t *testing.T) {
+	var c Closing
+	before := c.Woken()
+	c.Begin()
+	after := c.Woken()
+	if !isClosed(before) || isClosed(after) {
+		t.Fatalf("at the beginning: %v, %v", isClosed(before), isClosed(after))
+	}
+	c.End()
+	<-after
+}
+
 // TestPauseOfADisconnectedClient is about a pause of no time, and one whose context has ended, too: the client's end counts.
 func TestPauseOfADisconnectedClient(t *testing.T) {
 	p := &Policy{Clock: SystemClock{}}
