@@ -81,3 +81,10 @@ func replied(err error) bool {
 	}
 	return false
 }
+
+// TestTextOfResultsError: why results could not be read is told before the write errors among them.
+func TestTextOfResultsError(t *testing.T) {
+	failed := driver.WriteErrors{{Message: "duplicate"}}
+	assert.Equal(t, failed.Error(), driver.ResultsError{WriteErrors: failed}.Error())
+	assert.Equal(t, io.EOF.Error(), driver.ResultsError{WriteErrors: failed, Err: io.EOF}.Error())
+}
