@@ -164,6 +164,16 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 	}
 }
 
+// TestRetryLogOfAService is about a server behind a load balancer, of which the connection knows the number.
+func TestRetryLogOfAService(t *testing.T) {
+	s, id := scripted.New(t, scripted.Overloaded()), bson.NewObjectID()
+	s.Servers[0].ServiceID, s.Policy.RetryReads = &id, false
+	sink := logTo(t, s, logger.LevelInfo)
+	_ = s.Execute(context.Background(), s.Read())
+	require.Len(t, sink.keys, 1)
+	assert.Equal(t, id.Hex(), sink.keys[0]["serviceId"])
+}
+
 // closedConnection is that of the topology once the command of a monitor has unpinned it: its numbers are gone.
 type closedConnection struct{ mnet.Describer }
 
