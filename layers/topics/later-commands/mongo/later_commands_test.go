@@ -144,7 +144,6 @@ func TestLabelsOfLaterErrors(t *testing.T) {
 		{CommandError{Labels: network}, []string{driver.NetworkError, "other", driver.RetryableWriteError}},
 		{WriteException{Labels: network}, []string{driver.NetworkError, "other"}},
 		{BulkWriteException{Labels: all}, all},
-		{ClientBulkWriteException{Labels: all}, all},
 		{fmt.Errorf("around: %w", CommandError{Labels: all, Message: "text"}), []string{"other"}},
 	} {
 		later := ofLaterCommand(tt.err)
