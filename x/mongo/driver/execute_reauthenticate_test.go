@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,7 @@ func TestExecuteReauthentication(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, tt.want, name)
+		assert.True(t, tt.want == "" || strings.Count(err.Error(), tt.want) == 1, "%s: %v", name, err)
 		var failed driver.Error
 		require.True(t, errors.As(err, &failed), name)
 		assert.Equal(t, tt.code, failed.Code, name)

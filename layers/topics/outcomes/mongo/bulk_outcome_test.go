@@ -79,6 +79,9 @@ func bulkWriteOf(ctx context.Context, coll *Collection, writes int, ordered bool
 	a := acknowledged{
 		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert", byServer: res.Acknowledged,
 	}
+	if res.ModifiedCount != res.MatchedCount {
+		return a, fmt.Errorf("%d documents modified, %d matched", res.ModifiedCount, res.MatchedCount)
+	}
 	for i, id := range res.UpsertedIDs {
 		if int(i) != int(id.(int32)) {
 			return a, fmt.Errorf("write %d upserted document %v", i, id)

@@ -1,16 +1,23 @@
 package mongo
 
-import (
-	"errors"
+import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-)
-
-// anyError reports whether something holds for the error or for one in its chain. IsTimeout visits joined errors.
+// anyError reports whether something holds for the error or for one that it wraps.
 func anyError(err error, holds func(error) bool) bool {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if holds(err) {
-			return true
+	if err == nil {
+		return false
+	}
+	if holds(err) {
+		return true
+	}
+	switch wrapping := err.(type) {
+	case interface{ Unwrap() error }:
+		return anyError(wrapping.Unwrap(), holds)
+	case interface{ Unwrap() []error }:
+		for _, wrapped := range wrapping.Unwrap() {
+			if anyError(wrapped, holds) {
+				return true
+			}
 		}
 	}
 	return false
