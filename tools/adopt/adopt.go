@@ -232,7 +232,7 @@ func (a Application) put(files filetree.Tree, name string) error {
 func (a Application) restore(ctx context.Context, before filetree.Tree) error {
 	err := errors.Join(a.put(before, "go.mod"), a.put(before, "go.sum"))
 	now, readErr := a.files()
-	if !bytes.Equal(now[modules], before[modules]) {
+	if readErr == nil && !bytes.Equal(now[modules], before[modules]) {
 		_, readErr = a.alone(ctx, "mod vendor", "-o", realFolder(filepath.Join(a.Dir, "vendor")))
 	}
 	return errors.Join(err, readErr)

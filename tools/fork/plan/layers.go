@@ -57,39 +57,41 @@ func ReadLayers(root string) (layers []*Layer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	open := false // the last layer takes more folders
+	var words []string
 	for line := range strings.Lines(string(data)) {
 		line, _, _ = strings.Cut(line, "#")
-		for _, word := range strings.Fields(line) {
-			if strings.HasSuffix(word, "/") || strings.HasSuffix(word, "/*") {
-				below, err := layersBelow(root, strings.TrimSuffix(word, "/"), string(data))
-				if err != nil {
-					return nil, err
-				}
-				layers, open = append(layers, below...), false
-				continue
+		words = append(words, strings.Fields(line)...)
+	}
+	open := false // the last layer takes more folders
+	for _, word := range words {
+		if strings.HasSuffix(word, "/") || strings.HasSuffix(word, "/*") {
+			below, err := layersBelow(root, strings.TrimSuffix(word, "/"), words)
+			if err != nil {
+				return nil, err
 			}
-			name, named := strings.CutSuffix(word, ":")
-			if named || !open {
-				layers, open = append(layers, &Layer{Name: name}), true
-			}
-			if last := layers[len(layers)-1]; !named {
-				last.Folders = append(last.Folders, word)
-			}
+			layers, open = append(layers, below...), false
+			continue
+		}
+		name, named := strings.CutSuffix(word, ":")
+		if named || !open {
+			layers, open = append(layers, &Layer{Name: name}), true
+		}
+		if last := layers[len(layers)-1]; !named {
+			last.Folders = append(last.Folders, word)
 		}
 	}
 	return layers, nil
 }
 
 // layersBelow returns the layers whose folders match a pattern; none if they were removed.
-func layersBelow(root, pattern, list string) (layers []*Layer, err error) {
+func layersBelow(root, pattern string, list []string) (layers []*Layer, err error) {
 	pattern, alone := strings.CutPrefix(pattern, "-")
 	names, err := fs.Glob(os.DirFS(root), pattern)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if name != pattern && slices.Contains(strings.Fields(list), name+"/") {
+		if name != pattern && slices.Contains(list, name+"/") {
 			continue
 		}
 		if folder, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil && folder.IsDir() {

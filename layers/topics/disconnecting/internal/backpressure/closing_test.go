@@ -69,7 +69,7 @@ func TestClosesAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestWhoIsWoken: who waits already is woken when the end of the client begins, and who begins to wait then at the end.
+// TestWhoIsWoken: an operation that waits is woken when the end of the client begins. One that begins to wait then is woken at the end.
 func TestWhoIsWoken(t *testing.T) {
 	var c Closing
 	before := c.Woken()
