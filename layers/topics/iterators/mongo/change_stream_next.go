@@ -226,8 +226,8 @@ func rejected(err error) bool {
 	return errorHasLabel(err, driver.ErrSystemOverloadedError) && !errorHasLabel(err, networkErrorLabel)
 }
 
-// leaveCursor closes the cursor before the stream is resumed, and those that could not be closed before. It leaves half of the time for
-// the resume.
+// leaveCursor closes the cursor before the stream is resumed, and those that could not be closed before: on the server they would stay
+// open, one more for each resume. It leaves half of the time for the resume.
 func (cs *ChangeStream) leaveCursor(ctx context.Context) {
 	patience := backpressure.CleanUpTime
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline)/2 < patience {
@@ -338,13 +338,12 @@ func (cs *ChangeStream) replaceOptions(wireVersion *description.VersionRange) {
 	}
 	startsAfter := cs.options.StartAfter != nil
 	cs.options.ResumeAfter, cs.options.StartAfter, cs.options.StartAtOperationTime = nil, nil, nil
-	const startAtOperationTimeWireVersion = 7 // which servers have since 4.0
 	switch {
 	case cs.resumeToken != nil && startsAfter:
 		cs.options.StartAfter = cs.resumeToken
 	case cs.resumeToken != nil:
 		cs.options.ResumeAfter = cs.resumeToken
-	case wireVersion != nil && wireVersion.Max >= startAtOperationTimeWireVersion:
+	case knowsStartAtOperationTime(wireVersion):
 		cs.options.StartAtOperationTime = startAt
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // executeOperation runs the stream's aggregate and opens the cursor on its reply. Operation.Execute retries the aggregate like
@@ -43,6 +44,13 @@ func (cs *ChangeStream) resumePipeline() error {
 	return nil
 }
 
+// knowsStartAtOperationTime reports whether a server knows the option, as those since 4.0 do (change-streams.md, "Resume Process": "if
+// maxWireVersion >= 7"). The driver supports only newer ones; without a wire version, as in some tests, it does not ask.
+func knowsStartAtOperationTime(wireVersion *description.VersionRange) bool {
+	const since = 7
+	return wireVersion != nil && wireVersion.Max >= since
+}
+
 // openCursor opens the cursor on the aggregate's reply, and remembers where the stream starts if nothing else determines that.
 func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	cs.wireVersion = reply.Desc.WireVersion
@@ -57,11 +65,10 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	cs.upstreamUpdatePbrtFromCommand()
 
 	// Unless the application or a token says where the stream starts, it resumes at the time of the aggregate (change-streams.md,
-	// "Resume Process"). Servers before 4.0 do not know that option.
-	const startAtOperationTimeWireVersion = 7
+	// "Resume Process").
 	startUnknown := cs.options.StartAtOperationTime == nil && cs.options.ResumeAfter == nil &&
 		cs.options.StartAfter == nil && cs.resumeToken == nil
-	if startUnknown && cs.emptyBatch() && cs.wireVersion != nil && cs.wireVersion.Max >= startAtOperationTimeWireVersion {
+	if startUnknown && cs.emptyBatch() && knowsStartAtOperationTime(cs.wireVersion) {
 		cs.operationTime = cs.sess.OperationTime
 	}
 	return nil

@@ -262,6 +262,12 @@ func TestAllAfterLostReply(t *testing.T) {
 	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, nil, nil)
 	require.NoError(t, err)
 	assert.Error(t, cursor.All(context.Background(), docs), "no pointer, of a cursor without a server")
+
+	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, lost, nil)
+	require.NoError(t, err)
+	for i := 0; i < 2; i++ {
+		assert.Equal(t, lost, cursor.All(context.Background(), &docs), "of a cursor that was made with an error")
+	}
 }
 
 // TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.

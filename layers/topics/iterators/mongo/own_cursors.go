@@ -21,6 +21,7 @@ func (u unseen) Close(ctx context.Context) error {
 func (c *Cursor) discard(ctx context.Context) {
 	if bc, ok := c.bc.(*driver.BatchCursor); ok {
 		c.bc = unseen{bc}
+		defer func() { c.bc = bc }() // the application may close it again, and sees the result
 	}
 	_ = c.Close(ctx)
 }

@@ -101,6 +101,22 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 	}
 }
 
+// TestUnacknowledgedUpserts is about an unacknowledged Collection.BulkWrite: its result has no _id of an upserted document, though the
+// reply to the first command has one.
+func TestUnacknowledgedUpserts(t *testing.T) {
+	s := scripted.New(t)
+	s.Rest = scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "_id", Value: 7}}}})
+	client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+	models := make([]WriteModel, 2*scripted.MaxBatchCount)
+	for i := range models {
+		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
+	}
+	result, err := client.Database("db").Collection("coll").BulkWrite(context.Background(), models)
+	require.NoError(t, err)
+	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
+	assert.Len(t, s.Sent, 2)
+}
+
 // TestBulkWriteOfThreeKindsWithoutServer is about a call of several operations that finds no server: nothing was sent, so that the error is
 // that of the selection, and all models can be sent again.
 func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {

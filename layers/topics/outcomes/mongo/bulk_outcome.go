@@ -22,7 +22,9 @@ type bulkRecord struct {
 // bulkCommand is what one command did.
 type bulkCommand struct {
 	driver.Outcome
-	indexes []int // in the call, of the documents of the command's operation; nil if they are the same
+	// indexes are those in the call of the documents of the command's operation: a Collection.BulkWrite has several operations. They
+	// are nil for InsertMany and Client.BulkWrite, which are one.
+	indexes []int
 }
 
 func (c *bulkCommand) index(document int) int {

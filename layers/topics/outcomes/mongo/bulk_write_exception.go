@@ -34,8 +34,8 @@ func (f bulkFailure) as(target any) bool {
 	return false
 }
 
-// message returns the message of an exception with those of the errors of commands that were not executed (docs/overload/errors.md), but
-// not twice what several of them say last.
+// message returns the message of an exception with those of the errors of commands that were not executed, but not twice what several of
+// them say last.
 func (f bulkFailure) message(message string) string {
 	if len(f.commands) > 0 {
 		message = strings.TrimSuffix(message, ": no causes")

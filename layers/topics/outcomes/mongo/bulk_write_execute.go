@@ -38,8 +38,8 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 			record.add(err, len(batch.models), batch.indexes)
 		}
 	}
-	if !bw.result.Acknowledged { // the server replies nevertheless, to all commands of a batch but the last
-		bw.result = BulkWriteResult{UpsertedIDs: bw.result.UpsertedIDs}
+	if !bw.result.Acknowledged { // nothing counts, though there are replies to all commands of an operation but the last
+		bw.result = BulkWriteResult{UpsertedIDs: map[int64]any{}}
 	}
 	if record == nil {
 		return nil

@@ -24,7 +24,7 @@ func (bw *clientBulkWrite) execute(ctx context.Context) error {
 	return err
 }
 
-// send returns the record of the commands if any of them failed, or else an error if none was sent.
+// send returns the record of the commands if any of them failed. Otherwise an error says that none was sent, or is ErrUnacknowledgedWrite.
 func (bw *clientBulkWrite) send(ctx context.Context) (*bulkRecord, error) {
 	if len(bw.writePairs) == 0 {
 		return nil, fmt.Errorf("invalid writes: %w", ErrEmptySlice)
@@ -35,7 +35,7 @@ func (bw *clientBulkWrite) send(ctx context.Context) (*bulkRecord, error) {
 		}
 	}
 	err := bw.operation().Execute(ctx)
-	failed, ok := err.(driver.BatchesError)
+	failed, ok := err.(driver.BatchesError) // nothing wraps it
 	if !ok {
 		return nil, err
 	}
@@ -56,7 +56,8 @@ func (bw *clientBulkWrite) send(ctx context.Context) (*bulkRecord, error) {
 func (bw *clientBulkWrite) operation() driver.Operation {
 	batches := &modelBatches{
 		client: bw.client, session: bw.session, writePairs: bw.writePairs, result: &bw.result,
-		ordered: bw.ordered == nil || *bw.ordered, retryMode: driver.RetryOnce,
+		ordered:   bw.ordered == nil || *bw.ordered,
+		retryMode: driver.RetryOnce, // until the first batch is built, so that a check-out is retried; retryWrites can still turn it off
 	}
 	return bw.withNewerOptions(driver.Operation{
 		Name: driverutil.BulkWriteOp, Type: driver.Write, Database: database, CommandFn: bw.newCommand(),
