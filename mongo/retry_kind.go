@@ -12,8 +12,8 @@ import (
 )
 
 // The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
-// the log name a command before it has been sent. The fields are added to the literals of these methods, whose other fields and statements
-// stay; of the bodies here nothing else is used.
+// the log name a command before it has been sent. The fields of these literals are added to those in the methods; nothing else of these
+// bodies is used.
 
 //fork:extend a write, whose name was not set
 func (c *createOp) execute(ctx context.Context) error {
@@ -55,12 +55,12 @@ func (di *dropIndexesOp) execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend it ends a transaction
+//fork:extend it ends a transaction, and is retried whatever the options say
 func (ct *commitTransactionOp) execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
-//fork:extend it ends a transaction
+//fork:extend it ends a transaction, and is retried whatever the options say
 func (at *abortTransactionOp) execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }

@@ -78,7 +78,8 @@ func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Durat
 	return p.Clock.Sleep(ctx, purpose.Caller, p.ends(false), d)
 }
 
-// Pause waits between two operations of a call, none of which can begin once the client is being disconnected.
+// Pause waits between two operations of a call, such as two runs of WithTransaction. Unlike Sleep, it ends as soon as the client begins
+// to disconnect, because the second could not begin.
 func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
 	closed := p.ends(true)
 	select {

@@ -1,8 +1,7 @@
 package options
 
 // SetAdaptiveRetries specifies whether a token bucket limits the client's retries after overload errors, which keeps them from prolonging
-// an overload. Few applications need it, because a client that leaves SetAdaptiveThrottling unset withholds such retries by itself. In
-// clients that send little, the 1000 tokens outlast most overloads.
+// an overload. In clients that send little, the 1000 tokens outlast most overloads.
 //
 // The bucket belongs to the client and starts full, with 1000 tokens. A retry after an overload error takes one token; if none is left, the
 // error is returned. Each command that succeeds returns 0.1 tokens, and one more if it was a retry. A retry that fails with an error other

@@ -21,7 +21,7 @@ package options
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Writes specification.
 //
-//fork:replace documents what the option now retries, as drivers have to
+//fork:replace documents what the option now retries, as drivers have to (retryable-reads.md, "Documentation")
 func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 	c.RetryWrites = &b
 
@@ -48,7 +48,7 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Reads specification.
 //
-//fork:replace documents what the option now retries, as drivers have to
+//fork:replace documents what the option now retries, as drivers have to (retryable-reads.md, "Documentation")
 func (c *ClientOptions) SetRetryReads(b bool) *ClientOptions {
 	c.RetryReads = &b
 

@@ -30,7 +30,7 @@ func (ex *operationRun) classify(a *attempt) retry.Cause {
 	}
 }
 
-// classifyReply classifies the error of an attempt that was sent.
+// classifyReply classifies the error of an attempt that was sent: what the server replied, or that no reply came.
 func (ex *operationRun) classifyReply(a *attempt) retry.Cause {
 	retryable := ex.retryableReadWrite(a)
 	a.err = ex.addRetryableWriteError(a, retryable)

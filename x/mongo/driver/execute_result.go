@@ -155,7 +155,8 @@ func (ex *operationRun) withResults(err error) error {
 	return ex.results.around(err)
 }
 
-// gatheredErrors gathers only the errors of writes and write concerns.
+// gatheredErrors gathers only the errors of writes and write concerns. Any other error, such as one of the network, hides them, as it
+// always has. Where results are kept, layers/topics/outcomes does it.
 type gatheredErrors struct {
 	ex  *operationRun
 	all WriteCommandError

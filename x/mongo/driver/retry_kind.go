@@ -49,7 +49,7 @@ func (op Operation) retryEnabled() bool {
 }
 
 // commits and aborts report whether the operation ends its transaction. The session alone does not say that: a command monitor may run a
-// command of its own in it meanwhile.
+// command of its own in it meanwhile. Nor does the name: an application may run such a command by RunCommand.
 func (op Operation) commits() bool {
 	return op.Client != nil && op.Client.Committing && op.Name == driverutil.CommitTransactionOp
 }

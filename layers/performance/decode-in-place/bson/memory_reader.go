@@ -17,14 +17,14 @@ func NewDocumentReader(r io.Reader) ValueReader {
 	return upstreamNewDocumentReader(r)
 }
 
-// memoryReader is a reader of documents in memory.
+// memoryReader is a valueReader with its source and its stack in one allocation.
 type memoryReader struct {
 	valueReader
 	source memorySource
 	frames [5]vrState
 }
 
-// memoryReaderOf returns the reader of a document, the same one for each that the Document becomes.
+// memoryReaderOf returns the reader of a document, the same one for each that the Document becomes. Its type is that of all other readers.
 func memoryReaderOf(d *inmemory.Document) *valueReader {
 	m, ok := d.Reader.(*memoryReader)
 	if !ok {

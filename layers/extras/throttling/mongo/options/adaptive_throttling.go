@@ -25,7 +25,7 @@ func setURIOpts(uri string, opts *ClientOptions) error {
 // Unset, the default, withholds retries: once an overload has lasted for a second, they only take the place of other commands, so most are
 // not sent. The first attempt of each command always is. A command whose retry is not sent ends with the server's own error, whose
 // RetryError has the reason RetryReasonOverloadLasts. A client that has sent fewer than six commands since the server began to reject some
-// has ten retries for them at first.
+// has ten retries for them at first. So few applications need SetAdaptiveRetries.
 //
 // True withholds first attempts, too, so that a server spends its time on what it accepts. Choose it only if overload may last and all or
 // most of the server's clients have it: others take what it leaves them, and beside them few of its own operations succeed.

@@ -75,7 +75,8 @@ func kmsContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, defaultKmsTimeout)
 }
 
-// pauseBeforeKMS waits as long as libmongocrypt wants before it repeats a request. It ends with the context and returns its error.
+// pauseBeforeKMS waits as long as libmongocrypt wants before it repeats a request. It ends with the context, which the
+// sleep that it replaces outlived, and returns its error.
 func pauseBeforeKMS(ctx context.Context, request kmsRequest) error {
 	if pause := request.Pause(); pause > 0 {
 		timer := time.NewTimer(pause)
@@ -89,7 +90,7 @@ func pauseBeforeKMS(ctx context.Context, request kmsRequest) error {
 }
 
 // sendKMSRequest sends a request, after the pause that libmongocrypt wants before a repeated one, and lets libmongocrypt read the answer.
-// Both end with the context (client-side-operations-timeout.md, "Client Side Encryption").
+// The pause and the exchange end with the context (client-side-operations-timeout.md, "Client Side Encryption").
 func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
 	err := pauseBeforeKMS(ctx, request)
 	ctx, cancel := kmsContext(ctx)

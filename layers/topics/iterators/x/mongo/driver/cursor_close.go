@@ -21,7 +21,8 @@ func (bc *BatchCursor) Unreadable() bool {
 }
 
 // Close closes the cursor, also on the server unless it is exhausted. If the context has ended, or ends before the killCursors is sent,
-// that is tried once more, for at most 2 seconds. Until a server has answered it, the cursor keeps its ID, and may be closed again.
+// that is tried once more, for at most 2 seconds. Until a server has answered it, the cursor keeps its ID, and may be closed again,
+// except behind a load balancer.
 //
 //fork:replace the ID was forgotten though no killCursors was sent, as with a context that has ended
 func (bc *BatchCursor) Close(ctx context.Context) error {
@@ -72,8 +73,9 @@ func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
 	return err
 }
 
-// release gives up the batch and the connection. Without its connection, a cursor behind a load balancer cannot be closed any more. If a
-// reply was lost, no command may close it, but the end of its connection does.
+// release gives up the batch and, behind a load balancer, the connection, whatever became of the killCursors (load-balancers.md,
+// "Connection Pinning"). Without its connection, such a cursor cannot be closed any more. If a reply was lost, no command may close it, but
+// the end of its connection does.
 func (bc *BatchCursor) release(err error) error {
 	bc.currentBatch.List = nil
 	if bc.connection == nil {
