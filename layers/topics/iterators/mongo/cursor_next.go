@@ -37,8 +37,8 @@ func (c *Cursor) ID() int64 {
 //fork:replace its comment said that nothing can follow an error
 func (c *Cursor) Next(ctx context.Context) bool { return c.next(ctx, false) }
 
-// TryNext makes the next document the current one if there is one: it sends at most one command, and does not wait for documents that a
-// tailable cursor may get later. Errors are as those of Next. After an error that did not end the cursor, or without one unless ID is 0,
+// TryNext makes the next document the current one if there is one: it sends at most one command, and does not wait longer than the server
+// does for that, up to MaxAwaitTime. Errors are as those of Next. After an error that did not end the cursor, or without one unless ID is 0,
 // it can be called again.
 //
 // This method requires driver version >= 1.2.0, that is, any v2.
@@ -61,15 +61,16 @@ func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 	if c.goesOn {
 		c.err, c.goesOn = nil, false
 	}
-	ended := c.err != nil
+	ended, refused := c.err != nil, c.awaitsTooLong(ctx, nonBlocking)
 	if !c.upstreamNext(ctx, nonBlocking) {
-		c.goesOn = !ended && c.err != nil && (unmoved(c.bc) || c.awaitsTooLong(ctx, nonBlocking))
+		c.goesOn = !ended && c.err != nil && (refused || unmoved(c.bc))
 		return false
 	}
 	return true
 }
 
-// awaitsTooLong reports whether a call is an error because it has less time than the server may wait for documents.
+// awaitsTooLong reports whether a call will be refused, before it sends anything, because it has less time than the server may wait for
+// documents. TryNext is not refused: it sends one getMore, with the time that there is.
 func (c *Cursor) awaitsTooLong(ctx context.Context, nonBlocking bool) bool {
 	await := c.bc.MaxAwaitTime()
 	if await == nil || nonBlocking {
