@@ -114,7 +114,8 @@ func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
 	}
 }
 
-// unreadError is that of a connection that cannot be read from. libmongocrypt may then want to repeat the request.
+// unreadError is that of a connection that cannot be read from. libmongocrypt may then want to repeat the request; after no other error
+// does it, as before.
 type unreadError struct{ error }
 
 // dialKMS connects to the service, with its default port and the TLS options of its provider, and with the context of the operation.
@@ -149,11 +150,15 @@ func (c *crypt) exchangeWithKMS(ctx context.Context, request kmsRequest) error {
 	}
 	for needed := request.BytesNeeded(); needed > 0; needed = request.BytesNeeded() {
 		answer := make([]byte, needed)
-		n, err := conn.Read(answer)
-		if err != nil {
-			return unreadError{err}
+		n, unread := conn.Read(answer)
+		if n > 0 { // also beside an error: the last part of an answer can come with the end of TLS 1.2
+			unread = nil
+			err = request.FeedResponse(answer[:n])
 		}
-		if err := request.FeedResponse(answer[:n]); err != nil {
+		switch {
+		case unread != nil:
+			return unreadError{unread}
+		case err != nil:
 			return err
 		}
 	}

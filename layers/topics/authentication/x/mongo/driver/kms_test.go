@@ -77,7 +77,7 @@ func kmsService(t *testing.T, silent bool, handle func(net.Conn)) (*crypt, *ques
 		}
 		defer conn.Close()
 		if !silent {
-			conn = tls.Server(conn, &tls.Config{Certificates: certificates.TLS.Certificates})
+			conn = tls.Server(&corked{Conn: conn}, &tls.Config{Certificates: certificates.TLS.Certificates})
 			if _, err := io.ReadFull(conn, make([]byte, len("decrypt"))); err != nil {
 				return
 			}
@@ -88,8 +88,39 @@ func kmsService(t *testing.T, silent bool, handle func(net.Conn)) (*crypt, *ques
 	return &crypt{tlsConfig: trusting}, &question{address: listener.Addr().String(), wants: len("key")}
 }
 
-// TestKMSRequest is about a service that answers in parts, and one that does not answer.
+// corked is a connection that can keep what is written until it is closed, so that all of it comes at once.
+type corked struct {
+	net.Conn
+	keeps bool
+	kept  []byte
+}
+
+func (c *corked) Write(data []byte) (int, error) {
+	if !c.keeps {
+		return c.Conn.Write(data)
+	}
+	c.kept = append(c.kept, data...)
+	return len(data), nil
+}
+
+func (c *corked) Close() error {
+	_ = c.SetWriteDeadline(time.Time{}) // package tls lets none be written any more
+	_, _ = c.Conn.Write(c.kept)
+	return c.Conn.Close()
+}
+
+// TestKMSRequest is about a service that answers in parts, one whose answer comes with the end of the connection, and one that does not
+// answer.
 func TestKMSRequest(t *testing.T) {
+	last, asked := kmsService(t, false, func(conn net.Conn) {
+		conn.(*tls.Conn).NetConn().(*corked).keeps = true
+		_, _ = conn.Write([]byte("key"))
+		_ = conn.Close()
+	})
+	last.tlsConfig["local"].MaxVersion = tls.VersionTLS12
+	require.NoError(t, last.sendKMSRequest(context.Background(), asked))
+	assert.Equal(t, "key", string(asked.answer))
+
 	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("ke")); _, _ = conn.Write([]byte("y")) })
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
