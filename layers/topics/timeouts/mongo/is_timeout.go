@@ -3,6 +3,8 @@ package mongo
 import (
 	"context"
 	"errors"
+
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 )
 
 // IsTimeout reports whether a timeout caused the error or an error that it wraps. That is a deadline on the client's side, a timeout of a
@@ -12,11 +14,15 @@ import (
 //
 //fork:wrap a cancellation in the wait for a connection looked like a timeout; error 50 counts in writeErrors and writeConcernError, too
 func IsTimeout(err error) bool {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) { // each has a cause of its own
-		for _, one := range joined.Unwrap() {
-			if IsTimeout(one) {
-				return true
+	for one := err; one != nil; one = errors.Unwrap(one) {
+		if interrupted, ok := one.(backpressure.Interruption); ok && interrupted.Is(context.Canceled) {
+			return false // whatever timed out before
+		}
+		if joined, ok := one.(interface{ Unwrap() []error }); ok {
+			for _, part := range joined.Unwrap() { // alone: that one was cancelled does not hide that another timed out
+				if IsTimeout(part) {
+					return true
+				}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
@@ -59,6 +60,8 @@ func TestIsTimeoutOfJoinedErrors(t *testing.T) {
 		{fmt.Errorf("both: %w", joined(canceled, context.DeadlineExceeded)), true},
 		{fmt.Errorf("both: %w", joined(io.EOF, CommandError{Code: 50})), true},
 		{fmt.Errorf("both: %w", joined(canceled, io.EOF)), false},
+		{backpressure.Interruption{Err: joined(context.DeadlineExceeded, io.EOF), Cause: context.Canceled}, false},
+		{backpressure.Interruption{Err: joined(context.Canceled, io.EOF), Cause: context.DeadlineExceeded}, false},
 	} {
 		assert.Equal(t, tt.want, IsTimeout(tt.err), "%v", tt.err)
 	}
