@@ -16,9 +16,6 @@ func wrapErrors(err error) error {
 	case CommandError, BulkWriteException, ClientBulkWriteException:
 		return err // which was converted before
 	case backpressure.Interruption:
-		if e.Err == nil {
-			return err
-		}
 		_, exception := upstreamProcessWriteError(e.Err)
 		return e.Around(exception)
 	default:

@@ -69,8 +69,8 @@ func shorter(a, b time.Duration) time.Duration {
 	return b
 }
 
-// Sleep waits for a backoff, after others that took the given time. It ends with the command's context and, after the grace, with
-// that of the caller; and with ErrDisconnected at the end of the client.
+// Sleep waits for a backoff, after others that took the given time. It ends with the command's context; with that of the caller, unless
+// all of it is within the grace; and with ErrDisconnected at the end of the client.
 func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Duration) error {
 	if spent+d <= purpose.Grace {
 		purpose.Caller = nil

@@ -33,7 +33,7 @@ func WithPurpose(ctx context.Context, p Purpose) context.Context {
 	return context.WithValue(ctx, purposeKey{}, p)
 }
 
-// PurposeOf returns the purpose of the commands that are sent with the context.
+// PurposeOf returns the purpose of the commands that are sent with the context, which keeps it, for callers that change a field of it.
 func PurposeOf(ctx context.Context) Purpose {
 	p, _ := ctx.Value(purposeKey{}).(Purpose)
 	return p

@@ -127,7 +127,8 @@ func withInterruption(err, cause error, when string) error {
 		e.Message += ": "
 	}
 	e.Message += when
-	e.Wrapped, e.repeats = backpressure.Interruption{Err: e.Wrapped, Cause: cause}, false
+	e.Wrapped = backpressure.Interruption{Err: e.Wrapped, Cause: cause}
+	e.repeats = false // its message does not have the cause
 	return e
 }
 

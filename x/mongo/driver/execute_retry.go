@@ -86,7 +86,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	return nil
 }
 
-// backOff waits before a retry. It returns the context's error if the context ends first.
+// backOff waits before a retry. It returns an error if the wait ends early: see Policy.Sleep.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	ex.watcher.mayRelease(ctx)
 	if d == 0 {

@@ -13,7 +13,7 @@ type documentDecoder struct {
 	borrowed bool // by decoders of the application, which may keep the reader
 }
 
-// newDocumentDecoder returns a decoder with the options and the registry, or without those that are nil.
+// newDocumentDecoder returns a decoder with the options and the registry. Without options, or a registry, it has the default ones.
 func newDocumentDecoder(opts *options.BSONOptions, reg *bson.Registry) *documentDecoder {
 	d := &documentDecoder{Decoder: *bson.NewDecoder(nil)}
 	if opts != nil {

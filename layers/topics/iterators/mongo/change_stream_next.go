@@ -151,7 +151,7 @@ func isContextError(err error) bool { return errors.Is(err, context.Canceled) ||
 
 // resumesAtOnce decides what the error of a getMore leaves of the stream, and reports whether it is to be resumed in the same call.
 func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
-	moved := !unmoved(cs.cursor)
+	moved := !unmoved(cs.cursor) // events of the getMore may be lost
 	// The deadline of a read can come before the context knows of its own. That of a dial, after which nothing has moved, is another.
 	late := timeIsUp(ctx, cs.err) ||
 		moved && errors.Is(cs.err, context.DeadlineExceeded) && !errorHasLabel(cs.err, resumableErrorLabel)
@@ -202,7 +202,7 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Again = true
 	if cs.err = cs.executeOperation(backpressure.WithPurpose(ctx, purpose), true); cs.err != nil {
-		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) {
+		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) { // which says nothing of the servers, so that the next one need not wait
 			cs.err = cs.resumes.interrupted(cs.err)
 		} else {
 			cs.resumes.failed(policy, cs.err)

@@ -130,8 +130,8 @@ func (bwe BulkWriteException) HasErrorCodeWithMessage(code int, message string) 
 		bwe.hasOther(func(c int, text string) bool { return c == code && strings.Contains(text, message) })
 }
 
-// hasOther reports whether an error meets the condition that is in none of the older fields: an earlier write concern error, or one of a
-// command that was not executed.
+// hasOther reports whether an error meets the condition that is in none of the older fields: an earlier write concern error (the last is
+// asked twice), or one of a command that was not executed.
 func (bwe BulkWriteException) hasOther(meets func(code int, message string) bool) bool {
 	for _, concernErr := range bwe.WriteConcernErrors {
 		if meets(concernErr.Code, concernErr.Message) {

@@ -28,7 +28,8 @@ type knowledge struct {
 	began    time.Time // the overload
 }
 
-// begin begins to know a server, at its first rejection.
+// begin begins to know a server, at its first rejection. Without the option, retries have all tokens then: nothing is known that would
+// judge them. With it, they have to wait until some succeed.
 func (k *knowledge) begin(scope Scope, now time.Time) {
 	if now.Sub(k.rejected) > rest {
 		k.kept = mostTokens

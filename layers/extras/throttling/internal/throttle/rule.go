@@ -21,7 +21,7 @@ const (
 	few = 6
 	// tokenOfSuccess is the part of a retry that an accepted attempt pays for.
 	tokenOfSuccess = 0.1
-	// mostTokens is the number of retries that can be saved up: all that two commands may have, as in the specification's first prose test.
+	// mostTokens is the number of retries that can be saved up: all that two commands may have, with five retries each.
 	mostTokens = 10
 	// rest is the time without a rejection after which there are as many.
 	rest = time.Minute

@@ -86,7 +86,8 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 	return out.stop(o, err)
 }
 
-// failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says.
+// failedRetry returns the error of the retries of an attempt that was executed, without what that attempt's error says: the outcome has
+// that. err may be that very error, if the retries executed nothing; then it is the last attempt's.
 func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 	switch e := err.(type) {
 	case WriteCommandError:
