@@ -113,10 +113,12 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 // TestCommitOfUnknownResultIsUnpinned is about all errors that have the label UnknownTransactionCommitResult, whoever gave it to them
 // (transactions.md, "When to unpin").
 func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
+	perhapsExecuted := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
 	tests := []struct {
-		name    string
-		replies []any // to the commit
-		unknown bool
+		name        string
+		replies     []any // to the commit
+		interrupted bool  // during the first backoff
+		unknown     bool
 	}{
 		{name: "shutdown, twice", replies: scripted.Repeat(2, scripted.ShuttingDown()), unknown: true},
 		{name: "maxTimeMS expired", replies: []any{scripted.Failure(50)}, unknown: true},
@@ -125,9 +127,9 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "write concern that cannot be satisfied", replies: []any{scripted.OK(concernError(100))}},
 		{name: "network error, twice", replies: scripted.Repeat(2, io.ErrUnexpectedEOF), unknown: true},
 		{name: "overload", replies: scripted.Repeat(6, scripted.Overloaded())},
-		{name: "overload that may be a retryable write error", unknown: true, replies: scripted.Repeat(6, scripted.Failure(
-			462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError,
-		))},
+		{name: "overload that may be a retryable write error", replies: scripted.Repeat(6, perhapsExecuted), unknown: true},
+		{name: "this one, without time for a retry", replies: []any{perhapsExecuted}, interrupted: true, unknown: true},
+		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
 	}
 	for _, tt := range tests {
 		tt := tt
@@ -135,6 +137,11 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if tt.interrupted {
+					s.OnSleep = cancel
+				}
 				err := session.CommitTransaction(ctx)
 				require.Error(t, err)
 				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
