@@ -158,7 +158,8 @@ type Options struct {
 	Left []string `yaml:"left"`
 	// Files maps a file of the overlay to its name in upstream's tree.
 	Files map[string]string `yaml:"files"`
-	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
+	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1. Those
+	// that get none have our comment alone.
 	Comments map[string][]int `yaml:"comments"`
 }
 

@@ -66,10 +66,11 @@ func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
 	return out, assemble.Format(s.module, out)
 }
 
-// keepComments gives the functions that replace upstream's the comments that they had.
+// keepComments gives the functions that replace upstream's the comments that they had, unless these would be wrong.
 func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 	for _, touch := range p.Touches {
-		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
+		added, listed := s.Options.Comments[touch.Key.String()]
+		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil || listed && len(added) == 0 {
 			continue
 		}
 		name := touch.Theirs.File.Path
@@ -84,7 +85,7 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
 		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
 		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
-		for _, n := range s.Options.Comments[touch.Key.String()] {
+		for _, n := range added {
 			if n < 1 || n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
