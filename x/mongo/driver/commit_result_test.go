@@ -49,3 +49,24 @@ func TestExecuteCommitWithoutMajority(t *testing.T) {
 		})
 	}
 }
+
+// TestCommitFailsWithLabelsOfTheReply is about a commit whose write concern failed: the error has what the reply says.
+func TestCommitFailsWithLabelsOfTheReply(t *testing.T) {
+	for code, unknown := range map[int32][]string{64: {driver.UnknownTransactionCommitResult}, 100: nil} {
+		s := scripted.New(t, scripted.OK(
+			bson.E{Key: "errorLabels", Value: []string{"Own"}},
+			bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: "name"}, {Key: "errmsg", Value: "text"}}},
+		))
+		op := s.Write()
+		op.Client = scripted.Session(t)
+		require.NoError(t, op.Client.StartTransaction(nil))
+		op.Client.Committing = true
+		op.CommandFn = scripted.Named("commitTransaction")
+
+		var failed driver.Error
+		require.True(t, errors.As(s.Execute(context.Background(), op), &failed), "want a server error")
+		assert.Equal(t, append([]string{"Own"}, unknown...), failed.Labels)
+		assert.Equal(t, driver.Error{Code: code, Name: "name", Message: "text"}, driver.Error{Code: failed.Code, Name: failed.Name, Message: failed.Message})
+		assert.False(t, failed.Raw == nil)
+	}
+}

@@ -48,7 +48,7 @@ func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 		}
 	case WriteCommandError:
 		if e.WriteConcernError != nil {
-			return commitFailed(e, retryable && a.retryEnabled)
+			return commitFailed(e)
 		}
 	}
 	return a.err
@@ -90,7 +90,7 @@ const maxTimeMSExpired = 50
 
 // commitFailed converts the write concern error of a commitTransaction to the error that applications expect. The commit's result
 // is unknown, unless the write concern cannot be satisfied at all.
-func commitFailed(e WriteCommandError, retryable bool) error {
+func commitFailed(e WriteCommandError) error {
 	wce := e.WriteConcernError
 	failed := Error{
 		Code:    int32(wce.Code),
@@ -99,12 +99,8 @@ func commitFailed(e WriteCommandError, retryable bool) error {
 		Labels:  e.Labels,
 		Raw:     e.Raw,
 	}
-	var err error = failed
-	if confirmable(failed.Code) {
-		err = withLabel(err, UnknownTransactionCommitResult)
+	if !confirmable(failed.Code) {
+		return failed
 	}
-	if retryable {
-		err = withLabel(err, RetryableWriteError)
-	}
-	return err
+	return withLabel(failed, UnknownTransactionCommitResult)
 }

@@ -40,7 +40,7 @@ func TestExecutionLabelsACopy(t *testing.T) {
 	ex.op.Type = Write
 
 	_ = ex.addRetryableWriteError(&failed, true)
-	_ = commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}}, true)
+	_ = commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}})
 	errs := attemptErrors{inTxn: true}
 	errs.record(&failed)
 	_ = errs.toReturn(&attempt{err: Error{Labels: []string{TransientTransactionError}}, stage: selecting})
