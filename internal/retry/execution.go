@@ -73,8 +73,8 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 
 // bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
-// Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
-// A client at a limit of its own has connections, one of which may become idle meanwhile.
+// Under a timeout, the older specifications retry without a limit and at once. Where each retry opens another connection in vain, that
+// would be hundreds in a second, so these have a limit. A client at a limit of its own waits: a connection may become idle.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
 	case cause == Unestablished || cause == OwnLimit && e.policy == nil: // without a policy there is no backoff
@@ -94,7 +94,7 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
 	case cause == ReadWrite || cause == Unestablished || cause == OwnLimit || cause == OverloadReadWrite:
-		return ""
+		return "" // who classified it has asked the options
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable
 	case cause == Unmarked:

@@ -66,7 +66,7 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, v retry.Verdict)
 	case v.Reason == retry.Disconnected && ex.cmd.errs.first != nil:
 		return ex.interrupted(a, backpressure.ErrDisconnected, noAttempt)
 	case a.stage == unauthenticated && ex.cmd.errs.mayHaveWritten():
-		// Without its Error, of which the returned one has the same parts.
+		// The cause alone: the Error around it has nothing that the returned one lacks.
 		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
 	case v.Reason == retry.ContextDone && !a.timeUp:
 		return ex.interrupted(a, ex.purpose.Err(ctx), noTime)

@@ -47,7 +47,7 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 		return verdict
 	}
 	if v.Reason == retry.DeadlineTooClose && (a.timeUp || ex.purpose.Err(ctx) != nil) {
-		v.Reason = retry.ContextDone
+		v.Reason = retry.ContextDone // the end is not close, but has come
 	}
 	return v
 }
@@ -92,7 +92,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 // backOff waits before a retry. It returns an error if the wait ends early: see Policy.Sleep.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	ex.watcher.mayRelease(ctx)
-	if d == 0 {
+	if d == 0 { // as always without a policy, which has the clock
 		return nil
 	}
 	start := ex.policy.Clock.Now()
