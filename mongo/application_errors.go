@@ -43,7 +43,7 @@ func withOuterLabels(wrapped, err error) error {
 	if !ok {
 		return wrapped
 	}
-	e.Labels = e.Labels[:len(e.Labels):len(e.Labels)]
+	e.Labels = e.Labels[:len(e.Labels):len(e.Labels)] // append must not write to the array, which err may share
 	for _, label := range []string{driver.RetryableWriteError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
 		if !e.HasErrorLabel(label) && errorHasLabel(err, label) {
 			e.Labels = append(e.Labels, label)

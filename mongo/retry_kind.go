@@ -13,7 +13,7 @@ import (
 
 // The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
 // the log name a command before it has been sent. The fields of these literals are added to those in the methods; nothing else of these
-// bodies is used.
+// bodies is used. Before v2.9.0 these operations are in x/mongo/driver/operation.
 
 //fork:extend a write, whose name was not set
 func (c *createOp) execute(ctx context.Context) error {
@@ -69,5 +69,5 @@ func (at *abortTransactionOp) execute(ctx context.Context) error {
 func (db *Database) processRunCommand(
 	context.Context, any, ...options.Lister[options.RunCmdOptions],
 ) (*driver.Operation, *session.Client, error) {
-	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil
+	return &driver.Operation{Name: driverutil.CommandName(runCmdDoc)}, nil, nil // runCmdDoc is a variable of that method
 }

@@ -16,7 +16,7 @@ func (db *Database) RunCommandCursor(
 ) (*Cursor, error) {
 	retCursor, retErr := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
 	if retErr == nil {
-		if bc, ok := retCursor.bc.(*driver.BatchCursor); ok {
+		if bc, ok := retCursor.bc.(*driver.BatchCursor); ok { // which it always is, behind an interface
 			bc.OfRunCommand()
 		}
 	}

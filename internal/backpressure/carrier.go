@@ -14,16 +14,16 @@ func (c Carrier) carrier() Carrier { return c }
 
 // carrierOf returns what a deployment or server embeds.
 func carrierOf(deployment any) Carrier {
-	if h, ok := deployment.(interface{ carrier() Carrier }); ok {
-		return h.carrier()
+	if embeds, ok := deployment.(interface{ carrier() Carrier }); ok {
+		return embeds.carrier()
 	}
-	return Carrier{}
+	return Carrier{} // whose commands are exempt
 }
 
 // PolicyOf returns the policy of a deployment or server, or nil if it has none.
 func PolicyOf(deployment any) *Policy {
-	if h := carrierOf(deployment); h.policy != nil {
-		return *h.policy
+	if c := carrierOf(deployment); c.policy != nil {
+		return *c.policy
 	}
 	return nil
 }

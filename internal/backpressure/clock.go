@@ -42,7 +42,7 @@ func (SystemClock) Sleep(ctx, caller context.Context, closed <-chan struct{}, d 
 	case <-caller.Done():
 		return caller.Err()
 	case <-closed:
-		if err := ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil { // select chooses at random among what has ended
 			return err
 		}
 		return ErrDisconnected

@@ -49,16 +49,17 @@ func (e Interruption) HasErrorLabel(label string) bool {
 // Around returns the interruption of an operation that would have returned the error otherwise. Not every exception can have labels: those
 // of the error before remain.
 func (e Interruption) Around(err error) Interruption {
-	if e.labels == nil {
+	if e.labels == nil { // else Around was called before, and they are those of the server's error
 		e.labels = e.Err
 	}
 	e.Err = err
 	return e
 }
 
-// ErrNeverSent is found by errors.Is in the error of a command that no server may have executed, as its last attempt was not sent.
+// ErrNeverSent is found by errors.Is in the error of a command that no server may have executed, as its last attempt was not sent. The
+// result of such a commit is known.
 var ErrNeverSent = errors.New("no attempt was sent that may have been executed")
 
 // ErrOwnLimit is found by errors.Is in the error of a connection that could not be opened because of a limit of the client itself, such as
-// that of open files. It says nothing of the server.
+// that of open files. It says nothing of the server. See layers/topics/client-limits.
 var ErrOwnLimit = errors.New("a limit of the client itself")

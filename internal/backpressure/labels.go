@@ -28,9 +28,9 @@ func HasLabelInChain(err error, label string) bool {
 	return errors.As(err, &labeled) && labeled.HasErrorLabel(label)
 }
 
-// LabelsInChain returns the labels of an error that does not export them, as HasLabelInChain tells them.
+// LabelsInChain returns the labels of an error that does not export them, as HasLabelInChain tells them: all that decide about retries.
 func LabelsInChain(err error) (labels []string) {
-	for _, label := range []string{
+	for _, label := range []string{ // package driver, which has constants for them, imports this one
 		"NetworkError", "TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError", "NoWritesPerformed",
 		SystemOverloadedError, RetryableError,
 	} {

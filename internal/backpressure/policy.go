@@ -25,13 +25,13 @@ type Policy struct {
 // Start begins the execution of a command, see retry.Policy.Start.
 func (p *Policy) Start(kind retry.Kind, limit retry.Limit) retry.Execution {
 	if p == nil {
-		return (*retry.Policy)(nil).Start(kind, limit)
+		return (*retry.Policy)(nil).Start(kind, limit) // p.Policy.Start would panic
 	}
 	return p.Policy.Start(kind, limit)
 }
 
-// Left returns the time left for a backoff, after others that took the given time: until the command's deadline or that of whoever waits
-// for it, whichever comes first, but at least the rest of the grace.
+// Left returns the time left for a backoff, after others that took the given time: until the end of whoever waits for the command, but at
+// least the rest of the grace, and never beyond the command's own deadline.
 func (p *Policy) Left(ctx context.Context, purpose Purpose, spent time.Duration) time.Duration {
 	if p == nil {
 		return retry.NoDeadline // without a policy there are no backoffs
@@ -53,7 +53,7 @@ func (p *Policy) Left(ctx context.Context, purpose Purpose, spent time.Duration)
 func (p *Policy) untilEnd(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // a cancellation may come before the deadline
 		return 0
 	case ok:
 		return deadline.Sub(p.Clock.Now())
@@ -73,7 +73,7 @@ func shorter(a, b time.Duration) time.Duration {
 // all of it is within the grace; and with ErrDisconnected at the end of the client.
 func (p *Policy) Sleep(ctx context.Context, purpose Purpose, d, spent time.Duration) error {
 	if spent+d <= purpose.Grace {
-		purpose.Caller = nil
+		purpose.Caller = nil // in this copy
 	}
 	return p.Clock.Sleep(ctx, purpose.Caller, p.ends(false), d)
 }
@@ -90,11 +90,11 @@ func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ends returns what is closed at the end of the client or, with the first, once it is being disconnected: see
+// ends returns what is closed at the end of the client or, with begins, once it is being disconnected: see
 // layers/topics/disconnecting.
-func (p *Policy) ends(first bool) <-chan struct{} {
+func (p *Policy) ends(begins bool) <-chan struct{} {
 	if closing, ok := any(p).(interface{ closes(bool) <-chan struct{} }); ok {
-		return closing.closes(first)
+		return closing.closes(begins)
 	}
-	return nil
+	return nil // without that layer nothing is closed
 }

@@ -9,20 +9,21 @@ import (
 // of the call (client-side-operations-timeout.md, "Cursors" and "Convenient Transactions API": their time is refreshed), or because the
 // client's Timeout does not apply to them. They must not keep the caller waiting.
 type Purpose struct {
-	// Caller is the context of whoever waits for the commands, besides their own. Its end ends their backoffs.
+	// Caller is the context of whoever waits for the commands, as WithTransaction does, besides their own. Its end ends their backoffs.
 	Caller context.Context
 
-	// Until is when their backoffs end. Zero is never.
+	// Until is when their backoffs end, with the time of a WithTransaction. Zero is never.
 	Until time.Time
 
-	// Grace is how long they may back off in any case, though the Caller has gone or the time is up.
+	// Grace is how long they may back off in any case, though the Caller has gone or the time is up: what they end may hold locks.
 	Grace time.Duration
 
-	// OwnTime is whether the deadline of the commands' context is the driver's own. They do not tell it to the servers, and are not
-	// retried more often because of it.
+	// OwnTime is whether the deadline of the commands' context is the driver's own, as for killCursors. They do not tell it to the servers,
+	// and are not retried more often because of it.
 	OwnTime bool
 
-	// Again is whether the caller sends the command again by itself, after a wait. A deadline is then no reason for many retries at once.
+	// Again is whether the caller sends the command again by itself, after a wait, as a change stream that is resumed does. A deadline is
+	// then no reason for many retries at once.
 	Again bool
 }
 

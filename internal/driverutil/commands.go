@@ -14,7 +14,7 @@ const (
 func CommandName(command bsoncore.Document) string {
 	first, err := command.IndexErr(0)
 	if err != nil {
-		return ""
+		return "" // the error of an empty or malformed command comes later
 	}
 	return first.Key()
 }

@@ -24,7 +24,7 @@ const cacheLine = 64
 type TokenBucket struct {
 	_      [cacheLine]byte // all goroutines of a client share the count; nothing else should share its cache line
 	tenths atomic.Int64
-	_      [cacheLine - 8]byte
+	_      [cacheLine - 8]byte // 8 is the size of the count
 }
 
 // NewTokenBucket returns a bucket that holds its full capacity of tokens.
@@ -46,7 +46,7 @@ func (b *TokenBucket) consume(reserve float64) bool {
 	}
 	for {
 		tokens := b.tenths.Load()
-		if tokens < retryCost || reserve > 0 && float64(tokens) <= reserve*token {
+		if tokens < retryCost || float64(tokens) <= reserve*token {
 			return false
 		}
 		if b.tenths.CompareAndSwap(tokens, tokens-retryCost) {
@@ -87,8 +87,8 @@ func (e *Execution) GiveBack() { e.policy.Bucket.deposit(retryCost) }
 // Succeeded records the success of an attempt, which ends the execution.
 func (e *Execution) Succeeded() {
 	switch {
-	case e.policy == nil:
-	case e.sent:
+	case e.policy == nil: // an exempt command has no bucket
+	case e.retrying:
 		e.policy.Bucket.deposit(retrySuccessReturn)
 	default:
 		e.policy.Bucket.deposit(successReturn)

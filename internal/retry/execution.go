@@ -10,27 +10,27 @@ type Execution struct {
 
 	attempt       int   // failed attempts that were or will be retried, under any policy
 	unestablished int   // those among them for which no connection could be established
-	limit         Limit // the policy's MaxRetries from the first retryable overload error on
-	sent          bool  // an attempt that was sent has failed: what is sent from now on are retries
+	limit         Limit // that of the older specifications, and the policy's MaxRetries from the first retryable overload error on
+	retrying      bool  // an attempt has failed, other than by a limit of the client itself: those from now on are retries
 }
 
-// First reports whether no attempt has failed yet that was or will be retried.
+// First reports whether no attempt has failed yet that was or will be retried. layers/extras/throttling judges first attempts apart.
 func (e *Execution) First() bool { return e.attempt == 0 }
 
 // Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
 	if f.Cause == Executed {
-		e.Succeeded()
+		e.Succeeded() // as far as the bucket is concerned
 		return Verdict{}
 	}
 	if f.Cause == OwnLimit {
-		return e.decide(f) // which says nothing of a server
+		return e.decide(f) // which says nothing of a server, and earns no token
 	}
-	if e.policy != nil && e.sent && !f.Cause.Rejected() && f.Cause != Unmarked {
+	if e.policy != nil && e.retrying && !f.Cause.Rejected() && f.Cause != Unmarked {
 		// A server that fails a retry for another reason is healthy enough to handle requests.
 		e.policy.Bucket.deposit(retryReturn)
 	}
-	e.sent = true
+	e.retrying = true // only now: the failure of a first attempt earns nothing
 	return e.decide(f)
 }
 
@@ -44,7 +44,7 @@ func (e *Execution) decide(f Failure) Verdict {
 	switch {
 	case limited || Limit(e.attempt) > e.limit:
 		return Verdict{Reason: LimitReached}
-	case f.TimeUp || (backsOff && f.Left <= 0):
+	case f.TimeUp || (backsOff && f.Left <= 0): // even if the jitter is 0
 		return Verdict{Reason: DeadlineTooClose}
 	case !backsOff:
 		return Verdict{Retry: true, Reason: RetryableReadWrite}
@@ -60,9 +60,9 @@ func (e *Execution) decide(f Failure) Verdict {
 // backOff decides about a retry after a backoff. The token bucket is last, so that no other reason against a retry costs a token.
 func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	switch {
-	case f.Left != NoDeadline && backoff > f.Left:
+	case backoff > f.Left:
 		return Verdict{Reason: DeadlineTooClose}
-	case f.Cause == OwnLimit:
+	case f.Cause == OwnLimit: // no overload, so it costs no token
 		return Verdict{Retry: true, Backoff: backoff, Reason: RetryableReadWrite}
 	case e.policy.Bucket.consume(f.Reserve):
 		return Verdict{Retry: true, Backoff: backoff, Reason: Overloaded}
@@ -73,11 +73,11 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 
 // bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
-// Until a timeout, the older specifications would open a connection with each retry where there is none at its end, hundreds in a second.
-// A client at a limit of its own has connections, one of which may become idle meanwhile.
+// Under a timeout, the older specifications retry without a limit and at once. Where each retry opens another connection in vain, that
+// would be hundreds in a second, so these have a limit. A client at a limit of its own waits: a connection may become idle.
 func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	switch {
-	case cause == Unestablished || cause == OwnLimit && e.policy == nil:
+	case cause == Unestablished || cause == OwnLimit && e.policy == nil: // without a policy there is no backoff
 		e.unestablished++
 		return e.unestablished > int(Once), false
 	case e.policy == nil || cause == ReadWrite:
@@ -85,7 +85,7 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 	case cause == OwnLimit:
 		return false, true
 	default:
-		e.limit = e.policy.MaxRetries
+		e.limit = e.policy.MaxRetries // also if it was Unlimited ("Interaction with Other Retry Policies")
 		return false, true
 	}
 }
@@ -94,13 +94,13 @@ func (e *Execution) bound(cause Cause) (limited, backsOff bool) {
 func (e *Execution) uncovered(cause Cause) Reason {
 	switch {
 	case cause == ReadWrite || cause == Unestablished || cause == OwnLimit || cause == OverloadReadWrite:
-		return ""
+		return "" // who classified it has asked the options
 	case cause == Other || e.policy == nil || e.kind == CleanUp:
 		return NotRetryable
 	case cause == Unmarked:
 		return LabelMissing
 	case e.policy.permits(e.kind):
-		if cause == ReadWriteOff {
+		if cause == ReadWriteOff { // the option is on, but never covers this command, such as updateMany
 			return NotRetryable
 		}
 		return ""

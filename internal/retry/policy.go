@@ -39,7 +39,7 @@ const (
 // LimitOf returns the limit that a client's option asks for.
 func LimitOf(n uint) Limit {
 	if n > uint(Unlimited) {
-		return Unlimited
+		return Unlimited // Limit(n) would be negative
 	}
 	return Limit(n)
 }
@@ -58,8 +58,8 @@ const (
 	// TransactionEnd is commitTransaction and abortTransaction, which are retried regardless of the options (transactions.md,
 	// "Interaction with Retryable Writes").
 	TransactionEnd
-	// CleanUp is the killCursors of a cursor that closes itself, whose result is ignored. It is not retried: an overloaded server
-	// has better things to do, and eventually cleans up by itself.
+	// CleanUp is the killCursors of a cursor that closes itself (layers/topics/iterators), whose result is ignored. It is not retried: an
+	// overloaded server has better things to do, and eventually cleans up by itself.
 	CleanUp
 )
 
@@ -89,7 +89,7 @@ func (p *Policy) Start(kind Kind, limit Limit) Execution {
 	return Execution{policy: p, kind: kind, limit: limit}
 }
 
-// permits reports whether the client's options let commands of this kind be retried.
+// permits reports whether the client's options let commands of this kind be retried. For CleanUp, uncovered does not ask.
 func (p *Policy) permits(kind Kind) bool {
 	switch kind {
 	case Read:
@@ -98,8 +98,6 @@ func (p *Policy) permits(kind Kind) bool {
 		return p.RetryWrites
 	case TransactionEnd:
 		return true
-	case CleanUp:
-		return false
 	default:
 		return p.RetryReads && p.RetryWrites
 	}

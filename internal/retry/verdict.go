@@ -17,7 +17,7 @@ type Failure struct {
 	Left time.Duration
 	// FirstBackoff, if positive, is the server's replacement for the policy's.
 	FirstBackoff time.Duration
-	// Reserve is how many tokens the command leaves in the bucket to others.
+	// Reserve is how many tokens the command leaves in the bucket to others that are more critical.
 	Reserve float64
 }
 
@@ -51,7 +51,7 @@ func (c Cause) Rejected() bool { return c == Overload || c == OverloadReadWrite 
 // Verdict is the decision after a failed attempt. If Retry is false, return the error.
 type Verdict struct {
 	Retry   bool
-	Backoff time.Duration // the wait before a retry; after an overload error, without a connection, or before the end of a transaction
+	Backoff time.Duration // the wait before a retry, if a server was overloaded or the client at a limit of its own
 	Reason  Reason
 }
 

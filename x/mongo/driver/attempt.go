@@ -110,7 +110,7 @@ func (errs *attemptErrors) record(a *attempt) {
 		errs.attempted = a.err
 	}
 	if a.executed() {
-		executed := *a
+		executed := *a // the run makes the next attempt in a
 		errs.executed = &executed
 	}
 }
@@ -201,7 +201,7 @@ type Error struct {
 //fork:wrap an error that gets a label would be told twice
 func (e Error) Error() string {
 	if e.repeats {
-		e.Wrapped = nil
+		e.Wrapped = nil // of this copy: its text follows the message otherwise
 	}
 	return e.upstreamError()
 }

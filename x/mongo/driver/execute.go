@@ -15,7 +15,7 @@ import (
 //
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {
-	op.tellExecuted(false)
+	op.tellExecuted(false) // for the returns before the first command
 	if err := op.Validate(); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (op Operation) Execute(ctx context.Context) error {
 	ctx, ex.purpose = backpressure.TakePurpose(ctx)
 	ex.trips.measure(ctx)
 	ex.gate.enter(ctx)
-	ex.start(ctx)
+	ex.start(ctx) // reads the purpose, and sets the policy, which knows for the admission whether the client is disconnected
 	if !ex.admission.enters() {
 		return backpressure.ErrDisconnected
 	}
@@ -94,7 +94,7 @@ func (ex *operationRun) attempts(ctx context.Context) (*attempt, error) {
 		}
 		if ex.reauthenticate(ctx, a) || ex.cmd.errs.waitsForOwnPoolClear(a) {
 			ex.reset()
-			continue
+			continue // no policy counts it as a retry
 		}
 
 		a.cause = ex.classify(a)
@@ -127,12 +127,12 @@ func (ex *operationRun) nextBatch(last *attempt) bool {
 	}
 	ex.currIndex += ex.cmd.documents
 	batches.AdvanceBatches(ex.cmd.documents)
-	ex.startCommand()
+	ex.startCommand() // last, because it forgets the number of documents
 	return true
 }
 
 // end returns the connection.
 func (ex *operationRun) end() {
 	ex.releaseConnection()
-	ex.admission.leaves()
+	ex.admission.leaves() // last: whoever waits for it may close the pool
 }

@@ -35,7 +35,7 @@ func (ex *operationRun) makeAttempt(ctx context.Context, a *attempt) {
 	if a.err = ex.bindSession(); a.err != nil {
 		return
 	}
-	ex.begin(a)
+	ex.begin(a) // after that, because a transaction number is of the server session
 
 	message := memoryPool.Get().(*[]byte)
 	started, err := ex.buildCommand(ctx, a, message)
@@ -64,7 +64,7 @@ func recyclable(message []byte) bool {
 
 // checkOut selects a server and gets a connection to it.
 func (ex *operationRun) checkOut(ctx context.Context, a *attempt) {
-	op := ex.op
+	op := ex.op // a copy: what the gate gives is for this attempt
 	op.Deployment = ex.gate.deployment(ctx)
 	ex.link.server, ex.link.conn, a.err = op.getServerAndConnection(ctx, a.requestID, ex.cmd.deprioritized)
 	if a.err != nil {
@@ -106,7 +106,7 @@ func (ex *operationRun) begin(a *attempt) {
 
 	client := ex.op.Client
 	if ex.retrySupported && ex.op.Type == Write && ex.op.retryEnabled() &&
-		client != nil && !client.Committing && !client.Aborting {
+		client != nil && !client.Committing && !client.Aborting { // these have the number of their transaction
 		client.IncrementTxnNumber()
 	}
 }
@@ -123,7 +123,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 	}
 
 	wm, moreToCome, started, err := ex.op.createWireMessage(ctx, maxTimeMS, (*message)[:0], a.desc, a.conn, a.requestID)
-	*message = wm
+	*message = wm // perhaps a larger array
 	if err != nil {
 		// Either to encrypt it took too long, or a command for the keys has run out of time, perhaps of the key vault client's own
 		// Timeout.
@@ -223,8 +223,8 @@ func (ex *operationRun) roundTrip(ctx context.Context, a *attempt, message []byt
 	} else {
 		a.reply, a.err = ex.op.roundTrip(ctx, a.conn, message)
 	}
-	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) {
-		_ = processor.ProcessError(a.err, a.conn)
+	if processor, ok := a.server.(ErrorProcessor); ok && (a.err != nil || !a.moreToCome) { // to have sent says nothing of the server
+		_ = processor.ProcessError(a.err, a.conn) // whether that cleared the pool matters to no retry
 		ex.gate.counted(a, began)
 	}
 }

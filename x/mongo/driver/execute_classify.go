@@ -11,7 +11,7 @@ import (
 // classify determines what failed an attempt, as far as it matters to the policy, and adds the labels that the Retryable Reads, Retryable
 // Writes and Transactions specifications require. Without a policy there are no overload errors.
 func (ex *operationRun) classify(a *attempt) retry.Cause {
-	cause := retry.Other
+	cause := retry.Other // the older specifications cover no other stage
 	switch a.stage {
 	case selecting:
 		cause = ex.classifyCheckout(a)
@@ -42,10 +42,10 @@ func (ex *operationRun) classifyReply(a *attempt) retry.Cause {
 		cause = retry.ReadWrite
 	case writeFailed && !a.hasLabel(ErrSystemOverloadedError):
 		cause = retry.Executed
-	case retryable && ex.retrySupported && !a.retryEnabled && !ex.op.IsOutputAggregate:
+	case retryable && ex.retrySupported && !a.retryEnabled && !ex.op.IsOutputAggregate: // with $out or $merge no option retries it
 		cause = retry.ReadWriteOff
 	}
-	a.err = ex.labelCommitResult(a, retryable)
+	a.err = ex.labelCommitResult(a, retryable) // last, because it converts a WriteCommandError
 	return cause
 }
 
@@ -71,7 +71,7 @@ func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error
 	if !a.retryEnabled || ex.inTransaction() {
 		return a.err
 	}
-	unlabeled := retryable && a.desc.WireVersion != nil && a.desc.WireVersion.Max < 9
+	unlabeled := retryable && a.desc.WireVersion != nil && a.desc.WireVersion.Max < 9 // which is that of 4.4
 
 	switch e := a.err.(type) {
 	case WriteCommandError:
@@ -90,13 +90,13 @@ func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error
 func (ex *operationRun) classifyCheckout(a *attempt) retry.Cause {
 	establishment := establishmentError(a.err)
 	cause := ex.checkoutCause(a.err, establishment)
-	if cause != retry.Other || establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError) {
+	if cause != retry.Other || establishment != nil && backpressure.HasLabelInChain(a.err, NetworkError) { // or a failed dial
 		a.err = ex.labelTransaction(ex.labelUnsentWrite(a.err))
 	}
 	switch {
 	case cause == retry.Other, ex.inTransaction() && !ex.cmd.startsTxn: // that may be pinned to the lost server
 		return retry.Other
-	case ex.limit != retry.Never:
+	case ex.limit != retry.Never: // the command is retried by the older specifications
 		return cause
 	case !ex.op.retryEnabled() && !ex.op.IsOutputAggregate && (ex.op.Type == Read || ex.op.Type == Write):
 		return retry.ReadWriteOff
@@ -115,7 +115,7 @@ func (ex *operationRun) checkoutCause(err, establishment error) retry.Cause {
 		return retry.OwnLimit
 	case establishment != nil && ex.retryableHandshake(establishment):
 		return retry.Unestablished
-	case establishment == nil && errors.As(err, &poolErr) && poolErr.Retryable():
+	case establishment == nil && errors.As(err, &poolErr) && poolErr.Retryable(): // a dialer's error may have that method, too
 		return retry.ReadWrite
 	default:
 		return retry.Other
@@ -160,7 +160,7 @@ func (ex *operationRun) labelUnsentWrite(err error) error {
 func (ex *operationRun) retryableHandshake(establishment error) bool {
 	var handshakeErr Error
 	if !errors.As(establishment, &handshakeErr) {
-		return false
+		return false // as for a failed dial, which is retried only as overload
 	}
 	if ex.op.Type == Write {
 		return handshakeErr.NetworkError() || handshakeErr.HasErrorLabel(RetryableWriteError)

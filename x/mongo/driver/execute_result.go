@@ -28,16 +28,16 @@ func (ex *operationRun) conclude(ctx context.Context, a *attempt, err error) err
 	}
 	switch {
 	case err == ErrUnacknowledgedWrite:
-		return err
+		return err // there is no reply
 	case ex.results != nil:
 		return ex.results.conclude(ctx, a, executed, err)
 	case err == nil:
 		return ex.processResponse(ctx, a, nil)
-	case a.stage == sent && err != ErrUnsupportedStorageEngine:
+	case a.stage == sent && err != ErrUnsupportedStorageEngine: // which has always ended without a result
 		if _, ok := err.(WriteCommandError); ok && executed != nil {
-			a = executed
+			a = executed // err is its error
 		}
-		_ = ex.processResponse(ctx, a, err)
+		_ = ex.processResponse(ctx, a, err) // err counts more
 	}
 	return err
 }
@@ -66,7 +66,7 @@ func (ex *operationRun) giveUp(ctx context.Context, a *attempt, v retry.Verdict)
 	case v.Reason == retry.Disconnected && ex.cmd.errs.first != nil:
 		return ex.interrupted(a, backpressure.ErrDisconnected, noAttempt)
 	case a.stage == unauthenticated && ex.cmd.errs.mayHaveWritten():
-		// Without its Error, of which the returned one has the same parts.
+		// The cause alone: the Error around it has nothing that the returned one lacks.
 		return ex.interrupted(a, errors.Unwrap(a.err), noRetry)
 	case v.Reason == retry.ContextDone && !a.timeUp:
 		return ex.interrupted(a, ex.purpose.Err(ctx), noTime)
@@ -108,7 +108,7 @@ const (
 // the underlying error).
 func (ex *operationRun) interrupted(a *attempt, cause error, when string) error {
 	err := ex.cmd.errs.toReturn(a)
-	if e, ok := err.(WriteCommandError); ok {
+	if e, ok := err.(WriteCommandError); ok { // package mongo makes an exception of it
 		return backpressure.Interruption{Err: e, When: when, Cause: cause}
 	}
 	return withInterruption(err, cause, when)
@@ -165,11 +165,11 @@ type gatheredErrors struct {
 
 func (w *gatheredErrors) conclude(ctx context.Context, a, executed *attempt, err error) error {
 	if executed == nil {
-		return err
+		return err // which hides what is gathered
 	}
 	unread := w.ex.processResponse(ctx, executed, executed.err)
 	failed, isWritten := executed.err.(WriteCommandError)
-	ends := len(failed.WriteErrors) > 0 && w.ex.ordered() || a.stage != sent
+	ends := len(failed.WriteErrors) > 0 && w.ex.ordered() || a.stage != sent // a retry of what was executed, which failed
 	if isWritten {
 		w.add(failed)
 	}
@@ -178,11 +178,11 @@ func (w *gatheredErrors) conclude(ctx context.Context, a, executed *attempt, err
 		if isWritten && ends {
 			return w.all
 		}
-		return unread
+		return unread // nil, unless the reply is malformed
 	case backpressure.Interruption:
 		return e.Around(w.all)
 	default:
-		return err
+		return err // of a later attempt, which hides what is gathered
 	}
 }
 
@@ -194,7 +194,7 @@ func (w *gatheredErrors) add(failed WriteCommandError) {
 		all = append(all, e)
 	}
 	if failed.WriteConcernError == nil {
-		failed.WriteConcernError = w.all.WriteConcernError
+		failed.WriteConcernError = w.all.WriteConcernError // there is room for the last one only
 	}
 	failed.WriteErrors = all
 	w.all = failed
@@ -207,9 +207,9 @@ func (w *gatheredErrors) written() error {
 	return w.all
 }
 
-func (*gatheredErrors) retried(*attempt) {}
+func (*gatheredErrors) retried(*attempt) {} // conclude gets the one that was executed
 
-func (*gatheredErrors) change(func(error) error) {}
+func (*gatheredErrors) change(func(error) error) {} // it holds errors of writes, which stay as they are
 
 func (*gatheredErrors) around(err error) error { return err }
 

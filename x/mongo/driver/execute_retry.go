@@ -18,9 +18,9 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 	switch {
 	case !op.retryEnabled():
 		return retry.Never
-	case timeout:
+	case timeout: // whatever the Type (client-side-operations-timeout.md, "Command Execution")
 		return retry.Unlimited
-	case op.Type != Read && (op.Type != Write || op.Client == nil):
+	case op.Type != Read && (op.Type != Write || op.Client == nil): // without a session, a write has no transaction number
 		return retry.Never
 	case *op.RetryMode == RetryContext:
 		return retry.Unlimited
@@ -31,7 +31,7 @@ func (op Operation) readWriteLimit(timeout bool) retry.Limit {
 
 // decide decides about a retry.
 func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
-	a.timeUp = isContextError(a.err) && (ctx.Err() != nil || a.stage != selecting && !a.foreign)
+	a.timeUp = isContextError(a.err) && (ctx.Err() != nil || a.stage != selecting && !a.foreign) // of its context: see attempt
 	switch {
 	case isDisconnected(a.err):
 		return retry.Verdict{Reason: retry.Disconnected}
@@ -42,12 +42,12 @@ func (ex *operationRun) decide(ctx context.Context, a *attempt) retry.Verdict {
 	if a.withheld {
 		verdict := ex.gate.verdict(a, v)
 		if v.Reason == retry.Overloaded && !verdict.Retry {
-			ex.cmd.execution.GiveBack()
+			ex.cmd.execution.GiveBack() // of the retry that the gate does not let through
 		}
 		return verdict
 	}
 	if v.Reason == retry.DeadlineTooClose && (a.timeUp || ex.purpose.Err(ctx) != nil) {
-		v.Reason = retry.ContextDone
+		v.Reason = retry.ContextDone // the end is not close, but has come
 	}
 	return v
 }
@@ -92,13 +92,13 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 // backOff waits before a retry. It returns an error if the wait ends early: see Policy.Sleep.
 func (ex *operationRun) backOff(ctx context.Context, d time.Duration) error {
 	ex.watcher.mayRelease(ctx)
-	if d == 0 {
+	if d == 0 { // as always without a policy, which has the clock
 		return nil
 	}
 	start := ex.policy.Clock.Now()
 	err := ex.policy.Sleep(ctx, ex.purpose, d, ex.backedOff)
 	if err != nil {
-		d = ex.policy.Clock.Now().Sub(start)
+		d = ex.policy.Clock.Now().Sub(start) // what has passed of it
 		ex.watcher.backoffEnded(err)
 	}
 	ex.backedOff += d
@@ -123,7 +123,7 @@ func isCheckedOut(conn *mnet.Connection) bool {
 }
 
 const (
-	reauthenticationRequired = 391
+	reauthenticationRequired = 391 // the server's error code: a credential has expired
 
 	// maxReauthentications is how often connections are reauthenticated for one command, not counting failures. auth.md,
 	// "Reauthentication", wants the error of the command that follows to be returned. But that may get another connection, whose

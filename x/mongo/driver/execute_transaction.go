@@ -22,7 +22,7 @@ func (ex *operationRun) unpin(a *attempt) error {
 	if !a.hasLabel(TransientTransactionError) && !a.hasLabel(UnknownTransactionCommitResult) {
 		return nil
 	}
-	return ex.op.Client.ClearPinnedResources()
+	return ex.op.Client.ClearPinnedResources() // of nil, too: outside of a session, there is nothing to unpin
 }
 
 // unpinForRetry unpins the transaction if the next attempt may go elsewhere: an abort is unpinned before a server is selected for
@@ -59,7 +59,7 @@ func (ex *operationRun) labelCommitResult(a *attempt, retryable bool) error {
 // (transactions.md, "UnknownTransactionCommitResult"). Sent again, it gets a final answer.
 func lacksMajority(e Error) bool {
 	if e.HasErrorLabel(TransientTransactionError) {
-		return false
+		return false // by the label, the server says that it has not happened
 	}
 	code, ok := e.Raw.Lookup("writeConcernError", "code").AsInt64OK()
 	return ok && confirmable(int32(code))

@@ -21,9 +21,9 @@ type operationRun struct {
 	trips     roundTrips
 	admission admission
 
-	link link // the connection, until it is returned
-	retrySupported,
-	begun bool // the first server has been found and retrySupported determined
+	link           link // the connection, until it is returned
+	begun          bool // the first server has been found
+	retrySupported bool // and supports retries
 
 	cmd       commandRun
 	last      attempt       // the present one, or the last
@@ -35,16 +35,16 @@ type operationRun struct {
 // commandRun is the command that is being executed, by any number of attempts.
 type commandRun struct {
 	execution     retry.Execution
-	deprioritized []description.Server
+	deprioritized []description.Server // which the next attempt avoids
 	errs          attemptErrors
 	startsTxn     bool // it is the first of a transaction
 	documents     int  // of op.Batches in it, once it has been built
 
-	reauthentications int
+	reauthentications int // up to maxReauthentications
 }
 
 // releaseConnection returns the connection, so that a failed attempt holds none, neither during the backoff nor while the next
-// server is selected.
+// server is selected. An error of closing it concerns no command.
 func (ex *operationRun) releaseConnection() {
 	if ex.link.conn != nil {
 		_ = ex.link.conn.Close()

@@ -28,7 +28,7 @@ func (op Operation) overloadPolicy() *backpressure.Policy {
 		return policy
 	}
 	policy = backpressure.NewPolicy(op.MaxAdaptiveRetries, op.EnableOverloadRetargeting)
-	policy.RetryReads, policy.RetryWrites = true, true
+	policy.RetryReads, policy.RetryWrites = true, true // who made the operation has asked the options: see its fields
 	return policy
 }
 

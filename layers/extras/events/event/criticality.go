@@ -5,7 +5,7 @@ type Criticality int8
 
 // The classes of operations, see mongo.Sheddable, mongo.Normal and mongo.Critical. An unknown value stands for CriticalityNormal.
 const (
-	CriticalitySheddable Criticality = iota - 1
+	CriticalitySheddable Criticality = iota - 1 // so that the zero value is normal
 	CriticalityNormal
 	CriticalityCritical
 )

@@ -23,7 +23,7 @@ func requiredIn(info *debug.BuildInfo, base string) (required string, newer bool
 	}
 	for _, dep := range info.Deps {
 		if dep.Path == modulePath {
-			return dep.Version, above(dep.Version, base)
+			return dep.Version, above(dep.Version, base) // what replaces it is in dep.Replace
 		}
 	}
 	return "", false

@@ -43,7 +43,7 @@ func CriticalityFromContext(ctx context.Context) Criticality {
 // is true. It is safe for concurrent use.
 func (c *Client) ThrottleProbabilities() map[string]float64 {
 	throttled, ok := c.deployment.(interface{ ThrottleProbabilities() map[string]float64 })
-	if !ok {
+	if !ok { // a deployment of tests
 		return nil
 	}
 	return throttled.ThrottleProbabilities()

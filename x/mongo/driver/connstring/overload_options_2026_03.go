@@ -37,7 +37,7 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 		u.MaxAdaptiveRetries, u.MaxAdaptiveRetriesSet = uint(n), true
 	}
 	delete(u.UnknownOptions, maxAdaptiveRetriesKey)
-	if u.UnknownOptions["enableoverloadretargeting"] != nil {
+	if u.UnknownOptions["enableoverloadretargeting"] != nil { // this version always avoids overloaded servers, which false forbids
 		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: " +
 			"remove it")
 	}

@@ -11,7 +11,7 @@ import (
 
 // The overload retry policy has to know which operations are writes, though they have no Type, and which end a transaction. Events and
 // the log name a command before it has been sent. The fields are added to the literals of these methods, whose other fields and statements
-// stay; of the bodies here nothing else is used.
+// stay; of the bodies here nothing else is used. Since v2.9.0 these operations are in package mongo.
 
 //fork:extend a write, whose name was not set
 func (c *Create) Execute(ctx context.Context) error {

@@ -28,20 +28,20 @@ func cannotBeOverload(connErr ConnectionError) bool {
 		address  net.InvalidAddrError
 		urlErr   *url.Error
 		ocspErr  *ocsp.Error
-		answered interface{ serverAnswered() }
+		answered interface{ serverAnswered() } // see layers/fixes/malformed-hello
 		opErr    *net.OpError
 		helloErr driver.Error
 	)
 	switch {
 	case errors.Is(err, context.Canceled), isTLS(err),
 		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr), errors.As(err, &network), errors.As(err, &address),
-		errors.As(err, &urlErr) && urlErr.Op == "parse",
+		errors.As(err, &urlErr) && urlErr.Op == "parse", // of a proxy
 		errors.As(err, &ocspErr), errors.As(err, &answered):
 		return true
 	case errors.As(err, &opErr):
-		return isProxy(opErr)
+		return isProxy(opErr) // the others are of the network
 	default:
-		return errors.As(err, &helloErr) && !helloErr.HasErrorLabel(driver.NetworkError)
+		return errors.As(err, &helloErr) && !helloErr.HasErrorLabel(driver.NetworkError) // a reply that is an error
 	}
 }
 

@@ -11,10 +11,10 @@ import (
 // ofPool describes an error of establishing a connection for the pool of a server, and adds the labels of a retryable overload error to
 // one that an overloaded server may have caused (connection-monitoring-and-pooling.md, "Backpressure-enabled"), before authentication.
 func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
-	if c.pool.handshakeErrFn != nil {
+	if c.pool.handshakeErrFn != nil { // the pool of a Server: others are in tests only
 		connErr.server = c.addr
 	}
-	helloDone := c.desc.Addr != ""
+	helloDone := c.desc.Addr != "" // connect takes it from the reply to the hello
 	connErr.overloaded = !helloDone && mayBeOverload(connErr)
 	return connErr
 }

@@ -13,9 +13,9 @@ func wrapConnectionError(connErr ConnectionError) error {
 	return upstreamWrapConnectionError(connErr)
 }
 
-// ofPool describes an error of establishing a connection for the pool of a server. It has its labels.
+// ofPool describes an error of establishing a connection for the pool of a server. wrapConnectionError has labelled it.
 func (c *connection) ofPool(connErr ConnectionError) ConnectionError {
-	if c.pool.handshakeErrFn != nil {
+	if c.pool.handshakeErrFn != nil { // the pool of a Server: others are in tests only
 		connErr.server = c.addr
 	}
 	return connErr

@@ -24,7 +24,7 @@ type ConnectionError struct {
 //fork:wrap a retry has to know which server was overloaded, though it has no connection to it
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
-	if c.pool != nil {
+	if c.pool != nil { // else it is a monitor's, which has no retries
 		err = c.notEstablished(err)
 	}
 	return err

@@ -25,7 +25,7 @@ func configuredPolicy(opts *options.ClientOptions) *backpressure.Policy {
 			FirstBackoff: retry.BaseBackoff,
 			Jitter:       randutil.NewLockedRand().Float64,
 		},
-		Retarget: true,
+		Retarget: true, // "Overload retry policy", 4
 		Clock:    backpressure.SystemClock{},
 	}
 }

@@ -45,7 +45,7 @@ type Policy struct {
 	lines logLimiter
 }
 
-// Notable reports whether people should know that there is no retry: not if the error has nothing to do with retries.
+// Notable reports whether people should know that there is no retry: not if the error has nothing to do with them, as at the client's end.
 func Notable(r retry.Reason) bool {
 	return r != "" && r != retry.NotRetryable && r != retry.Disconnected
 }
@@ -193,7 +193,7 @@ func (l *logLimiter) allow(now time.Time) (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if elapsed := now.Sub(l.begin); elapsed >= logWindow || elapsed < 0 {
+	if elapsed := now.Sub(l.begin); elapsed >= logWindow || elapsed < 0 { // a clock may go back
 		l.begin, l.passed = now, 0
 	}
 	if l.passed == logLines {

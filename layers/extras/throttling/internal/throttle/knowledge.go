@@ -12,13 +12,13 @@ type counts struct{ sent, accepted float64 }
 // knowledge is what a Throttle knows of the reads or of the writes of its server, since the first rejection.
 type knowledge struct {
 	mu     sync.Mutex
-	at     time.Time  // when the weights had these values
+	at     time.Time  // when the weights had these values: see decay
 	all    counts     // without those that continue something
 	firsts counts     // of these, the first of their commands
 	begun  float64    // the first ones, including those that were withheld
 	wanted [3]float64 // all, including those that were withheld, of each class from the least critical
 
-	tokens, kept float64       // for retries of who knows little, and of what continues something
+	tokens, kept float64       // for retries while begun is below few, and for those of what continues something
 	took         time.Duration // what was accepted, recently
 
 	sent     time.Time // the last attempt
@@ -31,7 +31,7 @@ type knowledge struct {
 // begin begins to know a server, at its first rejection. Without the option, retries have all tokens then: nothing is known that would
 // judge them. With it, they have to wait until some succeed.
 func (k *knowledge) begin(scope Scope, now time.Time) {
-	if now.Sub(k.rejected) > rest {
+	if now.Sub(k.rejected) > rest { // or never before
 		k.kept = mostTokens
 		if scope == Retries {
 			k.tokens = mostTokens
@@ -62,12 +62,12 @@ func (k *knowledge) decideIn(scope Scope, a Attempt, now time.Time, draw float64
 	switch {
 	case scope == All:
 		return k.decide(a, now, draw)
-	case a.First || k.begun >= few && !k.lasts(now, second):
+	case a.First || k.begun >= few && !k.lasts(now, second): // retries carry bursts; with less knowledge, tokens pay for them
 		return Send
 	}
 	d := k.decide(a, now, draw)
 	if d == Withhold {
-		d = GiveUp
+		d = GiveUp // with the server's error: a further retry would be withheld, too
 	}
 	return d
 }
@@ -80,7 +80,7 @@ func (k *knowledge) decide(a Attempt, now time.Time, draw float64) Decision {
 		return TooLate
 	case k.sends(a, now, draw >= p):
 		return Send
-	case !a.First && !a.Continues && k.lasts(now, brief) && draw < p*p:
+	case !a.First && !a.Continues && k.lasts(now, brief) && draw < p*p: // the share p of what is withheld
 		return GiveUp
 	default:
 		return Withhold
@@ -95,15 +95,15 @@ func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	case k.begun < few:
 		return a.First || a.Class > 0 || pay(&k.tokens)
 	case a.Routed:
-		return a.First || k.sendable(k.all, now) == 1
+		return a.First || k.sendable(k.all, now) == 1 // a first attempt may be for a server that is not overloaded
 	default:
-		return drawn || now.Sub(k.sent) >= second
+		return drawn || now.Sub(k.sent) >= second // else the end of the overload would go unnoticed
 	}
 }
 
-// probability returns the probability of withholding an attempt. Less critical ones are withheld first, and the more of them there
-// are, the less follows from a rejection. First attempts are judged by first attempts: of a few commands that are always rejected, only
-// the retries are too many.
+// probability returns p of docs/throttling.md, by which an attempt is withheld. Less critical ones are withheld first, and the more of them
+// there are, the less follows from a rejection. First attempts are judged by first attempts: of a few commands that are always rejected,
+// only the retries are too many.
 func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	judged := k.all
 	if a.First {
@@ -112,11 +112,11 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 	var n, lower float64
 	for class, wanted := range k.wanted {
 		if n += wanted; class <= int(a.Class) {
-			lower = n
+			lower = n // k.wanted[class] is of Class class-1
 		}
 	}
 	may := math.Pow(k.sendable(judged, now), exponent*(1-lower/math.Max(n, 1)))
-	return math.Max(0, (n*(1-may)-lower)/math.Max(k.wanted[a.Class+1], 1))
+	return math.Max(0, (n*(1-may)-lower)/math.Max(k.wanted[a.Class+1], 1)) // what lower classes leave to withhold, as a share of its own
 }
 
 // sendable returns K times the share of the attempts that was accepted of those that were sent, but at most 1.
@@ -151,7 +151,7 @@ func (k *knowledge) accept(a Attempt, took time.Duration) {
 	case took > 0 && k.took == 0:
 		k.took = took
 	case took > 0:
-		k.took += (took - k.took) / 8
+		k.took += (took - k.took) / 8 // a mean that one slow reply moves little
 	}
 	if !a.First {
 		*tokens++ // its own

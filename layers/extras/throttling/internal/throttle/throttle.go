@@ -76,7 +76,7 @@ func (t *Throttle) Decide(a Attempt) Decision {
 	if t == nil || !t.active[a.side()].Load() {
 		return Send
 	}
-	now, draw := t.now(), t.random()
+	now, draw := t.now(), t.random() // which may take locks of their own, so before ours
 	k := t.look(a.side(), now)
 	defer k.mu.Unlock()
 	if !t.active[a.side()].Load() {
@@ -115,14 +115,14 @@ func (t *Throttle) Ended(a Attempt, rejected bool, took time.Duration) {
 	}
 }
 
-// Refused records that the server refused a connection, whatever for.
+// Refused records that the server refused a connection, whatever for: it counts for reads and for writes.
 func (t *Throttle) Refused() {
 	t.Ended(Attempt{First: true}, true, 0)
 	t.Ended(Attempt{First: true, Write: true}, true, 0)
 }
 
-// State returns which share, below 1, of the reads or of the writes is withheld at present, and which share of those that were sent the
-// server recently accepted.
+// State returns which share of the reads or of the writes is withheld at present, below 1 because something is sent each second, and which
+// share of those that were sent the server recently accepted.
 func (t *Throttle) State(write bool) (withheld, accepted float64) {
 	a := Attempt{Write: write}
 	if t == nil || !t.active[a.side()].Load() {
@@ -137,7 +137,7 @@ func (t *Throttle) State(write bool) (withheld, accepted float64) {
 	if k.begun >= few {
 		withheld = 1 - math.Pow(k.sendable(k.all, now), exponent)
 	}
-	return math.Min(withheld, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64)
+	return math.Min(withheld, math.Nextafter(1, 0)), k.all.accepted / math.Max(k.all.sent, math.SmallestNonzeroFloat64) // not 0/0
 }
 
 // look locks what is known of reads or of writes, with present weights, and forgets it if the last rejection is long ago.

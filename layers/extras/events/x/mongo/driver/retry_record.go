@@ -22,7 +22,7 @@ type operationRun struct {
 		operationID int32 // the request ID of the first attempt
 		requestID   int32 // that of the last
 
-		retriesOfCommand int
+		retriesOfCommand int                      // of the present one
 		announced        bool                     // a retry was announced, though perhaps not made
 		notable          bool                     // the last decision, see backpressure.Notable
 		unreported       *event.RetryDecidedEvent // for the monitor, once no connection is held
@@ -33,7 +33,7 @@ var _ watcher = (*operationRun)(nil)
 
 // commandBegins implements the watcher interface.
 func (ex *operationRun) commandBegins() {
-	ex.record.attempts++
+	ex.record.attempts++ // the first, which is no retry
 	ex.record.retriesOfCommand = 0
 }
 
@@ -44,7 +44,7 @@ func (ex *operationRun) attempted(a *attempt) {
 	if r.operationID == 0 {
 		r.operationID = a.requestID
 	}
-	r.reason, r.notable = "", false
+	r.reason, r.notable = "", false // of the attempt before
 }
 
 // backoffEnded records why a backoff has ended before its time.
@@ -128,7 +128,7 @@ func (e Error) As(target any) bool { return e.account.As(target) }
 
 // decided records the decision after a failed attempt, logs it, and keeps it for the monitor.
 func (ex *operationRun) decided(_ context.Context, a *attempt, v retry.Verdict) {
-	if ex.policy == nil || v.Reason == "" {
+	if ex.policy == nil || v.Reason == "" { // the command is exempt, or the server executed it
 		return
 	}
 	r := &ex.record
@@ -187,7 +187,7 @@ func (ex *operationRun) mayRelease(ctx context.Context) {
 // finished reports the end of the operation and returns its error, with its RetryError.
 func (ex *operationRun) finished(ctx context.Context, err error) error {
 	if ex.policy == nil {
-		return err
+		return err // of an exempt command, about which nothing was recorded
 	}
 	if err != nil && (ex.record.announced || ex.record.notable) {
 		retries := ex.retryError()
@@ -205,7 +205,7 @@ func (ex *operationRun) finished(ctx context.Context, err error) error {
 // reportFinished reports the end of an operation for which a retry was announced.
 func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 	if err == ErrUnacknowledgedWrite {
-		err = nil
+		err = nil // it was sent, and whether it failed nobody knows
 	}
 	log := ex.policy.LogsFinished()
 	monitored := ex.policy.Monitor != nil && ex.policy.Monitor.Finished != nil
@@ -217,7 +217,7 @@ func (ex *operationRun) reportFinished(ctx context.Context, err error) {
 		ex.policy.LogFinished(finished, int64(ex.record.requestID))
 	}
 	if monitored {
-		ex.releaseConnection()
+		ex.releaseConnection() // as in mayRelease
 		ex.policy.Monitor.Finished(ctx, finished)
 	}
 }
@@ -251,7 +251,7 @@ func (ex *operationRun) reported(err error) error {
 	}
 	redacted := Error{Code: said.Code, Name: said.Name, Message: "REDACTED", Labels: backpressure.LabelsInChain(err)}
 	if e, ok := err.(Error); ok {
-		redacted.account = e.account
+		redacted.account = e.account // which says nothing of the server's
 	}
 	return redacted
 }

@@ -45,7 +45,7 @@ type attempt struct {
 func (ex *operationRun) withheld(a *attempt) bool {
 	var why withheldError
 	if !errors.As(a.err, &why) {
-		return false
+		return false // the deployment or the pool failed
 	}
 	a.decision, a.address = why.decision, why.server
 	a.err = Error{
@@ -80,7 +80,7 @@ func (ex *operationRun) deployment(ctx context.Context) Deployment {
 func (ex *operationRun) throttledAttempt() throttle.Attempt {
 	return throttle.Attempt{
 		Class:     int8(ex.class),
-		Write:     ex.cmd.errs.kind != retry.Read,
+		Write:     ex.cmd.errs.kind != retry.Read, // runCommand may be one
 		First:     ex.cmd.execution.First(),
 		Continues: ex.op.continues(),
 		Routed:    routed(ex.op.Deployment),
@@ -122,7 +122,7 @@ func (ex *operationRun) verdict(a *attempt, verdict retry.Verdict) retry.Verdict
 	switch d := a.decision; {
 	case d == throttle.TooLate && verdict.Retry:
 		return retry.Verdict{Reason: retry.DeadlineTooClose}
-	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries:
+	case d == throttle.GiveUp && ex.policy.Throttling == throttle.Retries: // a retry that was permitted, whatever holds for the next
 		return retry.Verdict{Reason: overloadLasts}
 	case d == throttle.GiveUp && verdict.Retry:
 		return retry.Verdict{Reason: throttled}
@@ -186,7 +186,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServ
 	for {
 		server, err := d.Deployment.SelectServer(ctx, others)
 		if err != nil {
-			return nil
+			return nil // the attempt is withheld, which says more than this error
 		}
 		addr, known := backpressure.ThrottleOf(carrier(server))
 		switch {

@@ -28,7 +28,7 @@ func logTopologyMessage(topo *Topology, level logger.Level, msg string, keysAndV
 //
 //fork:wrap reports a replaced driver that is too old for the program, since the go command says nothing
 func (t *Topology) publishTopologyOpeningEvent() {
-	if mustLogTopologyMessage(t, logger.LevelInfo) {
+	if mustLogTopologyMessage(t, logger.LevelInfo) { // else nobody asks for the version
 		t.logRequired(version.Required())
 	}
 	t.upstreamPublishTopologyOpeningEvent()

@@ -58,7 +58,7 @@ func NewServer(addr address.Address, topologyID bson.ObjectID, connectTimeout ti
 //fork:wrap commands that need another connection are withheld like any other
 func (s *Server) ProcessHandshakeError(err error, startingGenerationNumber uint64, serviceID *bson.ObjectID) {
 	if backpressure.IsRetryableOverload(err) {
-		s.rejected()
+		s.rejected() // first, because refused asks how many there are
 		s.refused()
 	}
 	s.upstreamProcessHandshakeError(err, startingGenerationNumber, serviceID)
@@ -71,7 +71,7 @@ func (t *Topology) withholdsAll() bool {
 
 // countRejections makes a server count what it rejects, by the clock of the client's overload policy, unless nothing is withheld.
 func (s *Server) countRejections() {
-	if overload := s.cfg.overload; overload != nil && overload.Throttling != throttle.Nothing {
+	if overload := s.cfg.overload; overload != nil && overload.Throttling != throttle.Nothing { // nil without a client
 		if overload.Throttling == throttle.All {
 			s.rejections = &recentRejections{now: overload.Clock.Now}
 		}
@@ -92,7 +92,7 @@ func (s *Server) ProcessError(err error, describer mnet.Describer) driver.Proces
 
 // rejected records a rejection.
 func (s *Server) rejected() {
-	if s.throttle != nil {
+	if s.throttle != nil { // see countRejections
 		s.rejections.add()
 		s.cfg.overload.NoteRejection()
 	}
@@ -150,7 +150,7 @@ func (t *Topology) lessLoaded(suitable []description.Server) []description.Serve
 
 	switch {
 	case oneServer == nil || otherServer == nil:
-		return []description.Server{one, other}
+		return []description.Server{one, other} // one was removed meanwhile: SelectServer finds out
 	case oneServer.load() < otherServer.load():
 		return []description.Server{one}
 	default:
