@@ -61,5 +61,5 @@ func (e Interruption) Around(err error) Interruption {
 var ErrNeverSent = errors.New("no attempt was sent that may have been executed")
 
 // ErrOwnLimit is found by errors.Is in the error of a connection that could not be opened because of a limit of the client itself, such as
-// that of open files. It says nothing of the server. See layers/topics/client-limits.
+// that of open files. It says nothing of the server. See topology/own_limit.go.
 var ErrOwnLimit = errors.New("a limit of the client itself")

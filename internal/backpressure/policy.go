@@ -90,11 +90,10 @@ func (p *Policy) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// ends returns what is closed at the end of the client or, with begins, once it is being disconnected: see
-// layers/topics/disconnecting.
+// ends returns what is closed at the end of the client or, with begins, once it is being disconnected: see closing.go.
 func (p *Policy) ends(begins bool) <-chan struct{} {
 	if closing, ok := any(p).(interface{ closes(bool) <-chan struct{} }); ok {
 		return closing.closes(begins)
 	}
-	return nil // without that layer nothing is closed
+	return nil // without that nothing is closed
 }

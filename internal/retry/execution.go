@@ -14,7 +14,7 @@ type Execution struct {
 	retrying      bool  // an attempt has failed, other than by a limit of the client itself: those from now on are retries
 }
 
-// First reports whether no attempt has failed yet that was or will be retried. layers/extras/throttling judges first attempts apart.
+// First reports whether no attempt has failed yet that was or will be retried. The throttle judges first attempts apart.
 func (e *Execution) First() bool { return e.attempt == 0 }
 
 // Failed records the failure of an attempt and decides about a retry.

@@ -58,7 +58,7 @@ const (
 	// TransactionEnd is commitTransaction and abortTransaction, which are retried regardless of the options (transactions.md,
 	// "Interaction with Retryable Writes").
 	TransactionEnd
-	// CleanUp is the killCursors of a cursor that closes itself (layers/topics/iterators), whose result is ignored. It is not retried: an
+	// CleanUp is the killCursors of a cursor that closes itself, whose result is ignored. It is not retried: an
 	// overloaded server has better things to do, and eventually cleans up by itself.
 	CleanUp
 )

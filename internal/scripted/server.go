@@ -31,7 +31,7 @@ func (s *Script) server(desc description.Server) server {
 	return server{s, carrier, desc}
 }
 
-// carries is what a script is, too, whose servers carry more than the policy, and note errors; see layers/extras/throttling.
+// carries is what a script is, too, whose servers carry more than the policy, and note errors; see throttles.go.
 type carries interface {
 	carried(address.Address) backpressure.Carrier
 	note(error)

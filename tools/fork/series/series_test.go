@@ -158,7 +158,7 @@ func comments(t *testing.T, tree filetree.Tree) map[string]string {
 // tells finds the words for how this repository is made, and tellsInName also its names of files for single bases, and the words of these
 // for the specification's revisions.
 var (
-	tells       = regexp.MustCompile(`(?i)fork:|mongofork|upstream|overlay|_20[0-9][0-9]_`)
+	tells       = regexp.MustCompile(`(?i)fork:|mongofork|upstream|overlay|layers/|_20[0-9][0-9]_`)
 	tellsInName = regexp.MustCompile(`(?i)upstream|overlay|fork|revision|_20[0-9][0-9]_`)
 )
 

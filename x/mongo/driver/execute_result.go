@@ -157,7 +157,7 @@ func (ex *operationRun) withResults(err error) error {
 }
 
 // gatheredErrors gathers only the errors of writes and write concerns. Any other error, such as one of the network, hides them, as it
-// always has. Where results are kept, layers/topics/outcomes does it.
+// always has. Where results are kept, execute_batch.go does it.
 type gatheredErrors struct {
 	ex  *operationRun
 	all WriteCommandError

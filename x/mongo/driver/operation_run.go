@@ -69,7 +69,7 @@ func (ex *operationRun) plug() {
 	}
 }
 
-// The retry loop reports its attempts to a run that implements watcher; see layers/extras/events.
+// The retry loop reports its attempts to a run that implements watcher; see retry_record.go.
 type watcher interface {
 	// commandBegins is called before the first attempt of each command, attempted after each attempt, retried before each retry.
 	commandBegins()
@@ -95,7 +95,7 @@ func (unwatched) mayRelease(context.Context)                       {}
 func (unwatched) backoffEnded(error)                               {}
 func (unwatched) finished(_ context.Context, err error) error      { return err }
 
-// A run that implements gate withholds attempts which a server would most likely reject; see layers/extras/throttling.
+// A run that implements gate withholds attempts which a server would most likely reject; see throttling.go.
 type gate interface {
 	// enter is called before the first attempt.
 	enter(ctx context.Context)
@@ -123,7 +123,7 @@ func (u ungated) counted(*attempt, time.Time)                       {}
 func (u ungated) reserve() float64                                  { return 0 }
 func (u ungated) verdict(_ *attempt, v retry.Verdict) retry.Verdict { return v }
 
-// A run that implements roundTrips knows how far the server is; see layers/topics/timeouts.
+// A run that implements roundTrips knows how far the server is; see max_time.go.
 type roundTrips interface {
 	// measure is called before the first attempt.
 	measure(ctx context.Context)
@@ -137,13 +137,13 @@ type unmeasured struct{}
 func (unmeasured) measure(context.Context)           {}
 func (unmeasured) shortest(a *attempt) time.Duration { return a.server.RTTMonitor().Min() }
 
-// A run that implements discarder closes a cursor that a reply has opened, and that nobody will know; see layers/topics/iterators.
+// A run that implements discarder closes a cursor that a reply has opened, and that nobody will know; see cursor_close.go.
 type discarder interface {
 	discarding(ctx context.Context, info ResponseInfo) ResponseInfo
 }
 
 // A run that implements admission is counted by its client as long as it runs. A client that was disconnected refuses it; see
-// layers/topics/disconnecting.
+// closing_client.go.
 type admission interface {
 	enters() bool
 	leaves()
@@ -174,5 +174,5 @@ type batchResults interface {
 	around(err error) error
 }
 
-// keepsResults is implemented by a run that tells of each command what it did; see layers/topics/outcomes.
+// keepsResults is implemented by a run that tells of each command what it did; see execute_batch.go.
 type keepsResults interface{ keptResults() batchResults }

@@ -83,7 +83,7 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 	if err != nil {
 		return err
 	}
-	if closer, ok := any(cursor).(interface{ discard(context.Context) }); ok { // see layers/topics/iterators
+	if closer, ok := any(cursor).(interface{ discard(context.Context) }); ok { // see Cursor.discard
 		defer closer.discard(ctx)
 	} else {
 		defer cursor.Close(ctx)

@@ -16,7 +16,7 @@ import (
 // refused or malformed hello, a cancelled context. A broken set-up must not look like overload, because then no pool is cleared, no server
 // is marked unknown, and commands are retried in vain.
 func cannotBeOverload(connErr ConnectionError) bool {
-	if local, ok := any(connErr).(interface{ isLocal() bool }); ok && local.isLocal() { // see layers/topics/client-limits
+	if local, ok := any(connErr).(interface{ isLocal() bool }); ok && local.isLocal() { // see own_limit.go
 		return true
 	}
 	err := connErr.Wrapped
@@ -28,7 +28,7 @@ func cannotBeOverload(connErr ConnectionError) bool {
 		address  net.InvalidAddrError
 		urlErr   *url.Error
 		ocspErr  *ocsp.Error
-		answered interface{ serverAnswered() } // see layers/fixes/malformed-hello
+		answered interface{ serverAnswered() } // see malformedHelloError
 		opErr    *net.OpError
 		helloErr driver.Error
 	)

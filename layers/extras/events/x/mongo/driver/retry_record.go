@@ -73,7 +73,7 @@ func (ex *operationRun) retryError() *event.RetryError {
 	}
 }
 
-// hasClass is what a run is, too, whose operation has a class; see layers/extras/throttling.
+// hasClass is what a run is, too, whose operation has a class; see throttling.go.
 type hasClass interface {
 	// criticality returns the class, and how many attempts were withheld.
 	criticality() (event.Criticality, int)
