@@ -65,8 +65,8 @@ type RetryDecidedEvent struct {
 	// Failure is the error of the attempt. It has the error's labels, see mongo.LabeledError.
 	Failure error
 	// WillRetry is whether another attempt follows, after the Backoff. The Reason is one of the RetryReason constants.
-	// After an error other than overload there is a backoff only if retries last until a timeout and each needs a
-	// connection.
+	// After an error other than overload there is a backoff only if a limit of the client itself, such as that of open files,
+	// left it without a connection.
 	WillRetry bool
 	Backoff   time.Duration
 	Reason    RetryReason
