@@ -58,7 +58,7 @@ func readMore(r io.Reader, doc []byte, length int) ([]byte, error) {
 	}
 	more := make([]byte, size)
 	_, err := io.ReadFull(r, more[copy(more, doc):])
-	if err == io.EOF {
+	if err == io.EOF { // in the midst of the document
 		err = io.ErrUnexpectedEOF
 	}
 	return more, err

@@ -40,7 +40,7 @@ func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 //fork:wrap a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
 	holder := response
-	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {
+	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok { // where find and aggregate have it (snapshot-sessions.md)
 		holder = cursor
 	}
 	if _, _, ok := holder.Lookup("atClusterTime").TimestampOK(); !ok {
