@@ -47,7 +47,7 @@ func (d *documentDecoder) configure(opts *options.BSONOptions) {
 // read makes data the document that is decoded next.
 func (d *documentDecoder) read(data []byte) *bson.Decoder {
 	if d.borrowed {
-		d.document.Reader = nil
+		d.document.Reader = nil // this document gets another
 	}
 	d.document.Bytes = data
 	d.Reset(bson.NewDocumentReader(&d.document))

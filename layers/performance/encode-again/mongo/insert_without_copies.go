@@ -28,8 +28,8 @@ func ensureID(
 	if oid.IsZero() {
 		oid = bson.NewObjectID()
 	}
-	const header, room = 4, inmemory.RoomForID
-	if cap(doc)-len(doc) < room {
+	const header, room = 4, inmemory.RoomForID // the _id comes first, behind the length
+	if cap(doc)-len(doc) < room {              // such as a large document, see Output.Write
 		doc = append(make(bsoncore.Document, 0, len(doc)+room), doc...)
 	}
 	doc = doc[:len(doc)+room]
@@ -46,7 +46,7 @@ func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 	models = append([]WriteModel(nil), models...)
 	var batches []bulkWriteBatch
 	var current writeCommandKind
-	indexes, first := make([]int, len(models)), 0
+	indexes, first := make([]int, len(models)), 0 // all indexes, and where the last batch begins
 	for i, model := range models {
 		indexes[i] = i
 		kind, known := kindOf(model)
@@ -57,7 +57,7 @@ func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 		current = kind
 		last, next := &batches[len(batches)-1], i+1
 		last.models, last.indexes = models[first:next:next], indexes[first:next:next]
-		last.canRetry = last.canRetry && known
+		last.canRetry = last.canRetry && known // what another type changes is not known
 	}
 	return batches
 }

@@ -49,7 +49,7 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 	}
 	doc := enc.output.Bytes
 	if !enc.output.Borrowed {
-		enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil
+		enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil // the pool keeps no document
 		documentEncoders.Put(enc)
 	}
 	return doc, nil

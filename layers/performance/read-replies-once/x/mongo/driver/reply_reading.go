@@ -24,10 +24,9 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 			plain = false
 		case "ok":
 			val := elem.Value()
-			is, _ := val.BooleanOK()
-			number, ok := val.AsFloat64OK()
-			succeeded = succeeded || is || // true, or 1
-				ok && number == 1 && val.Type != bsoncore.TypeDecimal128
+			isTrue, _ := val.BooleanOK()
+			number, ok := val.AsFloat64OK() // of any type but Decimal128
+			succeeded = succeeded || isTrue || ok && number == 1
 		}
 	}
 	if plain && succeeded {
