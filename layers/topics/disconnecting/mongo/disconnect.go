@@ -49,7 +49,7 @@ func (c *Client) drain(ctx context.Context) {
 		if client == nil {
 			continue
 		}
-		if topology, ok := client.deployment.(interface{ Drain(context.Context) }); ok {
+		if topology, ok := client.deployment.(interface{ Drain(context.Context) }); ok { // not that of a test
 			topology.Drain(ctx)
 		}
 	}

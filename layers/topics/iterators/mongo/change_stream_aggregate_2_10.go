@@ -14,7 +14,6 @@ import (
 
 // runAggregate sends the stream's aggregate and returns the reply.
 func (cs *ChangeStream) runAggregate(ctx context.Context) (driver.CursorResponse, error) {
-	cs.aggregate.deployment = cs.client.deployment
 	if cs.client.retryReads {
 		mode := driver.RetryOncePerCommand
 		cs.aggregate.retry = &mode

@@ -32,7 +32,7 @@ func (r *streamResumes) failed(policy *backpressure.Policy, err error) {
 // begin waits until the next resume may begin, and counts it. The end of the context ends the wait, and so does that of the client, after
 // which no aggregate may be sent.
 func (r *streamResumes) begin(ctx context.Context, policy *backpressure.Policy) error {
-	if policy != nil {
+	if policy != nil { // without one, next is not set
 		if wait := r.next.Sub(policy.Clock.Now()); wait > 0 {
 			if err := policy.Pause(ctx, wait); err != nil {
 				return r.interrupted(err)

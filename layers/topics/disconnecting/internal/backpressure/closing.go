@@ -35,7 +35,7 @@ func (c *Closing) Begin() {
 // End wakes all who still wait.
 func (c *Closing) End() {
 	if c != nil {
-		c.Begin()
+		c.Begin() // which also makes the channels
 		c.ends.Do(func() { close(c.over) })
 	}
 }

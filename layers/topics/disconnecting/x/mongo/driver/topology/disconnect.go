@@ -79,7 +79,7 @@ func (t *Topology) wakeAll() {
 //
 //fork:wrap backoffs went on, and who waited was woken only at the end
 func (t *Topology) Disconnect(ctx context.Context) error {
-	if atomic.LoadInt64(&t.state) == topologyConnected {
+	if atomic.LoadInt64(&t.state) == topologyConnected { // not every topology is that of a Client, which drains it first
 		if ctx == nil {
 			ctx = context.Background()
 		}
@@ -211,8 +211,8 @@ func (p *pool) close(ctx context.Context) {
 		return
 	}
 
-	p.wake(ErrPoolClosed) // before dialling ends, with an error that says nothing
-	p.createConnectionsCond.L.Lock()
+	p.wake(ErrPoolClosed)            // before dialling ends, with an error that says nothing
+	p.createConnectionsCond.L.Lock() // a goroutine between its look at the context and its wait would miss the Broadcast
 	p.cancelBackgroundCtx()
 	close(p.done)
 	p.createConnectionsCond.Broadcast()
@@ -227,7 +227,7 @@ func (p *pool) close(ctx context.Context) {
 	}
 	idle, all := p.takeConns()
 	p.closeAll(idle)
-	p.tellClosed()
+	p.tellClosed() // before the events of connections that are in use, as monitors know it
 	p.closeAll(all)
 }
 
