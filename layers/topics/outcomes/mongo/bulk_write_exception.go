@@ -38,7 +38,7 @@ func (f bulkFailure) as(target any) bool {
 // them say last.
 func (f bulkFailure) message(message string) string {
 	if len(f.commands) > 0 {
-		message = strings.TrimSuffix(message, ": no causes")
+		message = strings.TrimSuffix(message, ": no causes") // which it says without write errors
 	}
 	for _, err := range f.commands {
 		if text := strings.TrimSpace(err.Error()); !strings.HasSuffix(message, text) {

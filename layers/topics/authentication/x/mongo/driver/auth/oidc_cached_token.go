@@ -29,11 +29,11 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 		if err == nil {
 			cfg.Connection.SetOIDCTokenGenID(generation)
 		}
-		if !refusesToken(err) {
+		if !refusesToken(err) { // nil included
 			return err
 		}
 		oa.forget(token)
-		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil {
+		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil { // 100 ms, as auth.md wants
 			return newAuthError("no time to ask for a new token", err)
 		}
 	}

@@ -76,10 +76,10 @@ func (c *connection) connect(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	helloDone := c.desc.Addr != ""
+	helloDone := c.desc.Addr != "" // what comes after it is authentication
 	if limit := causeOf(connErr.Wrapped); limit.own() && !(helloDone && limit == notAllowed) {
 		connErr.limit = limit
-		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ")
+		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ") // for an empty message
 	}
 	return connErr
 }
