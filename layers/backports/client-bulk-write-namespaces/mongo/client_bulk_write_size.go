@@ -24,7 +24,7 @@ type documentCount struct {
 	size, limit int
 	// fitting is the number of models that stay below the limit.
 	fitting int
-	full    bool
+	full    bool // once one has reached it
 }
 
 func newDocumentCount(limit int) *documentCount { return &documentCount{limit: limit} }

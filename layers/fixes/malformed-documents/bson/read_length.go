@@ -6,7 +6,7 @@ import "io"
 //
 //fork:wrap the length of a string or of binary data in a stream, such as a file's document in GridFS, allocated up to two gigabytes
 func readBytes(src byteSrc, n int) ([]byte, error) {
-	const trusted = 1 << 20
+	const trusted = 1 << 20                                            // as for a whole document, see newBufferFromReader of bsoncore
 	if _, stream := src.(*streamingByteSrc); n <= trusted || !stream { // those in memory are not copied
 		return upstreamReadBytes(src, n)
 	}

@@ -15,7 +15,7 @@ type documentDecoder struct {
 
 // newDocumentDecoder returns a decoder with the options and the registry. Without options, or a registry, it has the default ones.
 func newDocumentDecoder(opts *options.BSONOptions, reg *bson.Registry) *documentDecoder {
-	d := &documentDecoder{Decoder: *bson.NewDecoder(nil)}
+	d := &documentDecoder{Decoder: *bson.NewDecoder(nil)} // read gives it a reader
 	if opts != nil {
 		d.configure(opts)
 	}

@@ -50,7 +50,7 @@ func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 	for i, model := range models {
 		indexes[i] = i
 		kind, known := kindOf(model)
-		if known && (i == 0 || kind != current) {
+		if known && (i == 0 || kind != current) { // current begins as insertCommand, which is zero
 			batches = append(batches, bulkWriteBatch{canRetry: kind != deleteManyCommand && kind != updateManyCommand})
 			first = i
 		}
@@ -75,6 +75,6 @@ func kindOf(model WriteModel) (kind writeCommandKind, known bool) {
 	case *InsertOneModel:
 		return insertCommand, true
 	default:
-		return insertCommand, false
+		return insertCommand, false // with which an insert after it begins no batch
 	}
 }

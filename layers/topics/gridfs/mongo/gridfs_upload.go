@@ -115,7 +115,7 @@ func (us *GridFSUploadStream) ofLaterCommand(err error, before int) error {
 // end ends the stream.
 func (us *GridFSUploadStream) end() {
 	us.closed = true
-	if us.cancel != nil {
+	if us.cancel != nil { // of the context for the client's Timeout
 		us.cancel()
 	}
 }
@@ -228,7 +228,7 @@ func mayBeInserted(err error) bool {
 	failed, _ := err.(driver.BatchesError)
 	for _, o := range failed.Outcomes {
 		if o.Kind == driver.OutcomeUnknown || o.Kind == driver.OutcomeExecuted && len(o.Written.WriteErrors) == 0 {
-			return true
+			return true // in the second case it is, but without the write concern
 		}
 	}
 	return false

@@ -106,7 +106,7 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 		return
 	}
 	unreadable := 0
-	for cs.cursor != nil {
+	for cs.cursor != nil { // nil after the stream has closed itself
 		if cs.state == streamLost && !cs.resume(ctx) {
 			if cs.resumesLater(ctx) {
 				continue
@@ -128,8 +128,8 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 			}
 		case cs.cursor.ID() == 0: // the server has ended the stream
 			return
-		default:
-			if cs.state == streamOpen { // a getMore
+		default: // an empty batch
+			if cs.state == streamOpen { // of a getMore
 				unreadable = 0
 			}
 			cs.updatePbrtFromCommand()
@@ -147,6 +147,7 @@ func unreadableReply(bc changeStreamCursor) bool {
 	return ok && cursor.Unreadable()
 }
 
+// isContextError reports whether a call was cancelled or timed out, which includes a timeout of the server's.
 func isContextError(err error) bool { return errors.Is(err, context.Canceled) || IsTimeout(err) }
 
 // resumesAtOnce decides what the error of a getMore leaves of the stream, and reports whether it is to be resumed in the same call.

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+// timeout returns the client's Timeout, or nil if that is not set or the cursor was opened without it.
 func (c *Cursor) timeout() *time.Duration {
 	if !c.hasClientTimeout {
 		return nil
@@ -71,7 +72,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 //fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
 	cs.options.StartAfter = nil // the stream no longer is where that has put it
-	if len(cs.batch) == 0 {
+	if len(cs.batch) == 0 {     // Current was its last event (change-streams.md, "Updating the Cached Resume Token")
 		if token := cs.cursor.PostBatchResumeToken(); token != nil {
 			cs.resumeToken = bson.Raw(token)
 			return nil

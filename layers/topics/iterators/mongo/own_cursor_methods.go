@@ -34,7 +34,7 @@ func (db *Database) ListCollectionNames(
 	}
 	defer cursor.discard(ctx)
 
-	names := make([]string, 0)
+	names := make([]string, 0) // not nil, even of an empty database
 	for cursor.Next(ctx) {
 		value, err := cursor.Current.LookupErr("name")
 		if err != nil {

@@ -27,6 +27,7 @@ type bulkCommand struct {
 	indexes []int
 }
 
+// index returns the index in the call of a document of the command's operation.
 func (c *bulkCommand) index(document int) int {
 	if c.indexes == nil {
 		return document
@@ -136,7 +137,7 @@ type bulkErrors struct {
 	concerns []WriteConcernError
 	commands []error
 	labels   []string
-	labeled  map[string]bool
+	labeled  map[string]bool // the labels, so that each is there once
 }
 
 func (o *bulkRecord) errors() bulkErrors {

@@ -44,7 +44,7 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 	if record == nil {
 		return nil
 	}
-	bw.result.Acknowledged = bw.result.Acknowledged && record.executed()
+	bw.result.Acknowledged = bw.result.Acknowledged && record.executed() // otherwise there is nothing that a server has acknowledged
 	return record.exceptionOf(modelsOf(batches, len(bw.models)))
 }
 

@@ -21,7 +21,7 @@ func transactionBackoff(failed int, jitter float64) time.Duration {
 func (s *Session) AbortTransaction(ctx context.Context) error {
 	ctx, cancel := timeToAbort(ctx)
 	defer cancel()
-	ctx, end := withTimeout(ctx, s.client.timeout)
+	ctx, end := withTimeout(ctx, s.client.timeout) // nothing, if timeToAbort has set a deadline
 	defer end()
 	return s.upstreamAbortTransaction(ctx)
 }

@@ -119,7 +119,7 @@ func (s *Session) endingContext(
 	case hasDeadline:
 		own = retries.deadline.Sub(retries.clock.Now())
 	case timeout != nil && *timeout > 0:
-		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout))
+		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout)) // servers are told that time
 	case aborts:
 		own = closeTime
 	default:
@@ -179,6 +179,7 @@ type transactionRetries struct {
 	last    error // its error
 }
 
+// newTransactionRetries begins the time of a call: until the deadline of the context or else for the client's Timeout or else 120 seconds.
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
 	policy := backpressure.PolicyOf(s.deployment)
 	if policy == nil { // a deployment of a test, or of an application

@@ -12,7 +12,7 @@ type Output struct {
 
 // maxKept is the size up to which a writer's buffer is used again. Who encodes a large document once must not keep its memory: the document
 // gets it, so that a large one is not copied.
-const maxKept = 64 << 10
+const maxKept = 64 << 10 // more than most documents have
 
 // RoomForID is the size of an element "_id" with an ObjectID.
 const RoomForID = 1 + 4 + 12 // its type, its key with a zero, and the ObjectID

@@ -93,7 +93,7 @@ func (c *Closing) Leave() {
 
 func (c *Closing) tellIdle() {
 	select {
-	case c.idle <- struct{}{}:
+	case c.idle <- struct{}{}: // which Drain reads
 	default: // it is told already
 	}
 }
@@ -128,7 +128,7 @@ func (p *Policy) Closing() *Closing {
 	return &p.closing
 }
 
-// closes returns what is closed at the end of the client or, with begins, once it is being disconnected.
+// closes tells Policy.ends what is closed at the end of the client or, with begins, once it is being disconnected.
 func (p *Policy) closes(begins bool) <-chan struct{} {
 	if begins {
 		return p.closing.get().begun

@@ -31,7 +31,7 @@ func (c *crypt) executeStateMachine(ctx context.Context, cryptCtx *mongocrypt.Co
 	for {
 		var err error
 		switch state := cryptCtx.State(); state {
-		case mongocrypt.Done:
+		case mongocrypt.Done: // without a result
 			return nil, nil
 		case mongocrypt.Ready:
 			return cryptCtx.Finish()

@@ -94,7 +94,7 @@ func (bc *BatchCursor) release(err error) error {
 	return err
 }
 
-var _ discarder = (*operationRun)(nil)
+var _ discarder = (*operationRun)(nil) // as which operationRun.processResponse finds it
 
 // discarding lets the cursor of a reply be closed if the command failed, or nobody reads more than the first batch.
 func (ex *operationRun) discarding(ctx context.Context, info ResponseInfo) ResponseInfo {
@@ -137,7 +137,7 @@ func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
 	cursor, err := NewBatchCursor(opened, ex.op.Client, ex.op.Clock, CursorOptions{
 		CommandMonitor: ex.op.CommandMonitor, Crypt: ex.op.Crypt, ServerAPI: ex.op.ServerAPI,
 	})
-	if err == nil {
+	if err == nil { // otherwise there is nothing to close it with
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
 		_ = cursor.Discard(own)

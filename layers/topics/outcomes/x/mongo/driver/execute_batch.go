@@ -18,7 +18,7 @@ type operationRun struct {
 // keptBatches is a run that gathers its kept Outcomes. It is the run itself, so that nothing is allocated for a write that succeeds.
 type keptBatches operationRun
 
-var _ keepsResults = (*operationRun)(nil)
+var _ keepsResults = (*operationRun)(nil) // as which operationRun.newBatchResults finds it
 
 // keptResults makes the run keep the outcome of each command.
 func (ex *operationRun) keptResults() batchResults {
@@ -68,7 +68,7 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 	o.Written, _ = executed.err.(WriteCommandError) // none if it has simply succeeded
 	o.Err = ex.cmd.errs.failedRetry(a, executed, err)
 	if unread := o.addResults(out.processResponse(ctx, executed)); unread != nil && o.Err == nil {
-		o.Err, err = unread, unread
+		o.Err, err = unread, unread // which ends the operation
 	}
 	if malformed := o.place(); malformed != nil { // then nothing in the reply can be relied on
 		o.Kind, o.Written.WriteErrors, o.Err = OutcomeUnknown, nil, malformed
@@ -79,7 +79,7 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 	}
 	_, isWritten := err.(WriteCommandError)
 	failed := len(o.Written.WriteErrors)+o.Unread > 0
-	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) {
+	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) { // it ended with a reply, and not the operation
 		out.add(o)
 		return nil // the next batch is sent
 	}
@@ -111,8 +111,8 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 
 // stop records the outcome of the last command, and of the batches that are not sent, and returns the operation's error.
 func (out *keptBatches) stop(last Outcome, err error) error {
-	left := out.op.Batches.Size()
-	if last.Documents == 0 { // it was never built
+	left := out.op.Batches.Size() // with those of the last command: AdvanceBatches comes before the next
+	if last.Documents == 0 {      // it was never built
 		last.Documents = left
 	}
 	out.add(last)
@@ -198,7 +198,7 @@ func (out *keptBatches) outcome(last *attempt) OutcomeKind {
 	open, errs := out.open || last.open(), &out.cmd.errs
 	out.open = false // for the next command
 	switch {
-	case errs.executed != nil || last.executed():
+	case errs.executed != nil || last.executed(): // whatever became of retries
 		return OutcomeExecuted
 	case open:
 		return OutcomeUnknown

@@ -12,7 +12,7 @@ import (
 //
 //fork:replace a $clusterTime of another type made it panic
 func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
-	if len(clusterTime) == 0 {
+	if len(clusterTime) == 0 { // none is known yet
 		return 0, 0
 	}
 	outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK()
@@ -27,7 +27,7 @@ func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 //
 //fork:replace a token that is no document made it panic
 func (c *Client) UpdateRecoveryToken(response bson.Raw) {
-	if c == nil {
+	if c == nil { // an operation without a session
 		return
 	}
 	if token, ok := response.Lookup("recoveryToken").DocumentOK(); ok {

@@ -33,4 +33,5 @@ func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	return &out.parts, nil
 }
 
+// endOperation is called when the connection is returned, or at once if there is none.
 func (s *Server) endOperation() { atomic.AddInt64(&s.operationCount, -1) }

@@ -82,6 +82,7 @@ func (oa *OIDCAuthenticator) CreateSpeculativeConversation() (SpeculativeConvers
 	return withGeneration{conversation, generation}, nil
 }
 
+// withGeneration is a speculative conversation that tells the connection the number of its token.
 type withGeneration struct {
 	SpeculativeConversation
 	generation uint64

@@ -58,7 +58,7 @@ type ConnectionError struct {
 	limit cause // if that is why there is no connection
 }
 
-// isLocal reports whether the client's own machine caused the error, not the server.
+// isLocal tells cannotBeOverload whether the client's own machine caused the error, not the server.
 func (e ConnectionError) isLocal() bool { return causeOf(e.Wrapped) != notLocal }
 
 // Is lets errors.Is find that the connection was not established because of a limit of the client itself.

@@ -19,7 +19,7 @@ import (
 //fork:replace a retry has to know that the client was disconnected, and keep the error of the attempt before
 var ErrTopologyClosed error = topologyClosedError{}
 
-type topologyClosedError struct{}
+type topologyClosedError struct{} // of a type of its own, which can have a method Is
 
 func (topologyClosedError) Error() string { return "topology is closed" }
 
@@ -196,7 +196,7 @@ func giveAll(waiting *wantConnQueue, err error) {
 }
 
 // checkInInterval is how often a pool that is being closed looks whether its connections are back.
-const checkInInterval = 10 * time.Millisecond
+const checkInInterval = 10 * time.Millisecond // too short to be noticed, too long to cost anything
 
 // close closes the pool and its connections, and gives ErrPoolClosed to whoever waits for one. If the context has a deadline, it first
 // waits until the connections are back, or the context ends.
@@ -220,7 +220,7 @@ func (p *pool) close(ctx context.Context) {
 	p.backgroundDone.Wait()
 	p.generation.disconnect()
 
-	if ctx != nil {
+	if ctx != nil { // as Server.Disconnect may be called without one
 		if _, graceful := ctx.Deadline(); graceful {
 			p.awaitCheckIns(ctx)
 		}
