@@ -128,8 +128,8 @@ func (us *GridFSUploadStream) uploadChunks(ctx context.Context, uploadPartial bo
 	if us.chunkSize <= 0 {
 		return fmt.Errorf("%w: chunks of %d bytes", ErrWrongSize, us.chunkSize)
 	}
-	removes := len(us.unsure) > 0 // then an error must not say that nothing was executed
-	if err := us.removeUnsure(ctx); err != nil {
+	removes := len(us.unsure) > 0                // then an error must not say that nothing was executed
+	if err := us.removeUnsure(ctx); err != nil { // the chunks that follow have the same numbers
 		return err
 	}
 	docs, ids := us.chunksOfBuffer(uploadPartial)
@@ -266,7 +266,7 @@ func (us *GridFSUploadStream) abort(late bool) error {
 
 // remove deletes what the upload has stored.
 func (us *GridFSUploadStream) remove(ctx context.Context) error {
-	if us.published {
+	if us.published { // first, so that nobody finds a file whose chunks are gone
 		mine := append(idFilter("_id", us.FileID), bson.E{Key: "uploadDate", Value: us.uploadDate})
 		if _, err := us.filesColl.DeleteOne(ctx, mine); err != nil {
 			return err

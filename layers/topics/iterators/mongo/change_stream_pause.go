@@ -46,7 +46,7 @@ func (r *streamResumes) begin(ctx context.Context, policy *backpressure.Policy) 
 // interrupted returns the error of a call whose time is up, or whose client is disconnected. After resumes it wraps the last error of the
 // server and says how many there were.
 func (r *streamResumes) interrupted(err error) error {
-	if r.last == nil {
+	if r.last == nil { // the stream was never interrupted
 		return err
 	}
 	last, cause := r.last, err

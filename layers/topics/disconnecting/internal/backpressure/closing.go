@@ -12,7 +12,7 @@ import (
 type Closing struct {
 	running atomic.Int64 // operations
 
-	made, begins, ends sync.Once
+	made, begins, ends sync.Once // of get, Begin and End
 
 	begun chan struct{} // closed when it begins
 	over  chan struct{} // closed at the end

@@ -11,7 +11,7 @@ import (
 func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 	total, rest, plain := bsoncore.ReadLength(doc)
 	succeeded := false
-	for left := int(total) - 4; plain && left > 1; { // without the length itself
+	for left := int(total) - 4; plain && left > 1; { // without the length itself, up to the final zero
 		var elem bsoncore.Element
 		elem, rest, plain = bsoncore.ReadElement(rest)
 		if !plain || elem.Validate() != nil {

@@ -93,7 +93,7 @@ func (t *Topology) Disconnect(ctx context.Context) error {
 //fork:wrap who began to wait at that moment got an error without a type
 func (t *Topology) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
 	selected, retErr := t.upstreamSelectServer(ctx, selector)
-	if retErr != nil && ctx.Err() == nil && atomic.LoadInt64(&t.state) != topologyConnected {
+	if retErr != nil && ctx.Err() == nil && atomic.LoadInt64(&t.state) != topologyConnected { // the end of the context counts more
 		retErr = ErrTopologyClosed
 	}
 	return selected, retErr
