@@ -4,7 +4,7 @@ package mongo
 
 import "strconv"
 
-// reservedSize are the bytes of a message that are kept for the rest of the command.
+// reservedSize are the bytes of a message that the wrapped appendBatches keeps for the rest of the command.
 const reservedSize = 1000
 
 // Models that no longer fit when all bytes of their namespaces count are left to the next batch.
@@ -24,7 +24,7 @@ type documentCount struct {
 	size, limit int
 	// fitting is the number of models that stay below the limit.
 	fitting int
-	full    bool
+	full    bool // once one has reached it
 }
 
 func newDocumentCount(limit int) *documentCount { return &documentCount{limit: limit} }
@@ -34,7 +34,7 @@ func (c *documentCount) documents(fn functionSet) functionSet {
 	counted := fn
 	counted.appendStart = func(dst []byte, identifier string) (int32, []byte) {
 		idx, dst := fn.appendStart(dst, identifier)
-		c.size += len(dst)
+		c.size += len(dst) // ops comes behind the message so far, nsInfo in bytes of its own
 		return idx, dst
 	}
 	counted.appendDocument = func(dst []byte, index string, doc []byte) []byte {
@@ -46,9 +46,9 @@ func (c *documentCount) documents(fn functionSet) functionSet {
 
 // add counts a document of the model with an index.
 func (c *documentCount) add(index string, size int) {
-	model, _ := strconv.Atoi(index)
+	model, _ := strconv.Atoi(index) // a number: appendBatches gives a namespace that of its first model
 	c.size += size
-	c.full = c.full || c.size >= c.limit
+	c.full = c.full || c.size >= c.limit // the first that does not fit ends the batch, even if a later one would
 	if !c.full {
 		c.fitting = model + 1
 	} else if c.fitting > model {

@@ -6,8 +6,8 @@ import "io"
 //
 //fork:wrap the length of a string or of binary data in a stream, such as a file's document in GridFS, allocated up to two gigabytes
 func readBytes(src byteSrc, n int) ([]byte, error) {
-	const trusted = 1 << 20
-	if _, stream := src.(*streamingByteSrc); n <= trusted || !stream {
+	const trusted = 1 << 20                                            // as for a whole document, see newBufferFromReader of bsoncore
+	if _, stream := src.(*streamingByteSrc); n <= trusted || !stream { // those in memory are not copied
 		return upstreamReadBytes(src, n)
 	}
 	data := make([]byte, 0, trusted)
@@ -21,7 +21,7 @@ func readBytes(src byteSrc, n int) ([]byte, error) {
 		}
 		grown := make([]byte, size)
 		switch _, err := src.readExact(grown[copy(grown, data):]); {
-		case err == io.EOF && len(data) > 0:
+		case err == io.EOF && len(data) > 0: // as one read of all n bytes would have it
 			return nil, io.ErrUnexpectedEOF
 		case err != nil:
 			return nil, err

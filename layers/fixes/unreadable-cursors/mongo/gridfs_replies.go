@@ -36,7 +36,7 @@ func countChunks(length int64, chunkSize int32) int32 {
 	if length%int64(chunkSize) > 0 {
 		count++
 	}
-	if count > math.MaxInt32 {
+	if count > math.MaxInt32 { // the numbers of chunks are of type int32
 		return none
 	}
 	return int32(count)
@@ -50,7 +50,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 		return ds.failed
 	}
 	err := ds.readChunk(ctx)
-	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0
+	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0 // see layers/topics/iterators
 	if err != nil && err != errNoMoreChunks && !goesOn {
 		ds.failed = err
 	}
@@ -69,7 +69,7 @@ func (ds *GridFSDownloadStream) readChunk(ctx context.Context) error {
 	if !ds.cursor.Next(ctx) {
 		return ds.endOfChunks()
 	}
-	if ds.numChunks < 0 {
+	if ds.numChunks < 0 { // asked only now, because an error of the cursor comes first
 		return fmt.Errorf("%w: the file has a length of %d and chunks of %d bytes", ErrWrongSize, ds.fileLen, ds.chunkSize)
 	}
 	if err := ds.checkChunkNumber(); err != nil {
@@ -88,7 +88,7 @@ func (ds *GridFSDownloadStream) readChunk(ctx context.Context) error {
 	if int64(len(data)) != ds.sizeOfChunk(ds.expectedChunk) {
 		return ErrWrongSize
 	}
-	ds.buffer = append(ds.buffer[:0], data...)
+	ds.buffer = append(ds.buffer[:0], data...) // grows to what is there, not to what the file's document states
 	ds.bufferStart, ds.bufferEnd = 0, len(data)
 	return nil
 }

@@ -21,7 +21,7 @@ func NewDocumentReader(r io.Reader) ValueReader {
 type memoryReader struct {
 	valueReader
 	source memorySource
-	frames [5]vrState
+	frames [5]vrState // as many as the stack of other readers has at first; it can grow
 }
 
 // memoryReaderOf returns the reader of a document, the same one for each that the Document becomes. Its type is that of all other readers.
@@ -52,11 +52,11 @@ func readBytes(src byteSrc, n int) ([]byte, error) {
 		return upstreamReadBytes(src, n)
 	}
 	read, err := m.peek(n)
-	_, _ = m.discard(n)
+	_, _ = m.discard(n) // also beside an error: a stream would have been read
 	if err == nil {
 		return read, nil
 	}
-	if len(read) > 0 {
+	if len(read) > 0 { // as io.ReadFull does
 		err = io.ErrUnexpectedEOF
 	}
 	return nil, err

@@ -12,7 +12,7 @@ import (
 //fork:replace each document had a decoder of its own, and the slice grew although the number of documents is known
 func (c *Cursor) addFromBatch(
 	sliceVal reflect.Value,
-	_ reflect.Type,
+	_ reflect.Type, // of the elements, which the slice knows
 	batch *bsoncore.Iterator,
 	index int,
 ) (reflect.Value, int, error) {

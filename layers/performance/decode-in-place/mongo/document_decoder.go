@@ -15,7 +15,7 @@ type documentDecoder struct {
 
 // newDocumentDecoder returns a decoder with the options and the registry. Without options, or a registry, it has the default ones.
 func newDocumentDecoder(opts *options.BSONOptions, reg *bson.Registry) *documentDecoder {
-	d := &documentDecoder{Decoder: *bson.NewDecoder(nil)}
+	d := &documentDecoder{Decoder: *bson.NewDecoder(nil)} // read gives it a reader
 	if opts != nil {
 		d.configure(opts)
 	}
@@ -47,7 +47,7 @@ func (d *documentDecoder) configure(opts *options.BSONOptions) {
 // read makes data the document that is decoded next.
 func (d *documentDecoder) read(data []byte) *bson.Decoder {
 	if d.borrowed {
-		d.document.Reader = nil
+		d.document.Reader = nil // this document gets another
 	}
 	d.document.Bytes = data
 	d.Reset(bson.NewDocumentReader(&d.document))

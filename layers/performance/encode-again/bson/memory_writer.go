@@ -24,6 +24,6 @@ func memoryWriterOf(o *inmemory.Output) ValueWriter {
 		o.Writer = vw
 	}
 	vw.reset(vw.buf[:0])
-	vw.w = o
+	vw.w = o // which reset has removed
 	return vw
 }

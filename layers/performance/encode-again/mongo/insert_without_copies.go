@@ -28,8 +28,8 @@ func ensureID(
 	if oid.IsZero() {
 		oid = bson.NewObjectID()
 	}
-	const header, room = 4, inmemory.RoomForID
-	if cap(doc)-len(doc) < room {
+	const header, room = 4, inmemory.RoomForID // the _id comes first, behind the length
+	if cap(doc)-len(doc) < room {              // such as a large document, see Output.Write
 		doc = append(make(bsoncore.Document, 0, len(doc)+room), doc...)
 	}
 	doc = doc[:len(doc)+room]
@@ -46,18 +46,18 @@ func createOrderedBatches(models []WriteModel) []bulkWriteBatch {
 	models = append([]WriteModel(nil), models...)
 	var batches []bulkWriteBatch
 	var current writeCommandKind
-	indexes, first := make([]int, len(models)), 0
+	indexes, first := make([]int, len(models)), 0 // all indexes, and where the last batch begins
 	for i, model := range models {
 		indexes[i] = i
 		kind, known := kindOf(model)
-		if known && (i == 0 || kind != current) {
+		if known && (i == 0 || kind != current) { // current begins as insertCommand, which is zero
 			batches = append(batches, bulkWriteBatch{canRetry: kind != deleteManyCommand && kind != updateManyCommand})
 			first = i
 		}
 		current = kind
 		last, next := &batches[len(batches)-1], i+1
 		last.models, last.indexes = models[first:next:next], indexes[first:next:next]
-		last.canRetry = last.canRetry && known
+		last.canRetry = last.canRetry && known // what another type changes is not known
 	}
 	return batches
 }
@@ -75,6 +75,6 @@ func kindOf(model WriteModel) (kind writeCommandKind, known bool) {
 	case *InsertOneModel:
 		return insertCommand, true
 	default:
-		return insertCommand, false
+		return insertCommand, false // with which an insert after it begins no batch
 	}
 }

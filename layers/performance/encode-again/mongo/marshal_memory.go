@@ -39,7 +39,7 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 		enc = &documentEncoder{output: inmemory.Output{Borrowed: true}}
 	}
 	if bsonOpts == nil {
-		enc.Encoder = *bson.NewEncoder(bson.NewDocumentWriter(&enc.output))
+		enc.Encoder = *bson.NewEncoder(bson.NewDocumentWriter(&enc.output)) // inlined, it is not on the heap; that of getEncoder is
 		enc.SetRegistry(registry)
 	} else {
 		enc.Encoder = *getEncoder(&enc.output, bsonOpts, registry)
@@ -49,7 +49,7 @@ func marshal(val any, bsonOpts *options.BSONOptions, registry *bson.Registry) (b
 	}
 	doc := enc.output.Bytes
 	if !enc.output.Borrowed {
-		enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil
+		enc.Encoder, enc.output.Bytes = bson.Encoder{}, nil // the pool keeps no document
 		documentEncoders.Put(enc)
 	}
 	return doc, nil

@@ -28,7 +28,7 @@ func (c *Client) Disconnect(ctx context.Context) error {
 		ctx = context.Background()
 	}
 	_, graceful := ctx.Deadline()
-	if _, bounded := ctx.Value(closedBy{}).(time.Time); !graceful && !bounded {
+	if _, bounded := ctx.Value(closedBy{}).(time.Time); !graceful && !bounded { // a client for encryption has what is left of its client's time
 		ctx = context.WithValue(ctx, closedBy{}, time.Now().Add(timeToClose(c.timeout)))
 	}
 	c.drain(ctx)
@@ -49,7 +49,7 @@ func (c *Client) drain(ctx context.Context) {
 		if client == nil {
 			continue
 		}
-		if topology, ok := client.deployment.(interface{ Drain(context.Context) }); ok {
+		if topology, ok := client.deployment.(interface{ Drain(context.Context) }); ok { // not that of a test
 			topology.Drain(ctx)
 		}
 	}

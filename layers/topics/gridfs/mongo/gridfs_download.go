@@ -22,7 +22,7 @@ func (ds *GridFSDownloadStream) Close() error {
 	}
 	ds.closed = true
 	if ds.cursor == nil {
-		return nil
+		return nil // the file is empty
 	}
 	return ds.cursor.Close(ds.ctx)
 }

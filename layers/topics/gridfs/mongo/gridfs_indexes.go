@@ -18,7 +18,7 @@ func (b *GridFSBucket) createIndexes(ctx context.Context) error {
 	files := b.filesColl.Clone(options.Collection().SetReadPreference(readpref.Primary()))
 	onlyID := options.FindOne().SetProjection(bson.D{{Key: "_id", Value: 1}})
 	if _, err := files.FindOne(ctx, bson.D{}, onlyID).Raw(); !errors.Is(err, ErrNoDocuments) {
-		return err
+		return err // or nil: there is a file, and so the indexes are there
 	}
 	byName := IndexModel{Keys: bson.D{{Key: "filename", Value: int32(1)}, {Key: "uploadDate", Value: int32(1)}}}
 	if err := createNumericalIndexIfNotExists(ctx, b.filesColl.Indexes(), byName); err != nil {

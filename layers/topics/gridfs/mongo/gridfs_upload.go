@@ -41,7 +41,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 		return 0, ErrStreamClosed
 	}
 	n, err := us.add(p)
-	if us.missing < len(p) {
+	if us.missing < len(p) { // otherwise it is still what an earlier Write has not taken
 		us.missing = len(p)
 	}
 	if us.missing -= n; err != nil || us.missing == 0 {
@@ -115,7 +115,7 @@ func (us *GridFSUploadStream) ofLaterCommand(err error, before int) error {
 // end ends the stream.
 func (us *GridFSUploadStream) end() {
 	us.closed = true
-	if us.cancel != nil {
+	if us.cancel != nil { // of the context for the client's Timeout
 		us.cancel()
 	}
 }
@@ -128,14 +128,14 @@ func (us *GridFSUploadStream) uploadChunks(ctx context.Context, uploadPartial bo
 	if us.chunkSize <= 0 {
 		return fmt.Errorf("%w: chunks of %d bytes", ErrWrongSize, us.chunkSize)
 	}
-	removes := len(us.unsure) > 0
-	if err := us.removeUnsure(ctx); err != nil {
+	removes := len(us.unsure) > 0                // then an error must not say that nothing was executed
+	if err := us.removeUnsure(ctx); err != nil { // the chunks that follow have the same numbers
 		return err
 	}
 	docs, ids := us.chunksOfBuffer(uploadPartial)
 	_, err := us.chunksColl.InsertMany(ctx, docs)
 	outcome := BulkOutcome(err, len(docs))
-	us.stored(len(outcome.Done))
+	us.stored(len(outcome.Done)) // the first ones: an InsertMany is ordered
 	for _, index := range outcome.Unknown {
 		us.unsure = append(us.unsure, ids[index])
 	}
@@ -192,11 +192,12 @@ func (us *GridFSUploadStream) removeUnsure(ctx context.Context) error {
 	return nil
 }
 
-// createFilesCollDoc stores the file's document. That it is there already is no error if an earlier attempt may have stored it.
+// createFilesCollDoc stores the file's document. That it is there already is no error if an earlier attempt may have stored it, and chunks
+// are stored, which the index does not allow beside those of another file with this ID. Of an empty file nobody knows whose it is.
 //
 //fork:replace an attempt whose reply was lost made the next one fail
 func (us *GridFSUploadStream) createFilesCollDoc(ctx context.Context) error {
-	if !us.published {
+	if !us.published { // otherwise it must stay what it may be there with
 		us.uploadDate = bson.NewDateTimeFromTime(time.Now())
 	}
 	_, err := us.filesColl.insert(ctx, []any{us.document()})
@@ -227,7 +228,7 @@ func mayBeInserted(err error) bool {
 	failed, _ := err.(driver.BatchesError)
 	for _, o := range failed.Outcomes {
 		if o.Kind == driver.OutcomeUnknown || o.Kind == driver.OutcomeExecuted && len(o.Written.WriteErrors) == 0 {
-			return true
+			return true // in the second case it is, but without the write concern
 		}
 	}
 	return false
@@ -265,7 +266,7 @@ func (us *GridFSUploadStream) abort(late bool) error {
 
 // remove deletes what the upload has stored.
 func (us *GridFSUploadStream) remove(ctx context.Context) error {
-	if us.published {
+	if us.published { // first, so that nobody finds a file whose chunks are gone
 		mine := append(idFilter("_id", us.FileID), bson.E{Key: "uploadDate", Value: us.uploadDate})
 		if _, err := us.filesColl.DeleteOne(ctx, mine); err != nil {
 			return err

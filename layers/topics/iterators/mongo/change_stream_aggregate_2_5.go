@@ -12,7 +12,7 @@ import (
 //fork:remove ChangeStream.createOperationDeployment the aggregate selects its servers itself
 //fork:remove changeStreamDeployment the aggregate selects its servers itself
 
-// runAggregate sends the stream's aggregate and returns the reply.
+// runAggregate sends the stream's aggregate and returns the reply. Since v2.9.0 the type of the aggregate is another.
 func (cs *ChangeStream) runAggregate(ctx context.Context) (driver.CursorResponse, error) {
 	if cs.client.retryReads {
 		cs.aggregate.Retry(driver.RetryOncePerCommand)

@@ -19,7 +19,7 @@ import (
 type ChangeStream struct {
 	resumes streamResumes
 	state   streamState
-	id      int64                // of the last cursor
+	id      int64                // of the last cursor, for method ID while there is none
 	left    []changeStreamCursor // those that could not be closed when the stream was resumed
 }
 
@@ -100,13 +100,13 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 	ctx, cancel := withTimeout(ctx, cs.client.timeout)
 	defer cancel()
 	if await := cs.cursorOptions.MaxAwaitTime; await != nil && !nonBlocking && !mongoutil.TimeoutWithinContext(ctx, *await) {
-		if cs.err = errAwaitsTooLong; cs.state != streamLost {
+		if cs.err = errAwaitsTooLong; cs.state != streamLost { // which still has to resume; otherwise nothing has moved
 			cs.state = streamRepeats
 		}
 		return
 	}
 	unreadable := 0
-	for cs.cursor != nil {
+	for cs.cursor != nil { // nil after the stream has closed itself
 		if cs.state == streamLost && !cs.resume(ctx) {
 			if cs.resumesLater(ctx) {
 				continue
@@ -123,13 +123,13 @@ func (cs *ChangeStream) loopNext(ctx context.Context, nonBlocking bool) {
 			if unreadableReply(cs.cursor) {
 				unreadable++
 			}
-			if !cs.resumesAtOnce(ctx) || unreadable > 1 {
+			if !cs.resumesAtOnce(ctx) || unreadable > 1 { // in this order: it sets the state in any case
 				return
 			}
-		case cs.cursor.ID() == 0:
+		case cs.cursor.ID() == 0: // the server has ended the stream
 			return
-		default:
-			if cs.state == streamOpen { // a getMore
+		default: // an empty batch
+			if cs.state == streamOpen { // of a getMore
 				unreadable = 0
 			}
 			cs.updatePbrtFromCommand()
@@ -147,6 +147,7 @@ func unreadableReply(bc changeStreamCursor) bool {
 	return ok && cursor.Unreadable()
 }
 
+// isContextError reports whether a call was cancelled or timed out, which includes a timeout of the server's.
 func isContextError(err error) bool { return errors.Is(err, context.Canceled) || IsTimeout(err) }
 
 // resumesAtOnce decides what the error of a getMore leaves of the stream, and reports whether it is to be resumed in the same call.
@@ -156,10 +157,10 @@ func (cs *ChangeStream) resumesAtOnce(ctx context.Context) bool {
 	late := timeIsUp(ctx, cs.err) ||
 		moved && errors.Is(cs.err, context.DeadlineExceeded) && !errorHasLabel(cs.err, resumableErrorLabel)
 	switch {
-	case errors.Is(cs.err, ErrClientDisconnected):
+	case errors.Is(cs.err, ErrClientDisconnected): // which has ended the stream
 	case rejected(cs.err) && !errorHasLabel(cs.err, resumableErrorLabel) && !moved:
 		cs.state = streamRepeats
-	case !cs.isResumableError():
+	case !cs.isResumableError(): // as has this one
 	case late && !moved && !IsTimeout(cs.err):
 		cs.state, cs.err = streamRepeats, cs.noTime(moved)
 	case late:
@@ -200,7 +201,7 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 		return false
 	}
 	purpose := backpressure.PurposeOf(ctx)
-	purpose.Again = true
+	purpose.Again = true // a resume that fails is followed by others, see resumesLater
 	if cs.err = cs.executeOperation(backpressure.WithPurpose(ctx, purpose), true); cs.err != nil {
 		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) { // which says nothing of the servers, so that the next one need not wait
 			cs.err = cs.resumes.interrupted(cs.err)
@@ -257,7 +258,7 @@ func (cs *ChangeStream) closeLeft(ctx context.Context) {
 	var open []changeStreamCursor
 	for i := len(cs.left) - 1; i >= 0; i-- {
 		cursor, ok := cs.left[i].(unseen)
-		if !ok {
+		if !ok { // that of a test
 			continue
 		}
 		if _ = cursor.Discard(ctx); cursor.ID() != 0 && cs.state != streamClosed {
@@ -284,7 +285,7 @@ func (cs *ChangeStream) afterResume(err error) streamState {
 	replied := errors.As(err, &failed) && ofServer(failed.Code, failed.Raw)
 	switch {
 	case errors.Is(err, ErrClientDisconnected):
-		return streamOpen
+		return streamOpen // with the error: ended
 	case isContextError(err), errorHasLabel(err, driver.ErrSystemOverloadedError),
 		replied && (failed.RetryableRead() || cs.isResumableError()),
 		!replied && (errors.As(err, &unselected) || errors.As(err, &unconnected) || IsPoolClearedError(err) || IsNetworkError(err)):

@@ -62,7 +62,7 @@ func (cs *ChangeStream) openCursor(reply driver.CursorResponse) error {
 	}
 	cs.state = streamOpened
 	cs.cursor, cs.id = unseen{cursor}, cursor.ID() // unless the application closes it
-	cs.upstreamUpdatePbrtFromCommand()
+	cs.upstreamUpdatePbrtFromCommand()             // not updatePbrtFromCommand, which is for a getMore
 
 	// Unless the application or a token says where the stream starts, it resumes at the time of the aggregate (change-streams.md,
 	// "Resume Process").

@@ -32,7 +32,7 @@ func (r *streamResumes) failed(policy *backpressure.Policy, err error) {
 // begin waits until the next resume may begin, and counts it. The end of the context ends the wait, and so does that of the client, after
 // which no aggregate may be sent.
 func (r *streamResumes) begin(ctx context.Context, policy *backpressure.Policy) error {
-	if policy != nil {
+	if policy != nil { // without one, next is not set
 		if wait := r.next.Sub(policy.Clock.Now()); wait > 0 {
 			if err := policy.Pause(ctx, wait); err != nil {
 				return r.interrupted(err)
@@ -46,7 +46,7 @@ func (r *streamResumes) begin(ctx context.Context, policy *backpressure.Policy) 
 // interrupted returns the error of a call whose time is up, or whose client is disconnected. After resumes it wraps the last error of the
 // server and says how many there were.
 func (r *streamResumes) interrupted(err error) error {
-	if r.last == nil {
+	if r.last == nil { // the stream was never interrupted
 		return err
 	}
 	last, cause := r.last, err

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
+// timeout returns the client's Timeout, or nil if that is not set or the cursor was opened without it.
 func (c *Cursor) timeout() *time.Duration {
 	if !c.hasClientTimeout {
 		return nil
@@ -34,7 +35,7 @@ func (c *Cursor) All(ctx context.Context, results any) error {
 	}
 	ctx, cancel := withTimeout(ctx, c.timeout())
 	defer cancel()
-	c.bc = collected{unseen{bc}}
+	c.bc = collected{unseen{bc}} // an error is no reason to throw away what came before, and is returned below
 	defer func() { c.bc = bc }()
 	if err := c.upstreamAll(ctx, results); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (collected) Err() error { return nil }
 func (c *Cursor) Close(ctx context.Context) error {
 	defer c.closeImplicitSession()
 	c.closed = true
-	if c.bc.ID() != 0 {
+	if c.bc.ID() != 0 { // otherwise nothing is sent that takes time
 		var cancel context.CancelFunc
 		ctx, cancel = closingTime(ctx, c.timeout())
 		defer cancel()
@@ -71,7 +72,7 @@ func (c *Cursor) Close(ctx context.Context) error {
 //fork:replace nobody sees the result of that killCursors
 func (cs *ChangeStream) storeResumeToken() error {
 	cs.options.StartAfter = nil // the stream no longer is where that has put it
-	if len(cs.batch) == 0 {
+	if len(cs.batch) == 0 {     // Current was its last event (change-streams.md, "Updating the Cached Resume Token")
 		if token := cs.cursor.PostBatchResumeToken(); token != nil {
 			cs.resumeToken = bson.Raw(token)
 			return nil
@@ -79,7 +80,7 @@ func (cs *ChangeStream) storeResumeToken() error {
 	}
 	token, ok := cs.Current.Lookup("_id").DocumentOK()
 	if !ok {
-		_ = cs.upstreamClose(context.Background())
+		_ = cs.upstreamClose(context.Background()) // its cursor is unseen, and so takes at most 2 seconds
 		return ErrMissingResumeToken
 	}
 	cs.resumeToken = token
@@ -94,7 +95,7 @@ func (cs *ChangeStream) storeResumeToken() error {
 //
 //fork:wrap a stream that closes itself must not keep its caller waiting; the cursor stayed open if the context had ended
 func (cs *ChangeStream) Close(ctx context.Context) error {
-	if cursor, ok := cs.cursor.(unseen); ok {
+	if cursor, ok := cs.cursor.(unseen); ok { // the application sees the result of this one
 		cs.cursor = cursor.BatchCursor
 	}
 	cs.state = streamClosed
@@ -105,7 +106,7 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 	if !over && errors.Is(ctx.Err(), context.Canceled) {
 		began = time.Now() // it was cancelled meanwhile
 	}
-	if cursor != nil && cursor.ID() != 0 {
+	if cursor != nil && cursor.ID() != 0 { // for the next Close: what is wrapped has forgotten it
 		cs.cursor = cursor
 	}
 	if len(cs.left) > 0 {

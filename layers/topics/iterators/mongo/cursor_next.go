@@ -11,7 +11,7 @@ import (
 //fork:extend an error that leaves the cursor open, and where it was, ended it
 type Cursor struct {
 	goesOn bool // it has not
-	closed bool
+	closed bool // by Close
 }
 
 // ID returns the ID of the cursor. It is 0 once no document can follow those that the cursor already has: it is exhausted or closed, or

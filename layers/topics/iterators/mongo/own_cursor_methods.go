@@ -34,7 +34,7 @@ func (db *Database) ListCollectionNames(
 	}
 	defer cursor.discard(ctx)
 
-	names := make([]string, 0)
+	names := make([]string, 0) // not nil, even of an empty database
 	for cursor.Next(ctx) {
 		value, err := cursor.Current.LookupErr("name")
 		if err != nil {
@@ -65,7 +65,7 @@ func (kr *keyRetriever) cryptKeys(ctx context.Context, filter bsoncore.Document)
 
 	var keys []bsoncore.Document
 	for cursor.Next(ctx) {
-		keys = append(keys, append(bsoncore.Document(nil), cursor.Current...))
+		keys = append(keys, append(bsoncore.Document(nil), cursor.Current...)) // Current is valid until the next Next
 	}
 	if err := cursor.Err(); err != nil {
 		return nil, EncryptionKeyVaultError{Wrapped: err}
@@ -87,7 +87,7 @@ func (cir *collInfoRetriever) cryptCollInfo(
 	defer cursor.discard(ctx)
 
 	if !cursor.Next(ctx) {
-		return nil, cursor.Err()
+		return nil, cursor.Err() // no error if there is no such collection
 	}
 	return append(bsoncore.Document(nil), cursor.Current...), nil
 }

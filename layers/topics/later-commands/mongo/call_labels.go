@@ -28,7 +28,7 @@ func withoutCommandLabels(labels []string, keepRetryableWrite bool) []string {
 func ofLaterCommand(err error) error {
 	switch e := err.(type) {
 	case CommandError:
-		e.Labels = withoutCommandLabels(e.Labels, e.HasErrorLabel(driver.NetworkError))
+		e.Labels = withoutCommandLabels(e.Labels, e.HasErrorLabel(driver.NetworkError)) // whose outcome is unknown
 		return e
 	case WriteException:
 		e.Labels = withoutCommandLabels(e.Labels, false)

@@ -13,7 +13,7 @@ import (
 //fork:replace the error of a later command said that nothing was dropped
 func (coll *Collection) dropEncryptedCollection(ctx context.Context, ef any, additionalCmd bson.D) error {
 	return coll.dropWithState(ef, func(c *Collection) error {
-		if c == coll {
+		if c == coll { // those with the state get no additional fields
 			return c.drop(ctx, additionalCmd)
 		}
 		return c.drop(ctx, nil)

@@ -27,6 +27,7 @@ type bulkCommand struct {
 	indexes []int
 }
 
+// index returns the index in the call of a document of the command's operation.
 func (c *bulkCommand) index(document int) int {
 	if c.indexes == nil {
 		return document
@@ -39,7 +40,7 @@ func (o *bulkRecord) add(err error, documents int, indexes []int) {
 	failed, ok := err.(driver.BatchesError)
 	if !ok { // it failed before it could send anything
 		kind := driver.OutcomeUnsent
-		if err != nil && isInvalid(wrapErrors(err)) {
+		if err != nil && isInvalid(wrapErrors(err)) { // it would fail again
 			kind = driver.OutcomeFailed
 		}
 		failed.Outcomes = []driver.Outcome{{Kind: kind, Documents: documents, Err: err}}
@@ -74,7 +75,7 @@ func (o *bulkRecord) setMany(many func(write int) bool) {
 
 // executed reports whether the server executed anything of the call, as far as that is known.
 func (o *bulkRecord) executed() bool {
-	others := o.writes
+	others := o.writes // in the end, those of commands that simply succeeded
 	for _, c := range o.commands {
 		if c.Kind == driver.OutcomeExecuted {
 			return true
@@ -136,7 +137,7 @@ type bulkErrors struct {
 	concerns []WriteConcernError
 	commands []error
 	labels   []string
-	labeled  map[string]bool
+	labeled  map[string]bool // the labels, so that each is there once
 }
 
 func (o *bulkRecord) errors() bulkErrors {
@@ -244,7 +245,7 @@ func topLevelError(err error) *WriteError {
 func (o *bulkRecord) succeeded() bool {
 	for _, c := range o.commands {
 		if c.Kind == driver.OutcomeExecuted && !o.ordered && len(c.Written.WriteErrors)+c.Unread < c.Documents {
-			return true
+			return true // whichever they are: with Unread errors, no state says done
 		}
 	}
 	for _, state := range o.states() {

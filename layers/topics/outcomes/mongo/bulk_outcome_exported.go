@@ -75,7 +75,7 @@ const (
 	writeUnknown
 )
 
-// overloadCodes are those of single writes that an overloaded server does not execute. They have no labels.
+// overloadCodes are the server's error codes of the category SystemOverloadedError, in writes that it does not execute. They have no labels.
 var overloadCodes = map[int64]bool{433: true, 449: true, 450: true, 462: true, 473: true, 489: true}
 
 // states returns what became of each write of the call.
@@ -119,7 +119,7 @@ func (o *bulkRecord) setFailed(states []writeState, c *bulkCommand) {
 			for document := int(writeErr.Index) + 1; document < c.First+c.Documents; document++ {
 				states[c.index(document)] = writeNotExecuted
 			}
-			return
+			return // what follows was not executed, whatever else the reply says
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (o *bulkRecord) public() BulkWriteOutcome {
 			if outcome.Failed == nil {
 				outcome.Failed = map[int]error{}
 			}
-			outcome.Failed[write] = nil
+			outcome.Failed[write] = nil // see explain
 		}
 	}
 	o.explain(outcome.Failed)
@@ -158,7 +158,7 @@ func (o *bulkRecord) explain(failed map[int]error) {
 		}
 		for _, writeErr := range writeErrorsFromDriverWriteErrors(c.Written.WriteErrors) {
 			writeErr.Index = c.index(writeErr.Index)
-			if _, ok := failed[writeErr.Index]; ok {
+			if _, ok := failed[writeErr.Index]; ok { // and not in NotExecuted
 				failed[writeErr.Index] = writeErr
 			}
 		}

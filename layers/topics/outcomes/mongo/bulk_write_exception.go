@@ -38,7 +38,7 @@ func (f bulkFailure) as(target any) bool {
 // them say last.
 func (f bulkFailure) message(message string) string {
 	if len(f.commands) > 0 {
-		message = strings.TrimSuffix(message, ": no causes")
+		message = strings.TrimSuffix(message, ": no causes") // which it says without write errors
 	}
 	for _, err := range f.commands {
 		if text := strings.TrimSpace(err.Error()); !strings.HasSuffix(message, text) {
@@ -80,7 +80,7 @@ func (bwe BulkWriteException) Is(target error) bool { return bwe.failure.is(targ
 // As lets errors.As find the errors of the call's commands.
 func (bwe BulkWriteException) As(target any) bool { return bwe.failure.as(target) }
 
-func (bwe BulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
+func (bwe BulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record } // for BulkOutcome
 
 // It also tells what the commands of the call did.
 //
@@ -177,7 +177,7 @@ func (bwe ClientBulkWriteException) Is(target error) bool { return bwe.failure.i
 // As lets errors.As find the errors of the call's commands.
 func (bwe ClientBulkWriteException) As(target any) bool { return bwe.failure.as(target) }
 
-func (bwe ClientBulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record }
+func (bwe ClientBulkWriteException) bulkRecord() *bulkRecord { return bwe.failure.record } // for BulkOutcome
 
 // It also tells what the commands of the call did.
 //

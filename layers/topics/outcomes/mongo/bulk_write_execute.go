@@ -23,7 +23,7 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 	var record *bulkRecord // nil until a command fails
 	batches := createBatches(bw.models, ordered)
 	for _, batch := range batches {
-		if len(batch.models) == 0 {
+		if len(batch.models) == 0 { // of an unordered write, which has a batch for each kind
 			continue
 		}
 		var err error
@@ -35,7 +35,7 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 			if record == nil {
 				record = &bulkRecord{writes: len(bw.models), ordered: ordered}
 			}
-			record.add(err, len(batch.models), batch.indexes)
+			record.add(err, len(batch.models), batch.indexes) // without an error if it was not sent
 		}
 	}
 	if !bw.result.Acknowledged { // nothing counts, though there are replies to all commands of an operation but the last
@@ -44,7 +44,7 @@ func (bw *bulkWrite) execute(ctx context.Context) error {
 	if record == nil {
 		return nil
 	}
-	bw.result.Acknowledged = bw.result.Acknowledged && record.executed()
+	bw.result.Acknowledged = bw.result.Acknowledged && record.executed() // otherwise there is nothing that a server has acknowledged
 	return record.exceptionOf(modelsOf(batches, len(bw.models)))
 }
 
@@ -99,7 +99,7 @@ func (bw *bulkWrite) runBatch(ctx context.Context, batch bulkWriteBatch) error {
 		}
 		bw.result.UpsertedIDs[int64(batch.indexes[upserted.Index])] = upserted.ID
 	}
-	bw.result.MatchedCount += res.N - int64(len(res.Upserted))
+	bw.result.MatchedCount += res.N - int64(len(res.Upserted)) // n counts these, too
 	bw.result.ModifiedCount += res.NModified
 	bw.result.UpsertedCount += int64(len(res.Upserted))
 	return err

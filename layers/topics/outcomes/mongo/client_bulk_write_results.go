@@ -26,7 +26,7 @@ func (mb *modelBatches) ReadsResults() {}
 func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Document, info driver.ResponseInfo) error {
 	var reply clientBulkWriteReply
 	if err := bson.Unmarshal(resp, &reply); err != nil {
-		return driver.ResultsError{Unread: len(mb.cursorHandlers), Err: err}
+		return driver.ResultsError{Unread: len(mb.cursorHandlers), Err: err} // any of its models may have failed
 	}
 	mb.result.add(reply)
 	err := mb.readResults(ctx, reply.Cursor, info)
@@ -98,7 +98,7 @@ func (mb *modelBatches) readResults(ctx context.Context, reply bsoncore.Document
 		if err != nil {
 			return err
 		}
-		handle(&result, cursor.Current)
+		handle(&result, cursor.Current) // whether it failed is also in mb.writeErrors
 	}
 	return cursor.Err()
 }

@@ -19,7 +19,7 @@ func (s *Session) CommitTransaction(ctx context.Context) error {
 	ctx, cancel := withTimeout(ctx, s.client.timeout)
 	defer cancel()
 	retErr := s.upstreamCommitTransaction(ctx)
-	s.clientSession.Committing = false
+	s.clientSession.Committing = false // which it still is after a timeout
 	if errorHasLabel(retErr, driver.UnknownTransactionCommitResult) && !errors.Is(retErr, backpressure.ErrNeverSent) {
 		s.clientSession.UpdateCommitTransactionWriteConcern()
 		_ = s.clientSession.CommitTransaction() // sets the state
@@ -29,7 +29,7 @@ func (s *Session) CommitTransaction(ctx context.Context) error {
 
 // timeToAbort returns a context for aborting a transaction, whose locks would stay if it was not sent for a context that has ended.
 func timeToAbort(ctx context.Context) (context.Context, context.CancelFunc) {
-	if ctx == nil || ctx.Err() == nil {
+	if ctx == nil || ctx.Err() == nil { // nil, as all methods of package mongo permit
 		return ctx, func() {}
 	}
 	return backpressure.ForCleanUp(ctx)

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// transactionBackoff returns the backoff of WithTransaction after the given number of failed attempts.
+// transactionBackoff returns the backoff of WithTransaction after the given number of failed attempts. The exponent is one less.
 func transactionBackoff(failed int, jitter float64) time.Duration {
 	return retry.TransactionBackoff(failed, jitter)
 }
@@ -21,7 +21,7 @@ func transactionBackoff(failed int, jitter float64) time.Duration {
 func (s *Session) AbortTransaction(ctx context.Context) error {
 	ctx, cancel := timeToAbort(ctx)
 	defer cancel()
-	ctx, end := withTimeout(ctx, s.client.timeout)
+	ctx, end := withTimeout(ctx, s.client.timeout) // nothing, if timeToAbort has set a deadline
 	defer end()
 	return s.upstreamAbortTransaction(ctx)
 }

@@ -80,7 +80,7 @@ func (s *Session) runTransaction(
 }
 
 // endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
-const endingGrace = 500 * time.Millisecond
+const endingGrace = 500 * time.Millisecond // on average enough for two or three retries
 
 // abortIn aborts the transaction of a call.
 func (s *Session) abortIn(ctx context.Context, retries *transactionRetries) {
@@ -113,13 +113,13 @@ func (s *Session) endingContext(
 	_, hasDeadline := ctx.Deadline()
 	own, limited := backpressure.CleanUpTime, true
 	switch timeout := s.client.timeout; {
-	case aborts && errors.Is(ctx.Err(), context.Canceled):
+	case aborts && errors.Is(ctx.Err(), context.Canceled): // the time for cleaning up, as it is
 	case hasDeadline && aborts:
 		own = retries.period
 	case hasDeadline:
 		own = retries.deadline.Sub(retries.clock.Now())
 	case timeout != nil && *timeout > 0:
-		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout))
+		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout)) // servers are told that time
 	case aborts:
 		own = closeTime
 	default:
@@ -147,7 +147,7 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 		}
 		var cmdErr CommandError
 		switch {
-		case !errors.As(err, &cmdErr):
+		case !errors.As(err, &cmdErr): // such as that of a session without a transaction
 			return res, err
 		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError() &&
 			!cmdErr.HasErrorLabel(driver.ErrSystemOverloadedError):
@@ -170,18 +170,19 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 type transactionRetries struct {
 	clock    backpressure.Clock
 	jitter   func() float64
-	pause    func(context.Context, time.Duration) error
-	deadline time.Time
-	period   time.Duration // of the call, from its start to its deadline
+	pause    func(context.Context, time.Duration) error // Policy.Pause
+	deadline time.Time                                  // after which nothing is tried again
+	period   time.Duration                              // of the call, from its start to its deadline
 
 	attempt int   // transactions that have failed
 	again   bool  // whether to run the last of them again
 	last    error // its error
 }
 
+// newTransactionRetries begins the time of a call: until the deadline of the context or else for the client's Timeout or else 120 seconds.
 func (s *Session) newTransactionRetries(ctx context.Context) *transactionRetries {
 	policy := backpressure.PolicyOf(s.deployment)
-	if policy == nil {
+	if policy == nil { // a deployment of a test, or of an application
 		policy = &backpressure.Policy{Clock: backpressure.SystemClock{}}
 		policy.Jitter = rand.Float64
 	}
@@ -204,7 +205,7 @@ func (r *transactionRetries) transient(err error) error {
 	r.attempt++
 	r.last = err
 	if r.again = !r.expired(0); r.again {
-		return nil
+		return nil // WithTransaction looks at again first
 	}
 	return r.timeout(err)
 }
@@ -214,7 +215,7 @@ func (r *transactionRetries) backOff(ctx context.Context) error {
 	if r.attempt == 0 {
 		return nil
 	}
-	r.again = false
+	r.again = false // unless the next transaction fails, too
 	return r.wait(ctx, transactionBackoff(r.attempt, r.jitter()), r.last)
 }
 

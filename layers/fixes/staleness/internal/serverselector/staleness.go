@@ -18,7 +18,7 @@ func selectForReplicaSet(
 	if !limited {
 		return upstreamSelectForReplicaSet(rp, isOutputAggregate, topo, candidates)
 	}
-	if err := verifyMaxStaleness(rp, topo); err != nil {
+	if err := verifyMaxStaleness(rp, topo); err != nil { // what is wrapped does not see the limit any more
 		return nil, err
 	}
 	unlimited, err := readpref.New(rp.Mode(), readpref.WithTagSets(rp.TagSets()...))

@@ -45,9 +45,9 @@ func (c *lateTimeout) Done() <-chan struct{} { return c.start().Done() }
 
 func (c *lateTimeout) Err() error {
 	c.mu.Lock()
-	waits := c.timer != nil || c.canceled
+	decided := c.timer != nil || c.canceled // then the context that start returns knows the error
 	c.mu.Unlock()
-	if !waits && c.Context.Err() == nil && time.Now().Before(c.deadline) {
+	if !decided && c.Context.Err() == nil && time.Now().Before(c.deadline) {
 		return nil
 	}
 	return c.start().Err()
@@ -70,7 +70,7 @@ func (c *lateTimeout) start() context.Context {
 }
 
 func (c *lateTimeout) cancel() {
-	if c == nil {
+	if c == nil { // there is no timeout, and the parent is not to be ended
 		return
 	}
 	c.mu.Lock()
@@ -79,5 +79,5 @@ func (c *lateTimeout) cancel() {
 		c.stop()
 		return
 	}
-	c.canceled = c.canceled || time.Now().Before(c.deadline)
+	c.canceled = c.canceled || time.Now().Before(c.deadline) // otherwise it has timed out already
 }

@@ -34,7 +34,7 @@ func only(candidates []description.Server, a, b, c description.ServerKind) []des
 		if found != nil {
 			return nil
 		}
-		found = candidates[i : i+1 : i+1]
+		found = candidates[i : i+1 : i+1] // without room, so that to append to it leaves the others as they are
 	}
 	return found
 }

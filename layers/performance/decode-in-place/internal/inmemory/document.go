@@ -10,7 +10,7 @@ type Document struct {
 	Reader any // belongs to package bson, which uses it for the next document again
 }
 
-// Read implements the io.Reader interface.
+// Read implements the io.Reader interface, for NewDocumentReader, which takes one but does not read from a Document by it.
 func (d *Document) Read(to []byte) (int, error) {
 	if len(d.Bytes) == 0 {
 		return 0, io.EOF

@@ -12,10 +12,10 @@ type Output struct {
 
 // maxKept is the size up to which a writer's buffer is used again. Who encodes a large document once must not keep its memory: the document
 // gets it, so that a large one is not copied.
-const maxKept = 64 << 10
+const maxKept = 64 << 10 // more than most documents have
 
 // RoomForID is the size of an element "_id" with an ObjectID.
-const RoomForID = 1 + 4 + 12
+const RoomForID = 1 + 4 + 12 // its type, its key with a zero, and the ObjectID
 
 // Write implements the io.Writer interface. It leaves room for an _id, unless the document begins with one, or with an operator. What
 // is written after the document, such as nothing by an encoder of the application's that flushes again, is appended to it.
@@ -25,14 +25,14 @@ func (o *Output) Write(document []byte) (int, error) {
 		return len(document), nil
 	}
 	if cap(document) > maxKept {
-		o.Writer = nil
+		o.Writer = nil // with the buffer, which the next document must not be written to
 		if !o.Borrowed {
 			o.Bytes = document
 			return len(document), nil
 		}
 	}
 	room := RoomForID
-	if len(document) > 9 && (document[5] == '$' || string(document[5:9]) == "_id\x00") {
+	if len(document) > 9 && (document[5] == '$' || string(document[5:9]) == "_id\x00") { // behind length and type
 		room = 0
 	}
 	o.Bytes = append(make([]byte, 0, len(document)+room), document...)

@@ -12,7 +12,7 @@ import (
 type Closing struct {
 	running atomic.Int64 // operations
 
-	made, begins, ends sync.Once
+	made, begins, ends sync.Once // of get, Begin and End
 
 	begun chan struct{} // closed when it begins
 	over  chan struct{} // closed at the end
@@ -35,7 +35,7 @@ func (c *Closing) Begin() {
 // End wakes all who still wait.
 func (c *Closing) End() {
 	if c != nil {
-		c.Begin()
+		c.Begin() // which also makes the channels
 		c.ends.Do(func() { close(c.over) })
 	}
 }
@@ -93,7 +93,7 @@ func (c *Closing) Leave() {
 
 func (c *Closing) tellIdle() {
 	select {
-	case c.idle <- struct{}{}:
+	case c.idle <- struct{}{}: // which Drain reads
 	default: // it is told already
 	}
 }
@@ -128,7 +128,7 @@ func (p *Policy) Closing() *Closing {
 	return &p.closing
 }
 
-// closes returns what is closed at the end of the client or, with begins, once it is being disconnected.
+// closes tells Policy.ends what is closed at the end of the client or, with begins, once it is being disconnected.
 func (p *Policy) closes(begins bool) <-chan struct{} {
 	if begins {
 		return p.closing.get().begun

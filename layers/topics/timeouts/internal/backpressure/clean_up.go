@@ -30,7 +30,7 @@ type valuesOf struct {
 
 // Value implements the context.Context interface.
 func (v valuesOf) Value(key any) any {
-	if v.other == nil {
+	if v.other == nil { // as methods of package mongo permit
 		return nil
 	}
 	return v.other.Value(key)

@@ -2,8 +2,8 @@
 
 package driver
 
-// dst is the message so far, the size of which counts. The bytes of a document sequence besides its identifier and documents are its kind,
-// its length, and the zero after the identifier.
+// The limit is less by what is not counted below: dst, which is the message so far, and what a document sequence has besides its
+// documents. That is its kind, its length, its identifier, and the zero after that.
 //
 //fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchSequence(dst []byte, maxCount, totalSize int) (int, []byte, error) {
@@ -11,8 +11,8 @@ func (b *Batches) AppendBatchSequence(dst []byte, maxCount, totalSize int) (int,
 	return b.upstreamAppendBatchSequence(dst, maxCount, totalSize-len(dst)-overhead-len(b.Identifier))
 }
 
-// dst is the message so far, the size of which counts. An array of one document takes six bytes before it, for its type, its length and
-// the zero after the identifier; three for the document's type and its key, "0" with a zero; and the zero at its end.
+// The limit of a message is for an array of one document, which is encrypted alone because it is large. The array has six bytes for its
+// type, its length and the zero after the identifier; three for the document's type and its key, "0" with a zero; and the zero at its end.
 //
 //fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole
 func (b *Batches) AppendBatchArray(dst []byte, maxCount, totalSize int) (int, []byte, error) {

@@ -12,7 +12,7 @@ import (
 //
 //fork:wrap a negative size made it panic, and so did a frame for zstd that its package before v1.20.2 fails on (GO-2026-6865)
 func DecompressPayload(in []byte, opts CompressionOpts) (out []byte, err error) {
-	if opts.UncompressedSize < 0 && opts.Compressor != wiremessage.CompressorNoOp {
+	if opts.UncompressedSize < 0 && opts.Compressor != wiremessage.CompressorNoOp { // which ignores the size
 		return nil, fmt.Errorf("uncompressed size %d is negative", opts.UncompressedSize)
 	}
 	defer func() {

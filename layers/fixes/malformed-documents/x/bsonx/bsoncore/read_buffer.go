@@ -8,8 +8,8 @@ import (
 const (
 	// minDocumentLength is that of an empty document or array: its length and the zero at its end.
 	minDocumentLength = 5
-	// maxTrusted is the number of bytes allocated on the strength of a document's stated length. Beyond that, memory is allocated
-	// as bytes arrive: so many times as much, with which the largest document of a server is copied once, after a sixteenth of it.
+	// maxTrusted is the number of bytes allocated on the strength of a document's stated length. Beyond that, memory is allocated as bytes
+	// arrive, up to maxGrowth times as much: then a server's largest document, of 16 MiB, is copied only once, after a sixteenth of it.
 	maxTrusted = 1 << 20
 	maxGrowth  = 16
 )
@@ -58,7 +58,7 @@ func readMore(r io.Reader, doc []byte, length int) ([]byte, error) {
 	}
 	more := make([]byte, size)
 	_, err := io.ReadFull(r, more[copy(more, doc):])
-	if err == io.EOF {
+	if err == io.EOF { // in the midst of the document
 		err = io.ErrUnexpectedEOF
 	}
 	return more, err

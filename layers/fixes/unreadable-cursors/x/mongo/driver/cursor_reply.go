@@ -13,10 +13,10 @@ func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorRes
 	cr, retErr := upstreamNewCursorResponse(response, info)
 	missing := ""
 	switch {
-	case retErr != nil:
+	case retErr != nil: // which says what is malformed
 	case cr.FirstBatch == nil:
 		missing = "firstBatch"
-	case cr.ID == 0:
+	case cr.ID == 0: // exhausted, so that no getMore needs a namespace, or not told
 		if _, err := response.LookupErr("id"); err != nil {
 			missing = "id"
 		}
@@ -26,7 +26,7 @@ func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorRes
 	if missing == "" {
 		return cr, retErr
 	}
-	if cr.Connection != nil {
+	if cr.Connection != nil { // behind a load balancer, to which the cursor was pinned
 		_ = cr.Connection.UnpinFromCursor()
 	}
 	return CursorResponse{}, errors.New("malformed reply: the cursor has no " + missing)

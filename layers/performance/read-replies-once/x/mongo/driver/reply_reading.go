@@ -11,7 +11,7 @@ import (
 func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 	total, rest, plain := bsoncore.ReadLength(doc)
 	succeeded := false
-	for left := int(total) - 4; plain && left > 1; { // without the length itself
+	for left := int(total) - 4; plain && left > 1; { // without the length itself, up to the final zero
 		var elem bsoncore.Element
 		elem, rest, plain = bsoncore.ReadElement(rest)
 		if !plain || elem.Validate() != nil {
@@ -24,10 +24,9 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 			plain = false
 		case "ok":
 			val := elem.Value()
-			is, _ := val.BooleanOK()
-			number, ok := val.AsFloat64OK()
-			succeeded = succeeded || is || // true, or 1
-				ok && number == 1 && val.Type != bsoncore.TypeDecimal128
+			isTrue, _ := val.BooleanOK()
+			number, ok := val.AsFloat64OK() // of any type but Decimal128
+			succeeded = succeeded || isTrue || ok && number == 1
 		}
 	}
 	if plain && succeeded {

@@ -31,7 +31,7 @@ func (c *crypt) executeStateMachine(ctx context.Context, cryptCtx *mongocrypt.Co
 	for {
 		var err error
 		switch state := cryptCtx.State(); state {
-		case mongocrypt.Done:
+		case mongocrypt.Done: // without a result
 			return nil, nil
 		case mongocrypt.Ready:
 			return cryptCtx.Finish()
@@ -108,7 +108,7 @@ func (c *crypt) sendKMSRequest(ctx context.Context, request kmsRequest) error {
 	case ended != nil:
 		return fmt.Errorf("request to a key management service: %w", ended)
 	case isUnread:
-		return request.RequestError()
+		return request.RequestError() // nil if libmongocrypt will repeat the request
 	default:
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Unmoved reports, after Next has failed, whether the cursor is open and where it was before: its getMore was not sent, or the server
-// rejected it. Another Next then goes on. Without a reply nobody knows what the server has handed out.
+// rejected it. Another Next then goes on. Without a reply nobody knows what the server has handed out. See Operation.NotExecuted.
 func (bc *BatchCursor) Unmoved() bool { return bc.id != 0 && bc.notExecuted }
 
 // Unreadable reports, after Next has failed, whether a reply to its getMore came that cannot be read. The errors of servers and of
@@ -35,13 +35,13 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 		err = bc.kill(ctx, bc.kind)
 		unsent = bc.notExecuted && (ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded))
 	}
-	if unsent && bc.id != 0 && !backpressure.IsRetryableOverload(err) {
+	if unsent && bc.id != 0 && !backpressure.IsRetryableOverload(err) { // a killCursors that was rejected has had its retries
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
 		switch late := bc.kill(own, retry.CleanUp); {
 		case late == nil:
 			err = nil
-		case err == nil:
+		case err == nil: // the context had ended before
 			const when = "closing the cursor after the end of its context"
 			err = backpressure.Interruption{Err: late, When: when, Cause: ctx.Err()}
 		}
@@ -56,14 +56,14 @@ func (bc *BatchCursor) Discard(ctx context.Context) error {
 
 // kill sends a killCursors, unless the cursor is exhausted. Once a server has answered it, the cursor has no ID.
 func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
-	if bc.server == nil || bc.id == 0 {
+	if bc.server == nil || bc.id == 0 { // without a server it is one of a list in memory
 		return nil
 	}
 	if bc.clientSession != nil && bc.clientSession.Terminated {
 		bc.clientSession = nil // a killCursors needs none
 	}
 	own := bc.kind
-	bc.kind = kind
+	bc.kind = kind // by which KillCursor is retried, or not
 	err := bc.KillCursor(ctx)
 	bc.kind = own
 	var failed Error
@@ -94,11 +94,11 @@ func (bc *BatchCursor) release(err error) error {
 	return err
 }
 
-var _ discarder = (*operationRun)(nil)
+var _ discarder = (*operationRun)(nil) // as which operationRun.processResponse finds it
 
 // discarding lets the cursor of a reply be closed if the command failed, or nobody reads more than the first batch.
 func (ex *operationRun) discarding(ctx context.Context, info ResponseInfo) ResponseInfo {
-	if (info.Error != nil || ex.purpose.FirstBatch) && ex.op.Batches == nil {
+	if (info.Error != nil || ex.purpose.FirstBatch) && ex.op.Batches == nil { // a client bulk write closes its cursor itself
 		info.discard = func(opened CursorResponse) { ex.discard(ctx, opened) }
 	}
 	return info
@@ -132,12 +132,12 @@ func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
 	batch := *opened.FirstBatch // the caller may read it
 	opened.FirstBatch = &batch
 	if opened.Connection == nil {
-		ex.releaseConnection()
+		ex.releaseConnection() // which the killCursors may need, if the pool has no other
 	}
 	cursor, err := NewBatchCursor(opened, ex.op.Client, ex.op.Clock, CursorOptions{
 		CommandMonitor: ex.op.CommandMonitor, Crypt: ex.op.Crypt, ServerAPI: ex.op.ServerAPI,
 	})
-	if err == nil {
+	if err == nil { // otherwise there is nothing to close it with
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
 		_ = cursor.Discard(own)

@@ -18,7 +18,7 @@ type operationRun struct {
 // keptBatches is a run that gathers its kept Outcomes. It is the run itself, so that nothing is allocated for a write that succeeds.
 type keptBatches operationRun
 
-var _ keepsResults = (*operationRun)(nil)
+var _ keepsResults = (*operationRun)(nil) // as which operationRun.newBatchResults finds it
 
 // keptResults makes the run keep the outcome of each command.
 func (ex *operationRun) keptResults() batchResults {
@@ -65,12 +65,12 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 		o.Err = err
 		return out.stop(o, err)
 	}
-	o.Written, _ = executed.err.(WriteCommandError)
+	o.Written, _ = executed.err.(WriteCommandError) // none if it has simply succeeded
 	o.Err = ex.cmd.errs.failedRetry(a, executed, err)
 	if unread := o.addResults(out.processResponse(ctx, executed)); unread != nil && o.Err == nil {
-		o.Err, err = unread, unread
+		o.Err, err = unread, unread // which ends the operation
 	}
-	if malformed := o.place(); malformed != nil {
+	if malformed := o.place(); malformed != nil { // then nothing in the reply can be relied on
 		o.Kind, o.Written.WriteErrors, o.Err = OutcomeUnknown, nil, malformed
 		return out.stop(o, malformed)
 	}
@@ -79,9 +79,9 @@ func (out *keptBatches) conclude(ctx context.Context, a, executed *attempt, err 
 	}
 	_, isWritten := err.(WriteCommandError)
 	failed := len(o.Written.WriteErrors)+o.Unread > 0
-	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) {
+	if (err == nil || isWritten) && a.stage == sent && (!failed || !ex.ordered()) { // it ended with a reply, and not the operation
 		out.add(o)
-		return nil
+		return nil // the next batch is sent
 	}
 	return out.stop(o, err)
 }
@@ -98,7 +98,7 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 	case backpressure.Interruption:
 		last := a.err
 		if a.tooLate() {
-			last = errs.previous
+			last = errs.previous // its own error says only that it was
 		}
 		if _, written := last.(WriteCommandError); written || last == nil {
 			return backpressure.Interruption{When: e.When, Cause: e.Cause}
@@ -111,8 +111,8 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 
 // stop records the outcome of the last command, and of the batches that are not sent, and returns the operation's error.
 func (out *keptBatches) stop(last Outcome, err error) error {
-	left := out.op.Batches.Size()
-	if last.Documents == 0 { // it was never built
+	left := out.op.Batches.Size() // with those of the last command: AdvanceBatches comes before the next
+	if last.Documents == 0 {      // it was never built
 		last.Documents = left
 	}
 	out.add(last)
@@ -148,7 +148,7 @@ func allWritten(outcomes []Outcome) WriteCommandError {
 		all.WriteErrors = append(all.WriteErrors, o.Written.WriteErrors...)
 		all.Labels = union(all.Labels, o.Written.Labels)
 		if o.Written.WriteConcernError != nil {
-			all.WriteConcernError = o.Written.WriteConcernError
+			all.WriteConcernError = o.Written.WriteConcernError // the last, as there is room for one
 		}
 		if o.Written.Raw != nil {
 			all.Raw = o.Written.Raw
@@ -196,15 +196,15 @@ func (out *keptBatches) retried(a *attempt) { out.open = out.open || !a.withheld
 // outcome says what the command did whose last attempt is this one.
 func (out *keptBatches) outcome(last *attempt) OutcomeKind {
 	open, errs := out.open || last.open(), &out.cmd.errs
-	out.open = false
+	out.open = false // for the next command
 	switch {
-	case errs.executed != nil || last.executed():
+	case errs.executed != nil || last.executed(): // whatever became of retries
 		return OutcomeExecuted
 	case open:
 		return OutcomeUnknown
-	case last.stage == sent && !last.denied():
+	case last.stage == sent && !last.denied(): // the server answered with another error
 		return OutcomeFailed
-	case last.stage >= sent || errs.first != nil:
+	case last.stage >= sent || errs.first != nil: // the last attempt or one before, and none is open
 		return OutcomeRejected
 	default:
 		return OutcomeUnsent
@@ -225,12 +225,12 @@ func (a *attempt) open() bool {
 	}
 	e, ok := a.err.(Error)
 	switch {
-	case !ok || len(e.Raw) == 0:
+	case !ok || len(e.Raw) == 0: // no reply
 		return true
 	case e.Code == maxTimeMSExpired || e.Code == interruptedByOperator:
 		return true
 	default:
-		return e.RetryableWrite(nil) || a.hasLabel(ErrSystemOverloadedError)
+		return e.RetryableWrite(nil) || a.hasLabel(ErrSystemOverloadedError) // such as a shutdown, or code 473
 	}
 }
 

@@ -15,10 +15,10 @@ type Operation struct {
 	// OwnMaxTime is whether the application has set maxTimeMS in the command. Servers reject a command with two, so none is added.
 	OwnMaxTime bool
 
-	minRTT *time.Duration // of the server that was selected, see selectServer
+	minRTT *time.Duration // of the selected server; selectServer, which has only a copy of the Operation, sets what it points to
 }
 
-var _ roundTrips = (*operationRun)(nil)
+var _ roundTrips = (*operationRun)(nil) // as which operationRun.plug finds it
 
 // measure makes room for the shortest round trip to the server that will be selected. Only a deadline needs it.
 func (ex *operationRun) measure(ctx context.Context) {

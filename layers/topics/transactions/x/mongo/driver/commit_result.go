@@ -16,7 +16,7 @@ func (op Operation) selectServer(
 	requestID int32,
 	deprioritized []description.Server,
 ) (Server, error) {
-	waits := ctx.Err() == nil
+	waits := ctx.Err() == nil // otherwise the error is immediate
 	server, err := op.upstreamSelectServer(ctx, requestID, deprioritized)
 	if waits && op.commits() && isContextError(err) {
 		err = withLabel(err, UnknownTransactionCommitResult)

@@ -7,7 +7,7 @@ import "go.mongodb.org/mongo-driver/v2/bson"
 //
 //fork:replace a monitor that clears the pool read what a handshake writes
 func (p *pool) stale(conn *connection) bool {
-	if conn == nil {
+	if conn == nil { // there is nothing to use
 		return true
 	}
 	var service *bson.ObjectID

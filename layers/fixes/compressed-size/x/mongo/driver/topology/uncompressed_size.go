@@ -35,8 +35,8 @@ func (c *connection) checkUncompressedSize(wm []byte) error {
 	if !ok || size < 0 {
 		return nil // the same
 	}
-	const header = 16 // which the size does not count
-	if size > 1<<31-1-header {
+	const header = 16          // which the size does not count
+	if size > 1<<31-1-header { // with which it would be no int32
 		return errResponseTooLarge
 	}
 	var whole [4]byte

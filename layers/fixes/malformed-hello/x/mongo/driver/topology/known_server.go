@@ -30,13 +30,13 @@ func (e malformedHelloError) Error() string { return "malformed hello: " + e.wra
 
 func (e malformedHelloError) Unwrap() error { return e.wrapped }
 
-func (malformedHelloError) serverAnswered() {}
+func (malformedHelloError) serverAnswered() {} // for cannotBeOverload
 
 // connect fails if the hello of a pool's connection does not describe its server.
 //
 //fork:wrap the connection was used
 func (c *connection) connect(ctx context.Context) error {
-	if c.pool != nil && c.config != nil && c.config.handshaker != nil {
+	if c.pool != nil && c.config != nil && c.config.handshaker != nil { // a monitor's has no pool
 		c.config.handshaker = knownServer{c.config.handshaker}
 	}
 	return c.upstreamConnect(ctx)

@@ -16,7 +16,7 @@ func buildCountResult(response bsoncore.Document) (CountResult, error) {
 	if err != nil {
 		return upstreamBuildCountResult(response)
 	}
-	doc, _ := cursor.DocumentOK()
+	doc, _ := cursor.DocumentOK() // what is missing here and below leaves first empty
 	batch, _ := doc.Lookup("firstBatch").ArrayOK()
 	first, _ := batch.IndexErr(0)
 	if _, ok := first.DocumentOK(); !ok {

@@ -12,7 +12,7 @@ import (
 //
 //fork:replace a $clusterTime of another type made it panic
 func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
-	if len(clusterTime) == 0 {
+	if len(clusterTime) == 0 { // none is known yet
 		return 0, 0
 	}
 	outer, ok := clusterTime.Lookup("$clusterTime").DocumentOK()
@@ -27,7 +27,7 @@ func getClusterTime(clusterTime bson.Raw) (uint32, uint32) {
 //
 //fork:replace a token that is no document made it panic
 func (c *Client) UpdateRecoveryToken(response bson.Raw) {
-	if c == nil {
+	if c == nil { // an operation without a session
 		return
 	}
 	if token, ok := response.Lookup("recoveryToken").DocumentOK(); ok {
@@ -40,7 +40,7 @@ func (c *Client) UpdateRecoveryToken(response bson.Raw) {
 //fork:wrap a time that is no timestamp made it panic
 func (c *Client) UpdateSnapshotTime(response bsoncore.Document) {
 	holder := response
-	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok {
+	if cursor, ok := response.Lookup("cursor").DocumentOK(); ok { // where find and aggregate have it (snapshot-sessions.md)
 		holder = cursor
 	}
 	if _, _, ok := holder.Lookup("atClusterTime").TimestampOK(); !ok {

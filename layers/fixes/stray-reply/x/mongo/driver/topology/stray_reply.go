@@ -12,7 +12,7 @@ import (
 //
 //fork:extend a reply that came twice was taken for the one to the next command, which so seemed to succeed
 type Connection struct {
-	awaited int32
+	awaited int32 // the ID of the last request; atomic, as Write and Read do not exclude each other
 }
 
 // Write sends a message. The next reply has to be the one to it.
@@ -44,9 +44,9 @@ func (c *Connection) Read(ctx context.Context) ([]byte, error) {
 func (c *Connection) refuse(reason error) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if c.connection == nil {
+	if c.connection == nil { // somebody has returned it meanwhile
 		return ErrConnectionClosed
 	}
-	_ = c.connection.close()
+	_ = c.connection.close() // the reason tells more than an error of that
 	return ConnectionError{ConnectionID: c.connection.id, Wrapped: reason, message: "unexpected reply"}
 }

@@ -16,7 +16,7 @@ func (p *pool) checkOut(ctx context.Context) (*connection, error) {
 
 // takeIdle returns the connection that has been idle for the shortest time, or nil if there is none or the pool is not ready.
 func (p *pool) takeIdle() *connection {
-	p.stateMu.RLock()
+	p.stateMu.RLock() // so that nobody pauses or closes the pool in between
 	defer p.stateMu.RUnlock()
 	if p.state != poolReady {
 		return nil
@@ -24,11 +24,11 @@ func (p *pool) takeIdle() *connection {
 	p.idleMu.Lock()
 	defer p.idleMu.Unlock()
 	last := len(p.idleConns) - 1
-	if last < 0 || p.idleConns[last] == nil {
+	if last < 0 {
 		return nil
 	}
 	conn := p.idleConns[last]
-	if _, perished := connectionPerished(conn); perished {
+	if _, perished := connectionPerished(conn); perished { // the longer way removes it
 		return nil
 	}
 	p.idleConns = p.idleConns[:last]

@@ -10,7 +10,7 @@ import (
 // checkedOut is a connection that is checked out, in the form that operations expect.
 type checkedOut struct {
 	Connection
-	parts mnet.Connection
+	parts mnet.Connection // all of which are the Connection
 }
 
 // Connection checks a connection out of the server's pool. The operation counts until the connection is returned: also while it waits for
@@ -33,4 +33,5 @@ func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {
 	return &out.parts, nil
 }
 
+// endOperation is called when the connection is returned, or at once if there is none.
 func (s *Server) endOperation() { atomic.AddInt64(&s.operationCount, -1) }

@@ -6,7 +6,7 @@ import "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 //
 //fork:wrap the description was copied to the heap for each command, and only the first of a transaction may need it
 func (c *Client) ApplyCommand(desc description.Server) error {
-	if c.TransactionState == None || c.TransactionState == InProgress {
+	if c.TransactionState == None || c.TransactionState == InProgress { // in which a command changes nothing
 		return nil
 	}
 	return c.upstreamApplyCommand(desc)

@@ -6,5 +6,5 @@ package topology
 
 import "context"
 
-// afterFunc returns nil: there is no context.AfterFunc before Go 1.21.
+// afterFunc returns nil, with which watch starts a goroutine: there is no context.AfterFunc before Go 1.21.
 func afterFunc(context.Context, func()) (stop func() bool) { return nil }

@@ -13,7 +13,7 @@ import (
 func (c *connection) write(ctx context.Context, wm []byte) (err error) {
 	cancel := c.watch(ctx)
 	defer func() {
-		if cancel.happened() && err == nil {
+		if cancel.happened() && err == nil { // transformNetworkError makes the same of any other error
 			err = context.Canceled
 		}
 	}()
@@ -52,7 +52,7 @@ func (c *connection) receive() ([]byte, string, error) {
 	wm := make([]byte, length)
 	n, err = io.ReadFull(c.nc, wm[copy(wm, size[:]):])
 	if err != nil {
-		if rest := length - int32(len(size)+n); rest > 0 {
+		if rest := length - int32(len(size)+n); rest > 0 { // zero would stand for all
 			c.awaitRest(rest, err)
 		}
 		return wm, "incomplete read of full message", err
@@ -79,7 +79,7 @@ type cancelWatch struct {
 // watch begins to wait for the end of a context that can end.
 func (c *connection) watch(ctx context.Context) cancelWatch {
 	w := cancelWatch{conn: c, ctx: ctx}
-	if _, ours := c.cancellationListener.(*contextDoneListener); ours {
+	if _, ours := c.cancellationListener.(*contextDoneListener); ours { // not one of a test
 		if ctx.Done() == nil {
 			return w
 		}

@@ -29,11 +29,11 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 		if err == nil {
 			cfg.Connection.SetOIDCTokenGenID(generation)
 		}
-		if !refusesToken(err) {
+		if !refusesToken(err) { // nil included
 			return err
 		}
 		oa.forget(token)
-		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil {
+		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil { // 100 ms, as auth.md wants
 			return newAuthError("no time to ask for a new token", err)
 		}
 	}
@@ -82,6 +82,7 @@ func (oa *OIDCAuthenticator) CreateSpeculativeConversation() (SpeculativeConvers
 	return withGeneration{conversation, generation}, nil
 }
 
+// withGeneration is a speculative conversation that tells the connection the number of its token.
 type withGeneration struct {
 	SpeculativeConversation
 	generation uint64

@@ -22,8 +22,8 @@ func (a *scramSaslAdapter) Next(ctx context.Context, challenge []byte) ([]byte, 
 		payload []byte
 		err     error
 	}
-	answered := make(chan answer, 1)
-	go func() { // which goes on after the context's end: only maxIterations ends it
+	answered := make(chan answer, 1) // with room, so that the goroutine ends even if nobody reads
+	go func() {                      // which goes on after the context's end: only maxIterations ends it
 		payload, err := a.upstreamNext(ctx, challenge)
 		answered <- answer{payload, err}
 	}()

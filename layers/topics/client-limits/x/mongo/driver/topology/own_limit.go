@@ -58,7 +58,7 @@ type ConnectionError struct {
 	limit cause // if that is why there is no connection
 }
 
-// isLocal reports whether the client's own machine caused the error, not the server.
+// isLocal tells cannotBeOverload whether the client's own machine caused the error, not the server.
 func (e ConnectionError) isLocal() bool { return causeOf(e.Wrapped) != notLocal }
 
 // Is lets errors.Is find that the connection was not established because of a limit of the client itself.
@@ -76,10 +76,10 @@ func (c *connection) connect(ctx context.Context) error {
 	if !ok {
 		return err
 	}
-	helloDone := c.desc.Addr != ""
+	helloDone := c.desc.Addr != "" // what comes after it is authentication
 	if limit := causeOf(connErr.Wrapped); limit.own() && !(helloDone && limit == notAllowed) {
 		connErr.limit = limit
-		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ")
+		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ") // for an empty message
 	}
 	return connErr
 }

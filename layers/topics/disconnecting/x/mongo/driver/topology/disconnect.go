@@ -19,7 +19,7 @@ import (
 //fork:replace a retry has to know that the client was disconnected, and keep the error of the attempt before
 var ErrTopologyClosed error = topologyClosedError{}
 
-type topologyClosedError struct{}
+type topologyClosedError struct{} // of a type of its own, which can have a method Is
 
 func (topologyClosedError) Error() string { return "topology is closed" }
 
@@ -79,7 +79,7 @@ func (t *Topology) wakeAll() {
 //
 //fork:wrap backoffs went on, and who waited was woken only at the end
 func (t *Topology) Disconnect(ctx context.Context) error {
-	if atomic.LoadInt64(&t.state) == topologyConnected {
+	if atomic.LoadInt64(&t.state) == topologyConnected { // not every topology is that of a Client, which drains it first
 		if ctx == nil {
 			ctx = context.Background()
 		}
@@ -93,7 +93,7 @@ func (t *Topology) Disconnect(ctx context.Context) error {
 //fork:wrap who began to wait at that moment got an error without a type
 func (t *Topology) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
 	selected, retErr := t.upstreamSelectServer(ctx, selector)
-	if retErr != nil && ctx.Err() == nil && atomic.LoadInt64(&t.state) != topologyConnected {
+	if retErr != nil && ctx.Err() == nil && atomic.LoadInt64(&t.state) != topologyConnected { // the end of the context counts more
 		retErr = ErrTopologyClosed
 	}
 	return selected, retErr
@@ -196,7 +196,7 @@ func giveAll(waiting *wantConnQueue, err error) {
 }
 
 // checkInInterval is how often a pool that is being closed looks whether its connections are back.
-const checkInInterval = 10 * time.Millisecond
+const checkInInterval = 10 * time.Millisecond // too short to be noticed, too long to cost anything
 
 // close closes the pool and its connections, and gives ErrPoolClosed to whoever waits for one. If the context has a deadline, it first
 // waits until the connections are back, or the context ends.
@@ -211,8 +211,8 @@ func (p *pool) close(ctx context.Context) {
 		return
 	}
 
-	p.wake(ErrPoolClosed) // before dialling ends, with an error that says nothing
-	p.createConnectionsCond.L.Lock()
+	p.wake(ErrPoolClosed)            // before dialling ends, with an error that says nothing
+	p.createConnectionsCond.L.Lock() // a goroutine between its look at the context and its wait would miss the Broadcast
 	p.cancelBackgroundCtx()
 	close(p.done)
 	p.createConnectionsCond.Broadcast()
@@ -220,14 +220,14 @@ func (p *pool) close(ctx context.Context) {
 	p.backgroundDone.Wait()
 	p.generation.disconnect()
 
-	if ctx != nil {
+	if ctx != nil { // as Server.Disconnect may be called without one
 		if _, graceful := ctx.Deadline(); graceful {
 			p.awaitCheckIns(ctx)
 		}
 	}
 	idle, all := p.takeConns()
 	p.closeAll(idle)
-	p.tellClosed()
+	p.tellClosed() // before the events of connections that are in use, as monitors know it
 	p.closeAll(all)
 }
 
