@@ -50,7 +50,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 		return ds.failed
 	}
 	err := ds.readChunk(ctx)
-	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0 // see layers/topics/iterators
+	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0 // only Cursor.ID says that the error has not ended it
 	if err != nil && err != errNoMoreChunks && !goesOn {
 		ds.failed = err
 	}

@@ -482,10 +482,13 @@ func TestCursorOfAFailedCommand(t *testing.T) {
 	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(t, s))
 }
 
-// TestListCollectionNamesAsksForNames: servers need no right to read collections for that.
+// TestListCollectionNamesAsksForNames: servers need no right to read collections for that. What the application passes stays as it is.
 func TestListCollectionNamesAsksForNames(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)))
-	_, err := connectScript(t, s).Database("db").ListCollectionNames(context.Background(), bson.D{})
+	opts := make([]options.Lister[options.ListCollectionsOptions], 2)
+	opts[0] = options.ListCollections()
+	_, err := connectScript(t, s).Database("db").ListCollectionNames(context.Background(), bson.D{}, opts[:1]...)
 	require.NoError(t, err)
 	assert.Equal(t, []any{true}, s.Field("nameOnly"))
+	assert.Nil(t, opts[1])
 }

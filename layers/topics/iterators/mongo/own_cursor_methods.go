@@ -28,7 +28,7 @@ func (db *Database) ListCollectionNames(
 ) ([]string, error) {
 	ctx, cancel := withTimeout(ctx, db.client.timeout)
 	defer cancel()
-	cursor, err := db.ListCollections(ctx, filter, append(opts, options.ListCollections().SetNameOnly(true))...)
+	cursor, err := db.ListCollections(ctx, filter, append(opts[:len(opts):len(opts)], options.ListCollections().SetNameOnly(true))...)
 	if err != nil {
 		return nil, err
 	}
