@@ -1,21 +1,68 @@
 package trial
 
 import (
+	"cmp"
+	_ "embed"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"mongofork/tools/strict"
 )
+
+//go:embed plans.yaml
+var plansText []byte
+
+// from is what plans are drawn from.
+var from = sync.OnceValue(func() (all struct {
+	Options []struct {
+		In    int
+		Of    []string
+		Early bool
+	}
+	Chance    []mishap
+	Scenarios []scenario
+	Fields    []string
+}) {
+	if err := strict.Decode(plansText, &all); err != nil {
+		panic(err)
+	}
+	return all
+})
+
+// scenario is what a plan may be about.
+type scenario struct {
+	Stays, Bare                       bool
+	Topology, Set, First, Calls, Auth []string
+	Count, N, Batch                   []int
+	Ends                              []string // of each call
+	Within                            [2]int   // so many milliseconds
+	Faults                            []mishap
+}
+
+// mishap is a fault that is drawn.
+type mishap struct {
+	Maybe, Passing   bool
+	What, On         []string
+	Nth, Times, Host []int
+	At, Lasts        [2]int
+}
 
 // source draws from a seed.
 type source struct{ *rand.Rand }
 
-// pick draws one of several.
-func pick[T any](s interface{ IntN(n int) int }, from ...T) T {
-	if len(from) == 1 {
-		return from[0]
+// pick draws one of several, if there are any.
+func pick[T any](s interface{ IntN(n int) int }, of ...T) (one T) {
+	switch len(of) {
+	case 0:
+		return one
+	case 1:
+		return of[0]
 	}
-	return from[s.IntN(len(from))]
+	return of[s.IntN(len(of))]
 }
 
 // chance is true once in n times.
@@ -45,7 +92,7 @@ func newBuilder(seed, stream uint64) *builder {
 // New returns the plan of a seed. Of ten, two are without faults, three have faults that retries get over, and five any.
 func New(seed uint64) Plan {
 	b := newBuilder(seed, 1)
-	b.topology("standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "loadbalanced:1",
+	b.Topology = pick(b, "standalone", "replicaset:1", "replicaset:1", "replicaset:2", "replicaset:3", "sharded:1", "loadbalanced:1",
 		"loadbalanced:1")
 	class, kindOf := b.IntN(10), names(kinds)
 	b.options(class < 5)
@@ -65,14 +112,10 @@ func New(seed uint64) Plan {
 	} else {
 		b.calls(kindOf, 4)
 		for range pick(b, 1, 1, 2, 2, 3) {
-			pick(b, onAnything, ofServers)(b)
+			b.fault(pick(b, from().Chance...))
 		}
 		if !b.chance(4) {
-			chosen := pick(b, scenarios...)
-			if chosen.begin(b); chosen.topologies != "" {
-				b.topology(strings.Fields(chosen.topologies)...)
-			}
-			chosen.about(b)
+			b.about(pick(b, from().Scenarios...))
 		}
 		b.sane()
 	}
@@ -183,146 +226,95 @@ func (b *builder) pass() {
 	}
 }
 
-// bare takes away options and authentication, and what goes wrong by chance.
-func (b *builder) bare() { b.Options, b.Auth, b.Batch, b.Faults = nil, "", 0, nil }
-
-// calm takes away what goes wrong by chance.
-func (b *builder) calm() { b.Faults = nil }
-
-func (b *builder) topology(choices ...string) { b.Topology = pick(b, choices...) }
-
-// set sets options of the connection string, or those of several choices.
-func (b *builder) set(choices ...string) {
-	for _, option := range strings.FieldsFunc(pick(b, choices...), func(r rune) bool { return r == '&' }) {
-		name, _, _ := strings.Cut(option, "=")
-		b.without(name + "=")
-		b.Options = append(b.Options, option)
+// about makes the plan one about a scenario.
+func (b *builder) about(s scenario) {
+	if s.Bare {
+		b.Options, b.Auth, b.Batch = nil, "", 0
 	}
-}
-
-// of returns calls of these kinds, and writes those of transactions in these ways.
-func of(kinds ...string) (calls []Call) {
-	for _, kind := range kinds {
-		calls = append(calls, Call{Kind: kind})
+	if !s.Stays {
+		b.Faults = nil
 	}
-	return calls
-}
-
-func writes(ways ...string) (calls []Call) {
-	for _, way := range ways {
-		calls = append(calls, Call{Kind: "writes", Way: way})
+	if s.Topology != nil {
+		b.Topology = pick(b, s.Topology...)
 	}
-	return calls
-}
-
-// replace puts so many calls in the place of all, and first one in the place of the first.
-func (b *builder) replace(call Call, n int) {
-	b.Calls = nil
-	for id := range n {
-		b.Calls = append(b.Calls, Call{ID: id + 1, Pause: b.pause(), Kind: call.Kind, Way: call.Way, N: 1})
+	for option := range strings.SplitSeq(pick(b, s.Set...), "&") {
+		if name, _, is := strings.Cut(option, "="); is {
+			b.without(name + "=")
+			b.Options = append(b.Options, option)
+		}
 	}
-}
-
-func (b *builder) first(call Call) { b.Calls[0].Kind, b.Calls[0].Way = call.Kind, call.Way }
-
-// sizes draws how many documents or statements each call has.
-func (b *builder) sizes(choices ...int) {
+	if s.First != nil {
+		b.Calls[0].Kind, b.Calls[0].Way, _ = strings.Cut(pick(b, s.First...), " ")
+	}
+	if s.Calls != nil {
+		kind, way, _ := strings.Cut(pick(b, s.Calls...), " ")
+		b.Calls = nil
+		for id := range pick(b, s.Count...) {
+			b.Calls = append(b.Calls, Call{ID: id + 1, Pause: b.pause(), Kind: kind, Way: way, N: 1})
+		}
+	}
 	for i := range b.Calls {
-		b.Calls[i].N = pick(b, choices...)
+		b.Calls[i].N = cmp.Or(pick(b, s.N...), b.Calls[i].N)
 	}
-}
-
-// What ends a call.
-const deadline, cancel, never = "deadline", "cancel", "never"
-
-// ends draws what ends each call, and after how many milliseconds.
-func (b *builder) ends(least, most int, choices ...string) {
+	b.Batch, b.Auth = cmp.Or(pick(b, s.Batch...), b.Batch), cmp.Or(pick(b, s.Auth...), b.Auth)
 	for i := range b.Calls {
+		if s.Ends == nil {
+			break
+		}
 		c := &b.Calls[i]
 		c.Deadline, c.Cancel = 0, 0
-		switch what, after := pick(b, choices...), b.between(least, most); what {
-		case deadline:
+		switch what, after := pick(b, s.Ends...), b.between(s.Within[0], s.Within[1]); what {
+		case "deadline":
 			c.Deadline = after
-		case cancel:
+		case "cancel":
 			c.Cancel = after
 		}
 	}
+	for _, m := range s.Faults {
+		b.fault(m)
+	}
 }
 
-// mishap is what goes wrong, with one of these codes.
-type mishap struct {
-	what  string
-	codes []int32
-}
-
-func plain(what string) mishap         { return mishap{what, nil} }
-func fails(codes ...int32) mishap      { return mishap{Error, codes} }
-func hasConcern(codes ...int32) mishap { return mishap{Concern, codes} }
-func rejected(codes ...int32) mishap   { return mishap{Reject, codes} }
-
-// where says which command meets a fault; none does if the fault begins at a time.
-type where func(*builder) string
-
-func on(command string) where { return func(*builder) string { return command } }
-
-func atATime(*builder) string   { return "" }
-func onFirst(b *builder) string { return b.Calls[0].commands()[0] }
-func onAny(b *builder) string   { return pick(b, pick(b, b.Calls...).commands()...) }
-
-func onLast(b *builder) string {
-	commands := b.Calls[0].commands()
-	return commands[len(commands)-1]
-}
-
-// fault adds a fault. It concerns the first command, and one, unless f says more, and lasts for so many milliseconds, if it lasts.
-func (b *builder) fault(what mishap, at where, f Fault, lasts ...int) {
-	f.What, f.On = what.what, at(b)
+// fault adds a fault. It concerns the first command, and one, unless the mishap says more.
+func (b *builder) fault(m mishap) {
+	if m.Maybe && !b.chance(2) {
+		return
+	}
+	what, on := strings.Fields(pick(b, m.What...)), pick(b, m.On...)
+	f := Fault{What: what[0], On: on, Nth: pick(b, m.Nth...), Times: pick(b, m.Times...), Host: pick(b, m.Host...), Passing: m.Passing}
+	if m.At[1] > 0 {
+		f.At = b.between(m.At[0], m.At[1])
+	}
+	switch first := b.Calls[0].commands(); on {
+	case "first":
+		f.On = first[0]
+	case "last":
+		f.On = first[len(first)-1]
+	case "any":
+		f.On = pick(b, pick(b, b.Calls...).commands()...)
+	}
 	if f.On != "" {
 		f.Nth = max(1, f.Nth)
 	}
 	if f.onCommands() {
 		f.Times = max(1, f.Times)
 	}
-	if what.codes != nil {
-		f.Code = pick(b, what.codes...)
-	}
+	code, _ := strconv.Atoi(pick(b, what[1:]...))
+	f.Code = int32(code)
 	if f.What == Slow || !f.onCommands() {
-		f.For = b.between(lasts[0], lasts[1])
+		f.For = b.between(m.Lasts[0], m.Lasts[1])
 	}
 	b.Faults = append(b.Faults, f)
 }
 
 // options draws options of the connection string; with steady ones, nothing ends a call or its retries early.
 func (b *builder) options(steady bool) {
-	sometimes := func(oneIn int, choices ...string) { // in so many plans
-		if b.chance(oneIn) {
-			b.Options = append(b.Options, strings.Split(pick(b, choices...), "&")...)
-		}
-	}
 	if steady {
 		b.Options = []string{"adaptiveThrottling=false"}
-	} else {
-		sometimes(6, "retryReads=false")
-		sometimes(6, "retryWrites=false")
-		sometimes(5, "timeoutMS=50", "timeoutMS=300", "timeoutMS=2000", "timeoutMS=10000")
-		sometimes(5, "serverSelectionTimeoutMS=100", "serverSelectionTimeoutMS=1000", "serverSelectionTimeoutMS=5000")
-		sometimes(3, "adaptiveThrottling=true", "adaptiveThrottling=false")
 	}
-	sometimes(6, "maxPoolSize=1", "maxPoolSize=2")
-	sometimes(12, "maxConnecting=1")
-	sometimes(8, "maxIdleTimeMS=1", "maxIdleTimeMS=20")
-	sometimes(12, "minPoolSize=1", "minPoolSize=2")
-	sometimes(12, "compressors=zlib", "compressors=snappy,zlib")
-	sometimes(20, "w=0")
-	sometimes(5, "heartbeatFrequencyMS=500", "heartbeatFrequencyMS=1000", "heartbeatFrequencyMS=5000")
-	sometimes(8, "connectTimeoutMS=100", "connectTimeoutMS=1000")
-	sometimes(8, "w=majority", "w=1")
-	sometimes(12, "appName=app")
-	sometimes(6, "readPreference=secondaryPreferred", "readPreference=primaryPreferred",
-		"readPreference=secondaryPreferred&maxStalenessSeconds=100")
-	sometimes(12, "readConcernLevel=majority")
-	sometimes(8, "adaptiveRetries=true")
-	sometimes(6, "maxAdaptiveRetries=0", "maxAdaptiveRetries=1", "maxAdaptiveRetries=9")
-	sometimes(12, "enableOverloadRetargeting=true")
-	sometimes(12, "timeoutMS=900000")
+	for _, o := range from().Options {
+		if !(steady && o.Early) && b.chance(o.In) {
+			b.Options = append(b.Options, strings.Split(pick(b, o.Of...), "&")...)
+		}
+	}
 }

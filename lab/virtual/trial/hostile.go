@@ -32,7 +32,7 @@ func (p Plan) isHostile() bool { return p.Hostile.Percent > 0 }
 func NewHostile(seed uint64) Plan {
 	b := newBuilder(seed, 2)
 	b.Batch = 2
-	b.topology("standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
+	b.Topology = pick(b, "standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
 	b.options(false)
 	b.Auth = pick(b, "", "", "SCRAM-SHA-256", "PLAIN", "MONGODB-OIDC")
 	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find",
@@ -194,18 +194,6 @@ func succeeded(name string, reply bson.Raw) bool {
 	return ok && !(writes && (failed || concern))
 }
 
-// fields are those that the driver reads of a reply.
-var fields = []string{
-	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors",
-	"writeConcernError", "cursor", "value", "values", "lastErrorObject", "nErrors", "nInserted", "nUpserted", "nMatched",
-	"nDeleted", "operationTime", "$clusterTime", "recoveryToken", "topologyVersion", "compression", "maxWireVersion",
-	"minWireVersion", "maxBsonObjectSize", "maxMessageSizeBytes", "maxWriteBatchSize", "logicalSessionTimeoutMinutes", "setName",
-	"setVersion", "electionId", "hosts", "passives", "arbiters", "me", "primary", "tags", "secondary", "isWritablePrimary",
-	"ismaster", "msg", "helloOk", "hidden", "arbiterOnly", "connectionId", "serviceId", "saslSupportedMechs",
-	"speculativeAuthenticate", "lastWrite", "conversationId", "done", "payload", "id", "ns", "firstBatch", "nextBatch",
-	"postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
-}
-
 // values are some that the driver may not expect. The table is read only.
 var values = []any{
 	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
@@ -235,7 +223,7 @@ func (s source) value(depth int) any {
 	case 2:
 		var doc bson.D
 		for range s.IntN(4 - min(depth, 3)) {
-			doc = append(doc, bson.E{Key: pick(s, fields...), Value: s.value(depth + 1)})
+			doc = append(doc, bson.E{Key: pick(s, from().Fields...), Value: s.value(depth + 1)})
 		}
 		return pick[any](s, doc, doc, bson.A{doc, doc})
 	}
@@ -246,7 +234,7 @@ func (s source) value(depth int) any {
 func (s source) altered(doc bson.D) bson.D {
 	i := s.IntN(len(doc) + 1)
 	if i == len(doc) {
-		return append(doc, bson.E{Key: pick(s, fields...), Value: s.value(0)})
+		return append(doc, bson.E{Key: pick(s, from().Fields...), Value: s.value(0)})
 	}
 	switch s.IntN(20) {
 	case 0:
@@ -254,7 +242,7 @@ func (s source) altered(doc bson.D) bson.D {
 	case 1:
 		return append(doc, doc[i])
 	case 2:
-		doc[i].Key = pick(s, fields...)
+		doc[i].Key = pick(s, from().Fields...)
 	default:
 		doc[i].Value = s.changed(doc[i].Value)
 	}

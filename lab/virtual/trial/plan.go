@@ -94,9 +94,6 @@ func establishes(command string) bool {
 	return slices.Contains([]string{"hello", "isMaster", "ismaster", "saslStart", "saslContinue"}, command)
 }
 
-// interrupted is the code of an overload error that is not retryable.
-const interrupted = 473
-
 // disturbs reports whether the fault may meet a connection that is being established, which drivers may treat as an overload.
 func (f Fault) disturbs() bool { return !f.onCommands() && f.What != StepDown || establishes(f.On) }
 

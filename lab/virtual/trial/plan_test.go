@@ -1,11 +1,13 @@
 package trial
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestSameSeedSamePlan(t *testing.T) {
@@ -19,11 +21,14 @@ func TestSameSeedSamePlan(t *testing.T) {
 // TestPlansHaveEverything is about 2,000 plans, the number that "make test" runs.
 func TestPlansHaveEverything(t *testing.T) {
 	t.Parallel()
+	whats := []string{Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack, Silent, Refusing, Closing, Breaking, Reset, Stop, StepDown}
 	seen, peaceful, passing, strict := map[string]bool{}, 0, 0, 0
 	for seed := range uint64(2000) {
 		p := New(seed)
 		seen[p.Topology] = true
 		for _, c := range p.Calls {
+			require.Contains(t, kinds, c.Kind)
+			require.Contains(t, ways, c.Way)
 			seen[c.Kind], seen[c.Way] = true, true
 			seen["a deadline"] = seen["a deadline"] || c.Deadline > 0
 			seen["a cancellation"] = seen["a cancellation"] || c.Cancel > 0
@@ -32,6 +37,7 @@ func TestPlansHaveEverything(t *testing.T) {
 			}
 		}
 		for _, f := range p.Faults {
+			require.Contains(t, whats, f.What)
 			seen[f.What] = true
 			if f.Passing {
 				seen["passing "+f.What] = true
@@ -48,9 +54,8 @@ func TestPlansHaveEverything(t *testing.T) {
 			passing++
 		}
 	}
-	for _, what := range append(append(names(kinds), names(ways)...), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1", "a deadline",
-		"a cancellation", Error, Concern, Reject, Close, Lose, Drop, Slow, Silent, Refusing, Closing, Reset, Stop, StepDown, Lack,
-		"passing "+Reject, "passing "+Close, "passing "+Lose, "passing "+Error) {
+	for _, what := range append(slices.Concat(whats, names(kinds), names(ways)), "standalone", "replicaset:3", "sharded:2", "loadbalanced:1",
+		"a deadline", "a cancellation", "passing "+Reject, "passing "+Close, "passing "+Lose, "passing "+Error) {
 		assert.True(t, seen[what], "no plan has %q", what)
 	}
 	assert.Greater(t, peaceful, 300, "plans in which nothing goes wrong")

@@ -264,7 +264,7 @@ func (f *Fault) reply(c virtual.Command, run func() bson.Raw) bson.Raw {
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
 		return map[int32]*servererror.Error{462: servererror.RequestRate, 461: servererror.RequestRateBefore826,
-			463: servererror.OperationRate, interrupted: servererror.Interrupted}[f.Code].Reply()
+			463: servererror.OperationRate, 473: servererror.Interrupted}[f.Code].Reply()
 	case Lose:
 		run()
 	case Drop:
