@@ -12,6 +12,7 @@ import (
 
 // TestCosts writes the page's tables from the output of the benchmarks that they name.
 func TestCosts(t *testing.T) {
+	p, _ := everything(t)
 	root := t.TempDir()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", costPage))
 	require.NoError(t, err)
@@ -27,20 +28,20 @@ func TestCosts(t *testing.T) {
 		} {
 			var output strings.Builder
 			for _, figures := range rounds {
-				for _, row := range costs {
-					output.WriteString("Benchmark" + row.benchmark + "-2 \t 100\t 12.5 ns/op\t " + figures + "\n")
+				for _, row := range p.Costs {
+					output.WriteString("Benchmark" + row.Of + "-2 \t 100\t 12.5 ns/op\t " + figures + "\n")
 				}
 			}
 			require.NoError(t, os.WriteFile(filepath.Join(folder, driver+".txt"), []byte(output.String()), 0o600))
 		}
 	}
-	require.NoError(t, writeCosts(root, "v2.5.0", "v2.10.0"))
+	require.NoError(t, p.writeCosts(root, "v2.5.0", "v2.10.0"))
 	written, err := os.ReadFile(page)
 	require.NoError(t, err)
 	line := "| FindOne | 91 → 56, 0.62 | 12,129 → 5,586, 0.46 | 0.55, 0.50–0.60 |\n"
 	assert.Equal(t, 2, strings.Count(string(written), line))
 
-	assert.ErrorContains(t, writeCosts(root, "v2.9.3"), "v2.9.3")
+	assert.ErrorContains(t, p.writeCosts(root, "v2.9.3"), "v2.9.3")
 	require.NoError(t, os.WriteFile(filepath.Join(root, "build", "cost", "v2.5.0", "fork.txt"), nil, 0o600))
-	assert.ErrorContains(t, writeCosts(root, "v2.5.0"), "/FindOne/cancellable ran 2 times with upstream's driver and 0 times with the fork")
+	assert.ErrorContains(t, p.writeCosts(root, "v2.5.0"), "/FindOne/cancellable ran 2 times with upstream's driver and 0 times with the fork")
 }

@@ -2,13 +2,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
+	"html"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"text/template"
 
 	"github.com/alecthomas/kong"
 
@@ -35,12 +40,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return command.Program{
 		Name: "bench", Description: description, CLI: &bases,
 		Do: func(*kong.Context) error {
-			if bases.Cost {
-				return writeCosts(root, bases.Older, bases.Newer)
-			}
 			p, err := newPlan(bases.Older, bases.Newer)
 			if err != nil {
 				return err
+			}
+			if bases.Cost {
+				return p.writeCosts(root, bases.Older, bases.Newer)
 			}
 			all, err := p.measure(ctx, stderr)
 			if err != nil {
@@ -59,6 +64,35 @@ func (p plan) write(root string, all measured) error {
 		}
 	}
 	return nil
+}
+
+// pictureText has the curves of arms over the load, on a logarithmic scale, and their names. Lines differ in dashes, not only in colors.
+//
+//go:embed goodput.svg.tmpl
+var pictureText string
+
+// draw writes the picture.
+func (p plan) draw(root string, all measured) error {
+	curve := func(arm string) (string, error) {
+		var places []string
+		for _, load := range []float64{1, 1.1, 1.5, 2, 3, 4, 6, 10} {
+			scenario := fmt.Sprintf("%g ×", load)
+			result, ok := all[key{scenario, arm}]
+			if !ok {
+				return "", fmt.Errorf("nobody measures %s at %s", arm, scenario)
+			}
+			places = append(places, fmt.Sprintf("%.1f %.1f", 56+404*math.Log10(load), 290-2.5*result["goodput"]))
+		}
+		return "M" + strings.Join(places, "L"), nil
+	}
+	name := func(arm string) string { return html.EscapeString(p.Arms[arm].Name) }
+	var svg bytes.Buffer
+	picture := template.Must(template.New("goodput.svg").Funcs(template.FuncMap{"curve": curve, "name": name}).Parse(pictureText))
+	if err := picture.Execute(&svg, nil); err != nil {
+		return err
+	}
+	//nolint:gosec // a picture that everybody may see
+	return os.WriteFile(filepath.Join(root, "docs", "goodput.svg"), svg.Bytes(), 0o644)
 }
 
 // replaceTable replaces what stands in a page between "<!-- measured: marker -->" and "<!-- end -->".

@@ -18,7 +18,7 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
-	Pictures  []picture
+	Costs     []struct{ What, Of string }
 }
 
 // arm is a driver with options.
