@@ -99,8 +99,9 @@ func TestLoops(t *testing.T) {
 		l.Most = cmp.Or(l.Most, 60)
 		for _, call := range l.Calls {
 			for _, how := range l.How {
-				name := strings.Join([]string{call, l.Using, how, fmt.Sprint(l.Fails), l.Link, l.Client}, "/")
-				virtually(t, name, func(t *testing.T) { l.measure(t, call, how) })
+				name := []string{call, strings.Join(l.Fails, " "), how, l.Using, l.Link, l.Client}
+				name = slices.DeleteFunc(name, func(part string) bool { return part == "" })
+				virtually(t, strings.Join(name, "/"), func(t *testing.T) { l.measure(t, call, how) })
 			}
 		}
 	}
