@@ -10,8 +10,14 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
+	"golang.org/x/sync/errgroup"
+
+	"mongofork/lab/internal/bsondoc"
+	"mongofork/lab/internal/wire"
 )
 
 // Errors by which the client's connection ends on purpose, and so without a log line.
@@ -119,4 +125,194 @@ func (f *Front) Reset() {
 	for _, cancel := range f.open {
 		cancel(ErrReset)
 	}
+}
+
+const dialTimeout = 10 * time.Second
+
+// Client is one connection of a client. Use it only while one of its requests is handled.
+type Client struct {
+	ID   uint64   // numbers a front's connections from 1
+	Conn net.Conn // the front's end of it
+	// AppName is the name of the application from the metadata of the connection's hello, already while that hello is handled.
+	AppName string
+	// Compressors are those that the client supports. The backend does not see them, because it never gets compressed messages.
+	Compressors []string
+
+	backend net.Conn // nil until a request is forwarded
+	lastID  int32    // numbers what is sent, to either side
+}
+
+// nextID numbers messages from 1, and starts again after the largest number.
+func (c *Client) nextID() int32 {
+	c.lastID = max(c.lastID+1, 1)
+	return c.lastID
+}
+
+// Request is a command that a client sent.
+type Request struct {
+	Client  *Client
+	Message *wire.Message
+	// Command and Database are as the client sent them; changing the message does not change them.
+	Command  string
+	Database string
+}
+
+// NewRequest returns the request in a message.
+func NewRequest(client *Client, m *wire.Message) *Request {
+	req := &Request{Client: client, Message: m, Command: bsondoc.FirstKey(m.Body)}
+	req.Database, _ = m.Body.Lookup("$db").StringValueOK()
+	return req
+}
+
+// Document returns the command.
+func (r *Request) Document() bson.Raw { return r.Message.Body }
+
+// Acknowledged reports whether the client waits for a reply.
+func (r *Request) Acknowledged() bool { return r.Message.Flags&wiremessage.MoreToCome == 0 }
+
+// With returns a copy of the request with another document.
+func (r *Request) With(doc bson.Raw) *Request {
+	copied, message := *r, *r.Message
+	message.Body = doc
+	copied.Message = &message
+	return &copied
+}
+
+// IsHello reports whether a command is a hello.
+func IsHello(command string) bool {
+	return command == "hello" || command == "isMaster" || command == "ismaster"
+}
+
+// readHello remembers the metadata of a connection's first hello, and hides the client's compressors from the server.
+func (r *Request) readHello() {
+	doc := r.Document()
+	if r.Client.AppName == "" {
+		r.Client.AppName, _ = doc.Lookup("client", "application", "name").StringValueOK()
+	}
+	const compressors = "compression"
+	if offered, err := doc.LookupErr(compressors); err == nil {
+		_ = offered.Unmarshal(&r.Client.Compressors) // none if it is no list of names
+		r.Message.Body = bsondoc.Rebuild(doc, []string{compressors}, nil)
+	}
+}
+
+// serve serves a connection to its end, of which it leaves nothing behind. One goroutine handles the requests. Another reads from the
+// client, so that it notices the client's end while a request waits.
+func (f *Front) serve(front context.Context, client *Client) {
+	group, ctx := errgroup.WithContext(front)
+	group.Go(func() error {
+		<-ctx.Done()
+		if tcp, ok := client.Conn.(*net.TCPConn); ok && errors.Is(context.Cause(ctx), ErrReset) {
+			_ = tcp.SetLinger(0) // fails where the other side has ended the connection already
+		}
+		return client.Conn.Close()
+	})
+	group.Go(func() error {
+		if f.config.Accept != nil {
+			if err := f.config.Accept(ctx); err != nil {
+				return err
+			}
+		}
+		requests := make(chan *wire.Message)
+		group.Go(func() error {
+			defer close(requests)
+			return read(ctx, client.Conn, requests)
+		})
+		for m := range requests {
+			if err := f.answer(ctx, front, NewRequest(client, m)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	_ = group.Wait() // the first reason is the context's
+	if client.backend != nil {
+		client.backend.Close()
+	}
+	err := context.Cause(ctx)
+	ordinary := func(end error) bool { return errors.Is(err, end) }
+	if f.config.Logger != nil && !slices.ContainsFunc([]error{ErrClose, ErrReset, context.Canceled}, ordinary) {
+		f.config.Logger.Warn("connection closed", "client", client.Conn.RemoteAddr().String(), "connection", client.ID,
+			"error", err)
+	}
+}
+
+// read passes on a client's messages. The error is the reason why they ended.
+func read(ctx context.Context, client net.Conn, requests chan<- *wire.Message) error {
+	for {
+		m, err := wire.Read(client)
+		if errors.Is(err, wire.ErrMalformed) {
+			return err
+		} else if err != nil {
+			return ErrClose // the client is gone
+		}
+		select {
+		case requests <- m:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// answer answers a request. A hello that asks for a reply at each change is handled as a series of requests, each of which may fail.
+// Each knows the state of the last reply. An error ends the series.
+func (f *Front) answer(ctx, front context.Context, req *Request) error {
+	const version = "topologyVersion"
+	if !req.Acknowledged() {
+		// A client may send this and close, which must not end it.
+		_, err := f.handle(front, req)
+		return err
+	}
+	streams := false
+	if IsHello(req.Command) {
+		req.readHello()
+		streams = req.Message.Flags&wiremessage.ExhaustAllowed != 0 && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
+	}
+	req.Message.Flags &^= wiremessage.ExhaustAllowed // it has one reply
+	reply := wire.Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
+	for more := true; more; {
+		var err error
+		if reply.Body, err = f.handle(ctx, req.With(req.Document())); err != nil {
+			return err
+		}
+		news, lacking := reply.Body.LookupErr(version)
+		reply.Flags = 0
+		if more = streams && lacking == nil && bsondoc.Succeeded(reply.Body); more {
+			reply.Flags = wiremessage.MoreToCome
+			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
+		}
+		reply.RequestID, reply.ResponseTo = req.Client.nextID(), reply.RequestID // each further one answers the previous one
+		if wire.Write(req.Client.Conn, &reply) != nil {
+			return ErrClose // the client is gone
+		}
+	}
+	return nil
+}
+
+// forward sends the request to the backend and returns its reply. It is the end of the chain of handlers.
+func (f *Front) forward(ctx context.Context, req *Request) (reply bson.Raw, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("backend: %w", err)
+		}
+	}()
+	client := req.Client
+	if client.backend == nil {
+		conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", f.config.Backend)
+		if err != nil {
+			return nil, err
+		}
+		client.backend = conn
+	}
+	defer context.AfterFunc(ctx, func() { client.backend.Close() })()
+	request := *req.Message
+	request.RequestID, request.ResponseTo, request.Legacy = client.nextID(), 0, false
+	if err := wire.Write(client.backend, &request); err != nil || !req.Acknowledged() {
+		return nil, err
+	}
+	m, err := wire.Read(client.backend)
+	if err != nil {
+		return nil, err
+	}
+	return m.Body, nil
 }
