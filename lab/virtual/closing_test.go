@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	driverevent "go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -26,11 +26,11 @@ import (
 // out counts connections that are checked out.
 func out(opts *options.ClientOptions) *atomic.Int32 {
 	var n atomic.Int32
-	opts.SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch e.Type {
-		case driverevent.ConnectionCheckedOut:
+		case event.ConnectionCheckedOut:
 			n.Add(1)
-		case driverevent.ConnectionCheckedIn:
+		case event.ConnectionCheckedIn:
 			n.Add(-1)
 		}
 	}})
@@ -159,8 +159,8 @@ func TestDisconnectFromNoServer(t *testing.T) {
 				virtually(t, fmt.Sprint(link, uri, waits), func(t *testing.T) {
 					cluster := New(t, Options{})
 					var ended atomic.Int32
-					client := connect(t, cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{
-						Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
+					client := connect(t, cluster.Client(uri).SetMonitor(&event.CommandMonitor{
+						Started: func(_ context.Context, e *event.CommandStartedEvent) {
 							if e.CommandName == "endSessions" {
 								ended.Add(1)
 							}
@@ -423,9 +423,7 @@ var promises = []promise{
 		}},
 	{name: "GridFSUploadStream.Close, after a Write that failed", fails: []string{"insert"}, during: []error{errAny, errAny},
 		after: []error{errAny, errAny},
-		ends: func(t *testing.T, coll *mongo.Collection) func() error {
-			return cutShort(t, upload(t, coll))
-		}},
+		ends:  func(t *testing.T, coll *mongo.Collection) func() error { return cutShort(t, upload(t, coll)) }},
 	{name: "GridFSUploadStream.Abort", fails: []string{"delete"}, during: []error{errAny, errAny}, left: remains{chunks: 2},
 		after: []error{nil, mongo.ErrStreamClosed},
 		ends: func(t *testing.T, coll *mongo.Collection) func() error {

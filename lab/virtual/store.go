@@ -31,7 +31,7 @@ type store struct {
 	sessions      map[string]*session    // by the bytes of the lsid
 	cursors       map[int64]*cursor
 	lastCursor    int64
-	events        []event // of change streams
+	events        []change // of change streams
 	changed       chan struct{}
 	unstarted     int // commands of transactions that have not been started there
 	conversations map[*proxy.Client]*scram.ServerConversation
@@ -503,7 +503,7 @@ func (s *store) open(q *query, c cursor) result {
 }
 
 // take removes the next documents of a cursor, which are those of a change stream's events if it is one.
-func (c *cursor) take(events []event, size int) (docs []bson.Raw) {
+func (c *cursor) take(events []change, size int) (docs []bson.Raw) {
 	if !c.stream {
 		n := min(size, len(c.rest))
 		docs, c.rest = c.rest[:n], c.rest[n:]
@@ -560,8 +560,8 @@ func (s *store) killCursors(q *query) (result, *failure) {
 	return bsondoc.D("cursorsKilled", q.Cursors, "cursorsNotFound", none, "cursorsAlive", none, "cursorsUnknown", none), nil
 }
 
-// event is a change that change streams report.
-type event struct {
+// change is what change streams report.
+type change struct {
 	namespace string
 	doc       bson.Raw
 }
@@ -571,7 +571,7 @@ func resumeToken(next int) bson.D { return bsondoc.D("next", int64(next)) }
 // report adds an event. The store is locked.
 func (s *store) report(namespace, kind string, id bson.RawValue) {
 	database, collection, _ := strings.Cut(namespace, ".")
-	s.events = append(s.events, event{namespace, bsondoc.Marshal(bsondoc.D("_id", resumeToken(len(s.events)+1), "operationType", kind,
+	s.events = append(s.events, change{namespace, bsondoc.Marshal(bsondoc.D("_id", resumeToken(len(s.events)+1), "operationType", kind,
 		"clusterTime", now(), "ns", bsondoc.D("db", database, "coll", collection), "documentKey", bsondoc.D("_id", id)))})
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -33,9 +33,7 @@ type Limit struct {
 }
 
 // Unlimited is a server's initial limit: off, and without any bound once it is on.
-func Unlimited() Limit {
-	return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64}
-}
+func Unlimited() Limit { return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64} }
 
 // burst is the number of tokens that the bucket holds.
 func (l Limit) burst() int {

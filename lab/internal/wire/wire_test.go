@@ -78,9 +78,7 @@ func TestLegacy(t *testing.T) {
 }
 
 func TestMalformed(t *testing.T) {
-	header := func(size, op int32) []byte {
-		return wiremessage.AppendHeader(nil, size, 0, 0, wiremessage.OpCode(op))
-	}
+	header := func(size, op int32) []byte { return wiremessage.AppendHeader(nil, size, 0, 0, wiremessage.OpCode(op)) }
 	for name, b := range map[string][]byte{
 		"too small":       header(headerSize-1, 2013),
 		"too large":       header(maxMessageSize+1, 2013),

@@ -109,9 +109,7 @@ var kinds = map[string]kind{
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
-	"distinct": {"distinct", isRead, func(c calling) (any, error) {
-		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
-	}},
+	"distinct":               {"distinct", isRead, func(c calling) (any, error) { return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw() }},
 	"aggregate": {"aggregate getMore", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
 	}},

@@ -115,9 +115,7 @@ var rules = []rule{
 		return c.single() && c.Overloads > 0 && c.Failed == 0 && !c.ok() && c.Deadline > 0 && c.End >= c.Start+c.Deadline
 	}},
 	{text: "a write took place of which the error says that it did not", of: func(p Plan) bool { return p.Batch == 0 },
-		ofCall: func(_ Plan, c *tally) bool {
-			return c.single() && c.Done > 0 && hasLabel(c.err, "NoWritesPerformed")
-		}},
+		ofCall: func(_ Plan, c *tally) bool { return c.single() && c.Done > 0 && hasLabel(c.err, "NoWritesPerformed") }},
 	{text: "a call succeeds whose last attempt was rejected",
 		ofCall: func(_ Plan, c *tally) bool { return c.single() && c.ok() && c.Refused }},
 	// Of calls that are several commands it is not known which commands are retries.
