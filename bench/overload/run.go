@@ -295,20 +295,16 @@ func (r *run) spend(ctx context.Context) error {
 
 // Scenario is a load and the servers that it meets.
 type Scenario struct {
-	Name string
-	// Clients share the load at random.
-	Clients int
-	// Load is a multiple of the capacity.
-	Load Load
-	// Capacity is the number of operations per second that the servers can serve together.
-	Capacity float64
+	Name     string
+	Clients  int     // they share the load at random
+	Load     Load    // a multiple of the capacity
+	Capacity float64 // the number of operations per second that the servers can serve together
 	// Limit is the number of requests per second that each server admits. It replaces the capacity: admitted requests do not wait, and
 	// rejections cost nothing. 0 means that there is no limit.
 	Limit int32
 	// RejectionCost is the work of a rejection as a share of that of an operation that is served; a tenth if it is nil.
 	RejectionCost *float64 `yaml:"rejectionCost"`
-	// Slower is a time in which the servers have a share of their capacity.
-	Slower Slower
+	Slower        Slower   // a time in which the servers have a share of their capacity
 	// NewConnections is the number of new connections that a server lets in per second, of clients that have none when the load begins.
 	// It closes others. 0 means that there is no limit.
 	NewConnections int32 `yaml:"newConnections"`
@@ -316,28 +312,23 @@ type Scenario struct {
 	Restart time.Duration
 	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
 	Warmup, Duration time.Duration
-	// Topology is a topology of the lab; a standalone if it is empty.
-	Topology string
-	// Options are those of all clients' connection strings.
-	Options string
+	Topology         string // a topology of the lab; a standalone if it is empty
+	Options          string // those of all clients' connection strings
 	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
 	// admits as much.
 	MemberLoad float64 `yaml:"memberLoad"`
-	// Classes are the operations; none stand for reads by the same command from one collection.
-	Classes []Class
+	Classes    []Class // the operations; none stand for reads by the same command from one collection
 	// Neighbours are the options of other clients' connection strings, instead of the arm's: of all but every second client, or all but
 	// one of OneOf.
 	Neighbours string
 	OneOf      int `yaml:"oneOf"`
-	// Seeds is the number of runs with different arrivals, of which results are means.
-	Seeds int
+	Seeds      int // the number of runs with different arrivals, of which results are means
 }
 
 // Class is a class of operations.
 type Class struct {
-	Name string
-	// Share is its share of the operations.
-	Share float64
+	Name  string
+	Share float64 // its share of the operations
 	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open, or "transaction" for two reads and a
 	// commit, which the servers' capacity then counts as one.
 	Command string
@@ -345,10 +336,8 @@ type Class struct {
 	Clients int
 	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
 	Criticality int8
-	// Rejected is the probability with which the server rejects each of its commands, at no cost.
-	Rejected float64
-	// From is when that begins, Until when it ends, if it does.
-	From, Until time.Duration
+	Rejected    float64       // the probability with which the server rejects each of its commands, at no cost
+	From, Until time.Duration // when that begins, Until when it ends, if it does
 }
 
 // Slower is a time, and the share of the capacity that servers have in it.
@@ -359,8 +348,7 @@ type Slower struct {
 
 // Load is the rate at which operations arrive.
 type Load struct {
-	// Base is the load between bursts.
-	Base float64
+	Base float64 // the load between bursts
 	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
 	Peak                 float64
 	Start, Burst, Period time.Duration
@@ -391,9 +379,7 @@ func (l Load) arrivals(random *rand.Rand, capacity float64, end time.Duration) [
 // Job is one run of a scenario with a driver's options.
 type Job struct {
 	Scenario Scenario
-	// Options are those of the connection string.
-	Options string
-	// Spent makes the clients spend their buckets' tokens before the load begins.
-	Spent bool
-	Seed  uint64
+	Options  string // those of the connection string
+	Spent    bool   // the clients spend their buckets' tokens before the load begins
+	Seed     uint64
 }

@@ -34,17 +34,14 @@ import (
 
 // Options are the options of a cluster. The zero value is a replica set of three members without limits.
 type Options struct {
-	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
-	Topology string
+	Topology string // a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2"
 	// Nearest is the number of the host that messages reach first. All hosts are at different distances, so that the order of arrival
 	// never depends on chance.
 	Nearest int
 	// Batch, unless 0, is how many statements servers accept in one write. The first reply to a client bulk write then has one result.
 	Batch int
-	// Auth, unless nil, is how clients have to authenticate.
-	Auth *Auth
-	// TLS, unless nil, is what servers encrypt connections with.
-	TLS *tls.Config
+	Auth  *Auth       // unless nil, how clients have to authenticate
+	TLS   *tls.Config // unless nil, what servers encrypt connections with
 }
 
 // Command is a command that a server received.

@@ -71,8 +71,7 @@ type host struct {
 	address *net.TCPAddr
 	latency time.Duration
 	limits  *overload.Front
-	// accept lets the front serve the server's end of a connection.
-	accept func(net.Conn)
+	accept  func(net.Conn) // lets the front serve the server's end of a connection
 
 	link    Link
 	changed chan struct{} // closed at the next change

@@ -406,10 +406,8 @@ func Credential(mechanism string) options.Credential {
 
 // Auth is how servers let clients authenticate, by SCRAM-SHA-256, PLAIN or MONGODB-OIDC.
 type Auth struct {
-	// Speculative is whether a hello is answered together with the first step of the conversation in it.
-	Speculative bool
-	// Exchange is whether SCRAM ends with an empty exchange, which clients offer to skip.
-	Exchange bool
+	Speculative bool // whether a hello is answered together with the first step of the conversation in it
+	Exchange    bool // whether SCRAM ends with an empty exchange, which clients offer to skip
 }
 
 // scramServer knows the user's credentials, by SCRAM-SHA-256.

@@ -27,16 +27,12 @@ import (
 type waiting struct {
 	call  func(ctx context.Context) error
 	close func(ctx context.Context) error // or nil
-	// bound is whether the call has the context with which something was opened.
-	bound bool
-	// mute is whether the call does not tell of errors.
-	mute bool
+	bound bool                            // whether the call has the context with which something was opened
+	mute  bool                            // whether the call does not tell of errors
 	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload/deadlines.md.
-	commits bool
-	// disconnects is whether the call is a Disconnect.
-	disconnects bool
-	// follows is what an iterator reads, or nil.
-	follows *sequence
+	commits     bool
+	disconnects bool      // whether the call is a Disconnect
+	follows     *sequence // what an iterator reads, or nil
 }
 
 // opener prepares a call. The context is that of the call.
@@ -532,18 +528,13 @@ type place struct {
 	name string
 	opts []string // of the client
 	// make lets calls wait there that send these commands. It returns what lets them go on.
-	make func(c *Cluster, client *mongo.Client, commands []string) (release func())
-	// says is in the texts of timeouts there.
-	says string
-	// sent is whether a command may have been sent whose reply does not come.
-	sent bool
-	// rejected is whether the servers reject what is sent.
-	rejected bool
-	// establishes is whether a connection is being established.
-	establishes bool
-	// later is whether only a second command of the call waits there.
-	later   bool
-	cluster Options
+	make        func(c *Cluster, client *mongo.Client, commands []string) (release func())
+	says        string // in the texts of timeouts there
+	sent        bool   // whether a command may have been sent whose reply does not come
+	rejected    bool   // whether the servers reject what is sent
+	establishes bool   // whether a connection is being established
+	later       bool   // whether only a second command of the call waits there
+	cluster     Options
 }
 
 // topologies are those in which a call waits there: without its connection, a cursor behind a load balancer does not need what is between

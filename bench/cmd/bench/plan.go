@@ -24,12 +24,10 @@ type plan struct {
 
 // arm is a driver with options.
 type arm struct {
-	Name   string
-	Driver string
-	// Half makes half of the runs do.
-	Half bool
-	// The others are as in overload.Job.
-	Options string
+	Name    string
+	Driver  string
+	Half    bool   // half of the runs do
+	Options string // like the next field, as in overload.Job
 	Spent   bool
 }
 

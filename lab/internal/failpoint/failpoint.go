@@ -18,8 +18,7 @@ import (
 
 // Handler has the fail point of one front, which is off at first. The next handler does not see the commands that fail.
 type Handler struct {
-	// Router is whether it is a router's, which does not label errors as retryable writes.
-	Router bool
+	Router bool // whether it is a router's, which does not label errors as retryable writes
 
 	mu    sync.Mutex
 	times int64 // how often it still is taken

@@ -30,13 +30,10 @@ const anyPort = "127.0.0.1:0"
 
 // Config configures a lab.
 type Config struct {
-	// Members is a replica set, with a front before each member.
-	Members *server.Deployment
-	// Backend is the address of the server of which, without members, the fronts make a topology.
-	Backend  string
+	Members  *server.Deployment // a replica set, with a front before each member
+	Backend  string             // the address of the server of which, without members, the fronts make a topology
 	Topology topology.Spec
-	// Logger, unless nil, receives a line for every connection that ends with an error.
-	Logger *slog.Logger
+	Logger   *slog.Logger // unless nil, it receives a line for every connection that ends with an error
 }
 
 // Lab is a deployment.

@@ -24,9 +24,8 @@ import (
 // Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests, which
 // have the server's names, so that scripts for a server work on the lab.
 type Limit struct {
-	Enabled bool `bson:"ingressRequestRateLimiterEnabled"`
-	// RatePerSec is the number admitted per second, at least 1.
-	RatePerSec int32 `bson:"ingressRequestAdmissionRatePerSec"`
+	Enabled    bool  `bson:"ingressRequestRateLimiterEnabled"`
+	RatePerSec int32 `bson:"ingressRequestAdmissionRatePerSec"` // the number admitted per second, at least 1
 	// BurstCapacitySecs says for how many seconds unused admissions are saved up; it is more than 0. There is always room for one
 	// admission.
 	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`

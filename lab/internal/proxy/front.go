@@ -41,17 +41,13 @@ type Next func(ctx context.Context, req *Request) (bson.Raw, error)
 
 // Config configures a front.
 type Config struct {
-	// Backend is the address of the server behind the front.
-	Backend string
-	// Answer, unless nil, takes the place of the backend.
-	Answer Next
+	Backend string // the address of the server behind the front
+	Answer  Next   // unless nil, it takes the place of the backend
 	// Accept, unless nil, is called for every connection of a client before anything is read from it. It may wait until the context
 	// ends; only this connection then waits. An error ends the connection.
-	Accept func(ctx context.Context) error
-	// Handlers see requests in this order, and replies in the reverse one.
-	Handlers []Handler
-	// Logger, unless nil, receives one line for every connection that ends with an error.
-	Logger *slog.Logger
+	Accept   func(ctx context.Context) error
+	Handlers []Handler    // they see requests in this order, and replies in the reverse one
+	Logger   *slog.Logger // unless nil, it receives one line for every connection that ends with an error
 }
 
 // Front passes the requests of any number of clients to one backend. Each client connection has its own backend connection, made
@@ -150,10 +146,9 @@ func (c *Client) nextID() int32 {
 
 // Request is a command that a client sent.
 type Request struct {
-	Client  *Client
-	Message *wire.Message
-	// Command and Database are as the client sent them; changing the message does not change them.
-	Command  string
+	Client   *Client
+	Message  *wire.Message
+	Command  string // both are as the client sent them; changing the message does not change them
 	Database string
 }
 

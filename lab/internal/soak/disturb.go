@@ -27,17 +27,13 @@ type lab interface {
 
 // fault is what can happen to a deployment.
 type fault struct {
-	name string
-	// begin and end are what Disturb does to the member or its front, beside a limit.
-	begin, end string
-	// least and most bound its time; without, it ends by itself.
-	least, most time.Duration
-	// primary is how likely it happens to the primary.
-	primary float64
+	name        string
+	begin, end  string        // what Disturb does to the member or its front, beside a limit
+	least, most time.Duration // they bound its time; without, it ends by itself
+	primary     float64       // how likely it happens to the primary
 	// requests and connections are how many of these a second it leaves to each front; up to twice as many.
 	requests, connections float64
-	// ofMember is whether it happens to a member, which needs time to come back, and not to its front.
-	ofMember bool
+	ofMember              bool // whether it happens to a member, which needs time to come back, and not to its front
 }
 
 var faults = []fault{

@@ -79,10 +79,8 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 // arm is an application with a driver, and the sum of its reports.
 type arm struct {
 	name, binary string
-	// options are further options of the connection string; a driver that does not know them ignores them.
-	options string
-	// reference marks a reference, whose violations are no failure.
-	reference bool
+	options      string // further options of the connection string; a driver that does not know them ignores them
+	reference    bool   // its violations are no failure
 	*Report
 }
 

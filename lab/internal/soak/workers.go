@@ -257,12 +257,11 @@ type history struct {
 
 // access is an operation on a list.
 type access struct {
-	list     int
-	before   []int64 // what was known of the list before the operation
-	appended []int64
-	read     []int64
-	// succeeded is whether it took place; otherwise it may have, once.
-	succeeded bool
+	list      int
+	before    []int64 // what was known of the list before the operation
+	appended  []int64
+	read      []int64
+	succeeded bool // whether it took place; otherwise it may have, once
 }
 
 // do runs an operation that appends so many numbers to the present list. It leaves what it reads in the access.

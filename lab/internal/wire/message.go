@@ -33,15 +33,12 @@ var ErrMalformed = errors.New("malformed message")
 type Message struct {
 	RequestID  int32
 	ResponseTo int32
-	// Legacy is whether the command came in an OP_QUERY, and whether the reply is written as an OP_REPLY.
-	Legacy bool
-	// Compressor is what it is compressed with; 0 for nothing.
-	Compressor wiremessage.CompressorID
+	Legacy     bool                     // whether the command came in an OP_QUERY, and whether the reply is written as an OP_REPLY
+	Compressor wiremessage.CompressorID // what it is compressed with; 0 for nothing
 
-	Flags wiremessage.MsgFlag // a checksum is not supported: drivers send none
-	Body  bson.Raw
-	// Sequences are array fields of the command that were sent beside its body, with their section types.
-	Sequences []byte
+	Flags     wiremessage.MsgFlag // a checksum is not supported: drivers send none
+	Body      bson.Raw
+	Sequences []byte // array fields of the command that were sent beside its body, with their section types
 }
 
 // Whole returns the command with the documents that were sent beside it.

@@ -52,17 +52,16 @@ func (c Call) Alone() bool { return c.Way == "" || c.Way == "session" || c.Way =
 
 // Fault is something that goes wrong. It begins at a time, or with the nth command of a name.
 type Fault struct {
-	What  string
-	At    time.Duration
-	On    string
-	Call  int           // if only commands of one call meet it
-	Nth   int           // from 1
-	For   time.Duration // how long it lasts, or how long a slow command takes
-	Times int           // how many commands meet it
-	Code  int32
-	Host  int // from 1; 0 for all
-	// Passing faults are those that retries get over: the calls have to be the same without them.
-	Passing bool
+	What    string
+	At      time.Duration
+	On      string
+	Call    int           // if only commands of one call meet it
+	Nth     int           // from 1
+	For     time.Duration // how long it lasts, or how long a slow command takes
+	Times   int           // how many commands meet it
+	Code    int32
+	Host    int  // from 1; 0 for all
+	Passing bool // retries get over it: the calls have to be the same without them
 }
 
 // What can go wrong.

@@ -58,11 +58,10 @@ type application struct {
 
 // line is what happened at a time, in a call, or in none.
 type line struct {
-	at   time.Duration
-	call int
-	text string
-	// passing is what there is only because of a fault that retries get over, or because of time.
-	passing bool
+	at      time.Duration
+	call    int
+	text    string
+	passing bool // what there is only because of a fault that retries get over, or because of time
 }
 
 // tally is what a call comes to.
