@@ -52,12 +52,13 @@ func (p plan) writeCosts(root string, bases ...string) error {
 		if err != nil {
 			return err
 		}
-		text := "| | allocations: upstream " + base + " → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |\n" +
-			"|---|---|---|---|\n"
+		text := "| | allocations: upstream " + base + " → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |" +
+			"\n|---|---|---|---|\n"
 		for _, row := range p.Costs {
 			was, is := upstream[row.Of], fork[row.Of]
 			if n, m := len(was[processor]), len(is[processor]); n == 0 || n != m {
-				return fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base, row.Of, n, m)
+				return fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base,
+					row.Of, n, m)
 			}
 			var shares []float64
 			for round, before := range was[processor] {

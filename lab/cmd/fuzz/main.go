@@ -55,8 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fork := &driver{ctx: ctx, program: os.Args[0]}
 		defer fork.close()
 		if parsed.Command() == "hostile" {
-			judge := func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) }
-			return c.judge(ctx, stdout, trial.NewHostile, judge)
+			return c.judge(ctx, stdout, trial.NewHostile, func(plan trial.Plan) string { return flaws(fork.run(plan)) })
 		}
 		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
 		defer upstream.close()
@@ -64,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		for !trial.New(peaceful).Peaceful() {
 			peaceful++
 		}
-		if t := upstream.run(order{Seed: peaceful}); t.Crash != "" {
+		if t := upstream.run(trial.New(peaceful)); t.Crash != "" {
 			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
 		}
 		return c.judge(ctx, stdout, trial.New, (&pair{upstream, fork}).judge)
@@ -72,17 +71,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // judge prints the plans of the seeds under which something is wrong.
-func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.Plan, wrongOf func(uint64) string) error {
+func (c *cli) judge(ctx context.Context, out io.Writer, planOf func(uint64) trial.Plan, wrongOf func(trial.Plan) string) error {
 	findings, judged := 0, uint64(0)
 	for ; judged < c.Seeds && !(c.First && findings > 0); judged++ {
-		seed := c.Seed + judged
-		wrong := wrongOf(seed)
+		plan := planOf(c.Seed + judged)
+		wrong := wrongOf(plan)
 		if ctx.Err() != nil {
 			break
 		}
 		if wrong != "" {
 			findings++
-			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n\n", seed, wrong, plan(seed))
+			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n\n", plan.Seed, wrong, plan)
 		}
 	}
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
@@ -92,38 +91,21 @@ func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.
 	return ctx.Err()
 }
 
-// patience is for one order, which takes some milliseconds.
+// patience is for one trial, which takes some milliseconds.
 const patience = 60 * time.Second
 
-// order asks a driver for a trial.
-type order struct {
-	Seed    uint64
-	Hostile bool // whether servers are hostile
-	Without bool // whether it is to be without the faults that retries get over
-}
-
-func (o order) plan() trial.Plan {
-	switch {
-	case o.Hostile:
-		return trial.NewHostile(o.Seed)
-	case o.Without:
-		return trial.New(o.Seed).Without()
-	}
-	return trial.New(o.Seed)
-}
-
-// serve carries out the orders that it reads, each in a bubble, and writes a trace for each. Bubbles need a test, so it is one.
+// serve runs the plans that it reads, each in a bubble, and writes a trace for each. Bubbles need a test, so it is one.
 func serve() {
 	os.Args = os.Args[:1]
-	test := testing.InternalTest{Name: "orders", F: func(t *testing.T) {
+	test := testing.InternalTest{Name: "plans", F: func(t *testing.T) {
 		in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 		for {
-			var o order
-			if in.Decode(&o) != nil {
+			var plan trial.Plan
+			if in.Decode(&plan) != nil {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {
-				if out.Encode(trial.Run(t, o.plan())) != nil {
+				if out.Encode(trial.Run(t, plan)) != nil {
 					os.Exit(1)
 				}
 			})
@@ -132,8 +114,8 @@ func serve() {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
 }
 
-// driver is a process that serves orders, started when it is needed. A panic in a background goroutine ends it, and an order may have no
-// end; the next order has a new one.
+// driver is a process that runs plans, started when it is needed. A panic in a background goroutine ends it, and a trial may have no end;
+// the next plan has a new one.
 type driver struct {
 	ctx     context.Context
 	program string
@@ -144,15 +126,15 @@ type driver struct {
 	stderr strings.Builder
 }
 
-// run returns the trace of an order, with what the process said if it died.
-func (d *driver) run(o order) (t trial.Trace) {
+// run returns the trace of a plan, with what the process said if it died.
+func (d *driver) run(plan trial.Plan) (t trial.Trace) {
 	if d.cmd == nil {
 		if err := d.start(); err != nil {
 			return trial.Trace{Crash: err.Error()}
 		}
 	}
 	waiting := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
-	err := json.NewEncoder(d.in).Encode(o)
+	err := json.NewEncoder(d.in).Encode(plan)
 	if err == nil {
 		err = d.out.Decode(&t)
 	}
@@ -197,23 +179,21 @@ const runs = 15
 // pair runs plans with both drivers.
 type pair struct{ upstream, fork *driver }
 
-// judge returns what is wrong with the fork under the plan of a seed, if anything is.
-func (p *pair) judge(seed uint64) (wrong string) {
-	o, plan := order{Seed: seed}, trial.New(seed)
-	fork := p.fork.run(o)
+// judge returns what is wrong with the fork under the plan, if anything is.
+func (p *pair) judge(plan trial.Plan) (wrong string) {
+	fork := p.fork.run(plan)
 	switch wrong = flaws(fork); {
 	case wrong != "":
 	case plan.Peaceful():
-		ups, forks := []trial.Trace{p.upstream.run(o)}, []trial.Trace{fork}
+		ups, forks := []trial.Trace{p.upstream.run(plan)}, []trial.Trace{fork}
 		if wrong = equal(ups, forks); wrong != "" {
 			for range runs - 1 {
-				ups, forks = append(ups, p.upstream.run(o)), append(forks, p.fork.run(o))
+				ups, forks = append(ups, p.upstream.run(plan)), append(forks, p.fork.run(plan))
 			}
 			wrong = equal(ups, forks)
 		}
 	case plan.Passes():
-		o.Without = true
-		wrong = same(plan, p.fork.run(o), fork)
+		wrong = same(plan, p.fork.run(plan.Without()), fork)
 	}
 	return wrong
 }
