@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -33,9 +34,8 @@ type application struct {
 
 // variant are the options of a client.
 type variant struct {
-	uri string
-	// monitors says that the client has all monitors. Without those of pools and commands it takes shorter ways.
-	monitors bool
+	uri      string
+	monitors bool // it has all monitors; without those of pools and commands, it takes shorter ways
 }
 
 var variants = []variant{
@@ -126,7 +126,14 @@ func (a *application) hear(happened any) {
 			a.run.cleared.Add(1)
 		}
 	case *event.CommandStartedEvent:
-		a.started(e)
+		id, used := e.Command.Lookup("lsid").DocumentOK()
+		if other := a.busy[string(id)]; other != 0 {
+			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has not "+
+				"ended", e.CommandName, e.RequestID, other)
+		}
+		if used {
+			a.busy[string(id)] = e.RequestID
+		}
 	case *event.CommandSucceededEvent:
 		a.ended(e.RequestID)
 	case *event.CommandFailedEvent:
@@ -141,24 +148,8 @@ func (a *application) times(host, what string) int {
 	return a.heard[host+" "+what]
 }
 
-func (a *application) started(e *event.CommandStartedEvent) {
-	id, _ := e.Command.Lookup("lsid").DocumentOK()
-	if id == nil {
-		return
-	}
-	if other := a.busy[string(id)]; other != 0 {
-		a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has not ended",
-			e.CommandName, e.RequestID, other)
-	}
-	a.busy[string(id)] = e.RequestID
-}
-
 func (a *application) ended(request int64) {
-	for id, busy := range a.busy {
-		if busy == request {
-			delete(a.busy, id)
-		}
-	}
+	maps.DeleteFunc(a.busy, func(_ string, busy int64) bool { return busy == request })
 }
 
 // What a server has to miss until it counts as lost: so many reads for each server, while the client checked another one so often. On a
@@ -169,13 +160,18 @@ const (
 	failed     = 4 // reads in a row, each after all retries and the time for the selection of a server
 )
 
+// read lets the client read a document. The key says how servers treat that.
+func (a *application) read(ctx context.Context, key string) error {
+	filter := bson.D{d("nonce", a.number), d("docs", int32(1)), d(key, a.number)}
+	return a.Database("db").Collection("c").FindOne(ctx, filter).Err()
+}
+
 // askForShare asks, once all servers are up again, whether a client uses each of them.
 func (a *application) askForShare(ctx context.Context) {
 	start, hosts := time.Now(), a.servers.Hosts()
 	before, errs := a.checks(hosts), 0
 	for n := 1; ctx.Err() == nil; n++ {
-		filter := bson.D{d("nonce", a.number), d("probe", a.number), d("docs", int32(1))}
-		_, err := a.Database("db").Collection("c").FindOne(ctx, filter).Raw()
+		err := a.read(ctx, "probe")
 		if errs++; err == nil {
 			errs = 0
 		}
@@ -223,20 +219,13 @@ func (o *round) oldGeneration() {
 	defer cancel()
 	var reading sync.WaitGroup
 	for range reads {
-		reading.Go(func() {
-			filter := bson.D{d("nonce", a.number), d("docs", int32(1)), d("slow", int32(1))}
-			_, _ = a.Database("db").Collection("c").FindOne(ctx, filter).Raw()
-		})
+		reading.Go(func() { _ = a.read(ctx, "slow") })
 	}
 	defer reading.Wait()
 	defer close(o.servers.release)
 	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
 		return
 	}
-	o.breakTwice(a)
-}
-
-func (o *round) breakTwice(a *application) {
 	held := o.servers.waiting()
 	host := held[0].Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
@@ -253,8 +242,8 @@ func (o *round) breakTwice(a *application) {
 		}
 	}
 	time.Sleep(100 * time.Millisecond)
-	if again := a.times(host, event.ConnectionPoolCleared) - cleared; again > 0 {
+	if n := a.times(host, event.ConnectionPoolCleared) - cleared; n > 0 {
 		o.finding("pool", "errors of connections that are older than the clearing of the pool of %s cleared it %d times more", host,
-			again)
+			n)
 	}
 }
