@@ -293,51 +293,30 @@ func (r *run) spend(ctx context.Context) error {
 	return nil
 }
 
-// Scenario is a load and the servers that it meets.
+// Scenario is a load and the servers that it meets: bench/cmd/bench/plan.yaml says what the fields mean.
 type Scenario struct {
-	Name     string
-	Clients  int     // they share the load at random
-	Load     Load    // a multiple of the capacity
-	Capacity float64 // the number of operations per second that the servers can serve together
-	// Limit is the number of requests per second that each server admits. It replaces the capacity: admitted requests do not wait, and
-	// rejections cost nothing. 0 means that there is no limit.
-	Limit int32
-	// RejectionCost is the work of a rejection as a share of that of an operation that is served; a tenth if it is nil.
-	RejectionCost *float64 `yaml:"rejectionCost"`
-	Slower        Slower   // a time in which the servers have a share of their capacity
-	// NewConnections is the number of new connections that a server lets in per second, of clients that have none when the load begins.
-	// It closes others. 0 means that there is no limit.
-	NewConnections int32 `yaml:"newConnections"`
-	// Restart is how often each client is replaced by a new one, one client after the other; 0 is never.
-	Restart time.Duration
-	// Warmup precedes Duration and a second follows it, under the same load; only Duration is measured.
-	Warmup, Duration time.Duration
-	Topology         string // a topology of the lab; a standalone if it is empty
-	Options          string // those of all clients' connection strings
-	// MemberLoad is the load on the first member, which admits less than the others, as a multiple of what it admits; 0 if it
-	// admits as much.
-	MemberLoad float64 `yaml:"memberLoad"`
-	Classes    []Class // the operations; none stand for reads by the same command from one collection
-	// Neighbours are the options of other clients' connection strings, instead of the arm's: of all but every second client, or all but
-	// one of OneOf.
-	Neighbours string
-	OneOf      int `yaml:"oneOf"`
-	Seeds      int // the number of runs with different arrivals, of which results are means
+	Name                          string
+	Clients, Seeds                int
+	Load                          Load
+	Capacity                      float64
+	Limit                         int32
+	RejectionCost                 *float64 `yaml:"rejectionCost"`
+	Slower                        Slower
+	NewConnections                int32 `yaml:"newConnections"`
+	Restart, Warmup, Duration     time.Duration
+	Topology, Options, Neighbours string
+	MemberLoad                    float64 `yaml:"memberLoad"`
+	Classes                       []Class
+	OneOf                         int `yaml:"oneOf"`
 }
 
 // Class is a class of operations.
 type Class struct {
-	Name  string
-	Share float64 // its share of the operations
-	// Command is "find", if it is empty, or "insert", or "getMore" of a cursor that is open, or "transaction" for two reads and a
-	// commit, which the servers' capacity then counts as one.
-	Command string
-	// Clients is the number of further clients that send only operations of this class, or 0 if all clients send them.
-	Clients int
-	// Criticality is 1 if it is critical, and -1 if it is sheddable. It means nothing to a driver that has no classes.
-	Criticality int8
-	Rejected    float64       // the probability with which the server rejects each of its commands, at no cost
-	From, Until time.Duration // when that begins, Until when it ends, if it does
+	Name, Command   string
+	Share, Rejected float64
+	Clients         int
+	Criticality     int8
+	From, Until     time.Duration
 }
 
 // Slower is a time, and the share of the capacity that servers have in it.
@@ -348,12 +327,9 @@ type Slower struct {
 
 // Load is the rate at which operations arrive.
 type Load struct {
-	Base float64 // the load between bursts
-	// Peak is the load for the time Burst at the start of each Period, if there are any; the first Period starts at Start.
-	Peak                 float64
+	Base, Peak           float64
 	Start, Burst, Period time.Duration
-	// Together is the number of operations that each client sends at once every Period. If it is 0, they are sent one by one.
-	Together int
+	Together             int
 }
 
 // arrivals returns the times at which operations are due: a Poisson process. If the load varies, it is the process of the peak, thinned
@@ -382,4 +358,139 @@ type Job struct {
 	Options  string // those of the connection string
 	Spent    bool   // the clients spend their buckets' tokens before the load begins
 	Seed     uint64
+}
+
+// interval is the length of the parts of a run that tell when it has recovered.
+const interval = 500 * time.Millisecond
+
+// Result holds the figures of a run, or the means of several, by the names that bench/cmd/bench/plan.yaml explains. Operations count if
+// they were due in the measured time.
+type Result map[string]float64
+
+// tally counts operations.
+type tally struct {
+	due, failed int
+	latencies   []float64
+}
+
+func (t *tally) add(op *operation) {
+	t.due++
+	if op.failed {
+		t.failed++
+	} else {
+		t.latencies = append(t.latencies, (op.ended - op.due).Seconds())
+	}
+}
+
+func (t *tally) errors() float64 { return percent(float64(t.failed), float64(t.due)) }
+
+// quantile returns a quantile of the latencies; zero without any.
+func (t *tally) quantile(share float64) float64 {
+	if len(t.latencies) == 0 {
+		return 0
+	}
+	slices.Sort(t.latencies)
+	return t.latencies[min(int(share*float64(len(t.latencies))), len(t.latencies)-1)]
+}
+
+// percent is zero of nothing.
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// result summarizes a run that has ended.
+func (r *run) result() Result {
+	s := r.job.Scenario
+	until := s.Warmup + s.Duration
+	measured := func(at time.Duration) bool { return at >= s.Warmup && at < until }
+	var all, own, others tally
+	clients := make([]tally, r.total(len(r.classes)))
+	classes := make([]tally, len(r.classes))
+	intervals := make([]tally, (s.Duration+interval-1)/interval)
+	var total, inFlight float64
+	var lastFailed time.Duration
+	for i := range r.operations {
+		op := &r.operations[i]
+		inFlight += max(0, (min(op.ended, until) - max(op.due, s.Warmup)).Seconds())
+		if op.failed {
+			lastFailed = max(lastFailed, op.due)
+		} else if measured(op.ended) {
+			total++
+		}
+		if !measured(op.due) {
+			continue
+		}
+		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/interval]} {
+			t.add(op)
+		}
+		if r.neighbour(op.client) {
+			others.add(op)
+			continue
+		}
+		own.add(op)
+		classes[op.class].add(op)
+	}
+	result := Result{
+		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
+		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(), "dials": float64(r.dials),
+	}
+	result["fairness"], result["worst"] = fairness(clients[:s.Clients])
+	if s.Neighbours != "" {
+		result["others"] = 100 - others.errors()
+	}
+	if n := r.committed.Load(); n > 0 {
+		result["committed"] = percent(float64(n), s.Capacity*s.Duration.Seconds())
+	}
+	if s.Load.Period > 0 && s.Load.Together == 0 {
+		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
+	}
+	for i, class := range s.Classes {
+		if class.Until > 0 {
+			result["last error"] = max(0, (lastFailed - class.Until).Seconds())
+		}
+		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
+	}
+	return result
+}
+
+// recovery returns the time from the end of the first burst until nine tenths of the operations of an interval succeed.
+func recovery(intervals []tally, end time.Duration) float64 {
+	i := int(end / interval)
+	for i < len(intervals) && intervals[i].failed*10 > intervals[i].due {
+		i++
+	}
+	return (time.Duration(i)*interval - end).Seconds()
+}
+
+// fairness returns Jain's index of the clients' shares of success, and the lowest of these, of their mean.
+func fairness(clients []tally) (jain, worst float64) {
+	lowest, sum, squares, n := 1.0, 0.0, 0.0, 0.0
+	for _, c := range clients {
+		if c.due > 0 {
+			share := 1 - float64(c.failed)/float64(c.due)
+			lowest, sum, squares, n = min(lowest, share), sum+share, squares+share*share, n+1
+		}
+	}
+	return sum * sum / (n * squares), lowest * n / sum
+}
+
+// Mean returns the means of several results of one scenario with one arm, and what follows from them.
+func Mean(results []Result) Result {
+	mean := Result{}
+	for _, r := range results {
+		for figure, v := range r {
+			mean[figure] += v
+		}
+	}
+	for figure := range mean {
+		mean[figure] /= float64(len(results))
+	}
+	if others, ok := mean["others"]; ok {
+		mean["own share"] = mean["own"] / others
+	}
+	return mean
 }
