@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -95,19 +94,6 @@ func TestCommandsOfAnOperation(t *testing.T) {
 		assert.Equal(t, test.want, counted(report), name)
 		assert.Equal(t, test.most, report.Most, name)
 	}
-}
-
-func TestOpenFiles(t *testing.T) {
-	before, err := openFiles()
-	if err != nil {
-		t.Skip("there is no /dev/fd here")
-	}
-	folder, err := os.Open(".")
-	require.NoError(t, err)
-	defer folder.Close()
-	open, err := openFiles()
-	require.NoError(t, err)
-	assert.Equal(t, before+1, open)
 }
 
 // counted returns how often each kind of violation is in the report.

@@ -51,32 +51,6 @@ func TestRoundTrip(t *testing.T) {
 	assert.ErrorIs(t, err, io.EOF)
 }
 
-// What the driver writes is read: it may put the body after the sequences.
-func TestSectionsInAnyOrder(t *testing.T) {
-	body := bsondoc.Marshal(bsondoc.D("insert", "c"))
-	sections := [][]byte{{0, 0, 0, 0}, sequence("documents", body, body), {0}, body}
-	got, err := decode(encoded(wiremessage.OpMsg, sections...))
-	require.NoError(t, err)
-	assert.Equal(t, body, got.Body)
-	assert.JSONEq(t, `{"insert": "c", "documents": [{"insert": "c"}, {"insert": "c"}]}`, got.Whole().String())
-}
-
-// A first hello is read as any command, and answered as it was asked.
-func TestLegacy(t *testing.T) {
-	body, fields := bsondoc.Marshal(bsondoc.D("ismaster", 1)), make([]byte, 8)
-	got, err := decode(encoded(opQuery, fields[:4], []byte("admin.$cmd\x00"), fields, body))
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"ismaster": {"$numberInt": "1"}, "$db": "admin"}`, got.Body.String())
-	var reply bytes.Buffer
-	require.NoError(t, Write(&reply, &Message{Legacy: got.Legacy, Body: body}))
-	op := binary.LittleEndian.Uint32(reply.Bytes()[12:])
-	assert.EqualValues(t, wiremessage.OpReply, op)
-	assert.Equal(t, []byte(body), reply.Bytes()[headerSize+20:])
-
-	_, err = decode(encoded(opQuery, fields[:4], []byte("d.c\x00"), fields, body))
-	assert.ErrorIs(t, err, ErrMalformed, "not a command")
-}
-
 func TestMalformed(t *testing.T) {
 	header := func(size, op int32) []byte { return wiremessage.AppendHeader(nil, size, 0, 0, wiremessage.OpCode(op)) }
 	for name, b := range map[string][]byte{
