@@ -218,14 +218,20 @@ func watch(t *testing.T, coll *mongo.Collection) *mongo.ChangeStream {
 	return stream
 }
 
+// transacting returns a session with a transaction that has begun.
+func transacting(t *testing.T, coll *mongo.Collection) *mongo.Session {
+	session, err := coll.Database().Client().StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
+	require.NoError(t, err)
+	return session
+}
+
 // inTransaction is a call in a transaction that has begun.
 func inTransaction(mute bool, call func(context.Context, *mongo.Session, *mongo.Collection) error) opener {
-	return func(t *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
-		require.NoError(t, err)
+	return func(t *testing.T, _ context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		session := transacting(t, coll)
 		return waiting{
 			call:  func(ctx context.Context) error { return call(ctx, session, coll) },
 			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
