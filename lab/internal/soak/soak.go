@@ -180,20 +180,19 @@ type fault struct {
 	ofMember              bool // whether it happens to a member, which needs time to come back, and not to its front
 }
 
+const ms = time.Millisecond
+
 var faults = []fault{
-	{name: "kill", begin: "kill", end: "restart", least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true},
+	{name: "kill", begin: "kill", end: "restart", least: 1500 * ms, most: 5000 * ms, primary: 0.7, ofMember: true},
 	// On a slow machine, too, the applications want more.
-	{name: "overload", least: time.Second, most: 3 * time.Second, requests: 20},
+	{name: "overload", least: 1000 * ms, most: 3000 * ms, requests: 20},
 	// It takes so long that the others elect another primary.
-	{name: "pause", begin: "pause", end: "resume", least: 1500 * time.Millisecond, most: 5 * time.Second,
-		primary: 0.7, ofMember: true},
+	{name: "pause", begin: "pause", end: "resume", least: 1500 * ms, most: 5000 * ms, primary: 0.7, ofMember: true},
 	{name: "step-down", begin: "stepDown", primary: 1, ofMember: true},
 	// It takes so long that clients find out, and look elsewhere.
-	{name: "silent", begin: "silent", end: "off", least: 500 * time.Millisecond, most: 6 * time.Second, primary: 0.5},
+	{name: "silent", begin: "silent", end: "off", least: 500 * ms, most: 6000 * ms, primary: 0.5},
 	// It resets connections, too: the limit is about those that are needed again.
-	{name: "connection limit", begin: "reset", least: 500 * time.Millisecond, most: 1500 * time.Millisecond,
-		primary: 0.5, connections: 5},
+	{name: "connection limit", begin: "reset", least: 500 * ms, most: 1500 * ms, primary: 0.5, connections: 5},
 }
 
 // plan is what happens in a run. The seed decides the faults' order, times and members.
