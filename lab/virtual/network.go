@@ -173,9 +173,10 @@ func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened++
-	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + h.opened%(1<<15)}, h.address)
-	server = newConn(h, client.remote, client.local)
-	client.peer, server.peer = server, client
+	near := &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + h.opened%(1<<15)}
+	client = &conn{host: h, local: near, remote: h.address, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
+	server = &conn{host: h, local: h.address, remote: near, opened: time.Now(), changed: sync.Cond{L: &h.mu}, peer: client}
+	client.peer = server
 	h.conns = append(h.conns, client, server)
 	return client, server
 }
@@ -201,10 +202,6 @@ type conn struct {
 	writeBy  time.Time
 	closed   bool
 	sent     int // bytes
-}
-
-func newConn(h *host, local, remote net.Addr) *conn {
-	return &conn{host: h, local: local, remote: remote, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
 }
 
 // wake wakes reading and writing. It takes the lock because, in real time, the timer that calls it may fire after a reader has looked at
@@ -285,15 +282,12 @@ func (c *conn) Write(p []byte) (int, error) {
 		return 0, c.failure("write", os.NewSyscallError("write", syscall.ECONNRESET))
 	}
 	c.sent += len(p)
-	c.send(slices.Clone(p))
+	c.send(0, slices.Clone(p))
 	return len(p), nil
 }
 
-// send sends data, or the end. The network is locked.
-func (c *conn) send(data []byte) { c.sendAfter(0, data) }
-
-// sendAfter sends data after a time, as long as nothing that was sent before takes longer.
-func (c *conn) sendAfter(after time.Duration, data []byte) {
+// send sends data, or the end, after a time, as long as nothing that was sent before takes longer. The network is locked.
+func (c *conn) send(after time.Duration, data []byte) {
 	after += c.host.latency
 	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(after), data})
 	time.AfterFunc(after, c.peer.wake)
@@ -306,7 +300,7 @@ func (c *conn) Close() error {
 		return c.failure("close", net.ErrClosed)
 	}
 	c.closed = true
-	c.send(nil)
+	c.send(0, nil)
 	c.changed.Broadcast()
 	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
 	return nil
@@ -368,13 +362,13 @@ func (c *Cluster) Open() (n int) {
 
 // deliver sends the parts of a message.
 func (c *conn) deliver(parts []Delivery) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
 	for _, part := range parts {
 		if part.Data == nil {
 			time.AfterFunc(part.After, func() { _ = c.Close() })
 			continue
 		}
-		c.host.mu.Lock()
-		c.sendAfter(part.After, part.Data)
-		c.host.mu.Unlock()
+		c.send(part.After, part.Data)
 	}
 }

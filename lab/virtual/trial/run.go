@@ -111,7 +111,7 @@ func (a *application) options() *options.ClientOptions {
 		},
 	})
 	return opts.SetMonitor(&event.CommandMonitor{
-		Started: func(ctx context.Context, e *event.CommandStartedEvent) { a.started(ctx, e) },
+		Started: a.started,
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			passing := a.finished(ctx, e.CommandFinishedEvent, nil)
 			a.line(callOf(ctx), passing, "succeeded %s, %d bytes", e.CommandName, len(e.Reply))
@@ -129,16 +129,16 @@ func (a *application) leave() {
 	const between = 750 * time.Millisecond // two heartbeats
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
-	a.note(func() {
-		_, a.unstarted = a.cluster.Transactions()
-		a.result.Opened = a.cluster.Connections()
-		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
-	})
 	a.line(0, true, "%d connections opened", a.cluster.Connections())
 	for handshake := range a.handshakes {
 		a.line(0, true, "%s", handshake)
 	}
-	a.note(func() { a.leaving = a.now() })
+	a.note(func() {
+		_, a.unstarted = a.cluster.Transactions()
+		a.result.Opened = a.cluster.Connections()
+		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
+		a.leaving = a.now()
+	})
 	err := a.client.Disconnect(context.Background())
 	a.note(func() {
 		a.flaw(a.now() > a.leaving+disconnecting && !a.plan.Has("timeoutMS=9"), "Disconnect takes too long")
