@@ -433,11 +433,9 @@ func (r *run) result() Result {
 		own.add(op)
 		classes[op.class].add(op)
 	}
-	result := Result{
-		"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
+	result := Result{"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
 		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
-		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(), "dials": float64(r.dials),
-	}
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(), "dials": float64(r.dials)}
 	result["fairness"], result["worst"] = fairness(clients[:s.Clients])
 	if s.Neighbours != "" {
 		result["others"] = 100 - others.errors()

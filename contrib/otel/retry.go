@@ -193,10 +193,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
-	attributes := []attribute.KeyValue{
-		AttemptKey.Int(decision.Attempt), verdicts[decision.WillRetry], reason,
-		BackoffKey.Float64(decision.Backoff.Seconds()), class,
-	}
+	attributes := []attribute.KeyValue{AttemptKey.Int(decision.Attempt), verdicts[decision.WillRetry], reason,
+		BackoffKey.Float64(decision.Backoff.Seconds()), class}
 	attributes = append(attributes, server(decision.ServerAddress)...)
 	if decision.Failure != nil {
 		attributes = append(attributes, semconv.ExceptionMessage(decision.Failure.Error()))
@@ -207,10 +205,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
 	class := CriticalityKey.String(finished.Criticality.String())
 	r.add(ctx, r.operations, 1, outcomes[finished.Failure != nil], class)
-	attributes := []attribute.KeyValue{
-		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcomes[finished.Failure != nil],
-		class,
-	}
+	attributes := []attribute.KeyValue{AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()),
+		outcomes[finished.Failure != nil], class}
 	if finished.Reason != "" {
 		attributes = append(attributes, ReasonKey.String(string(finished.Reason)))
 	}

@@ -65,10 +65,8 @@ func NewCollector(labels prometheus.Labels) *Collector {
 	c := &Collector{
 		decisions: counter("mongodb_driver_retry_decisions_total", "Decisions whether to retry a command whose attempt failed.",
 			"verdict", "reason", "criticality"),
-		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mongodb_driver_retry_backoff_seconds", Help: "Backoffs before retries after overload errors.",
-			Buckets: backoffBuckets, ConstLabels: labels,
-		}),
+		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mongodb_driver_retry_backoff_seconds",
+			Help: "Backoffs before retries after overload errors.", Buckets: backoffBuckets, ConstLabels: labels}),
 		operations: counter("mongodb_driver_retried_operations_total", "Operations that ended after retries.",
 			"outcome", "criticality"),
 		outcomes: counter("mongodb_driver_operations_total", "Commands that succeeded, and operations that failed.", "outcome"),

@@ -90,11 +90,10 @@ func Start(opts Options) (started *Cluster, end func(), err error) {
 	c.Intercept(nil)
 	n := spec.Fronts()
 	for i := range n {
-		c.network.hosts = append(c.network.hosts, &host{
-			network: &c.network, cluster: c, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
+		c.network.hosts = append(c.network.hosts, &host{network: &c.network, cluster: c,
+			address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
 			latency: latency + farther*time.Duration((i+n-opts.Nearest%n)%n), limits: overload.NewFront(),
-			changed: make(chan struct{}),
-		})
+			changed: make(chan struct{})})
 	}
 	c.topology = topology.New(spec, c.Hosts())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -138,11 +137,9 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 			return next(ctx, req)
 		}
 		var failed error
-		command := Command{
-			Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
+		command := Command{Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
 			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Conn: req.Client.Conn,
-			Reset: endOf(req.Client.Conn).reset,
-		}
+			Reset: endOf(req.Client.Conn).reset}
 		reply := hook(command, func() (answered bson.Raw) {
 			answered, failed = next(ctx, req)
 			return answered

@@ -39,11 +39,9 @@ type store struct {
 }
 
 func newStore(spec topology.Spec, opts Options) *store {
-	return &store{
-		spec: spec, opts: opts, collections: map[string]*collection{}, sessions: map[string]*session{},
-		cursors: map[int64]*cursor{}, changed: make(chan struct{}),
-		conversations: map[*proxy.Client]*scram.ServerConversation{}, authenticated: map[*proxy.Client]bool{},
-	}
+	return &store{spec: spec, opts: opts, collections: map[string]*collection{}, sessions: map[string]*session{},
+		cursors: map[int64]*cursor{}, changed: make(chan struct{}), conversations: map[*proxy.Client]*scram.ServerConversation{},
+		authenticated: map[*proxy.Client]bool{}}
 }
 
 // result is the reply to a command that succeeded, without ok.

@@ -156,9 +156,8 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 			runs[key{e.Name, name}] = results
 			for seed := range results {
 				group.Go(func() (err error) {
-					results[seed], err = runJob(ctx, a, overload.Job{
-						Scenario: e.Scenario, Options: a.Options, Spent: a.Spent, Seed: uint64(seed) + 1,
-					})
+					results[seed], err = runJob(ctx, a, overload.Job{Scenario: e.Scenario, Options: a.Options,
+						Spent: a.Spent, Seed: uint64(seed) + 1})
 					fmt.Fprintf(progress, "scenario %d of %d: %s, %s\n", i+1, len(p.Scenarios), e.Name, a.Name)
 					return err
 				})

@@ -27,9 +27,8 @@ type call struct {
 // Sets without a primary run reads only.
 var (
 	reads  = []func(*call) error{(*call).findOne, (*call).find, (*call).watch}
-	writes = []func(*call) error{
-		(*call).insertOne, (*call).insertMany, (*call).update, (*call).modify, (*call).bulk, (*call).clientBulk, (*call).session,
-	}
+	writes = []func(*call) error{(*call).insertOne, (*call).insertMany, (*call).update, (*call).modify, (*call).bulk,
+		(*call).clientBulk, (*call).session}
 )
 
 // size returns the size of a document: most are small.

@@ -38,21 +38,17 @@ type variant struct {
 	monitors bool // it has all monitors; without those of pools and commands, it takes shorter ways
 }
 
-var variants = []variant{
-	{"", false}, {"", true}, {"adaptiveThrottling=true&compressors=snappy", false}, {"adaptiveRetries=true", false},
+var variants = []variant{{"", false}, {"", true}, {"adaptiveThrottling=true&compressors=snappy", false}, {"adaptiveRetries=true", false},
 	{"adaptiveThrottling=true&adaptiveRetries=true&minPoolSize=2", true},
-	{"retryReads=false&retryWrites=false&maxPoolSize=3&compressors=zlib", false},
-}
+	{"retryReads=false&retryWrites=false&maxPoolSize=3&compressors=zlib", false}}
 
 // heartbeat is the shortest interval that the specification permits.
 const heartbeat = 500 * time.Millisecond
 
 // connect starts a client.
 func connect(r *run, s *servers, number int) *application {
-	a := &application{
-		number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
-		busy: map[string]int64{}, heard: map[string]int{},
-	}
+	a := &application{number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
+		busy: map[string]int64{}, heard: map[string]int{}}
 	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
 	a.setMonitors(opts)
@@ -128,8 +124,8 @@ func (a *application) hear(happened any) {
 	case *event.CommandStartedEvent:
 		id, used := e.Command.Lookup("lsid").DocumentOK()
 		if other := a.busy[string(id)]; other != 0 {
-			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has not "+
-				"ended", e.CommandName, e.RequestID, other)
+			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
+				"not ended", e.CommandName, e.RequestID, other)
 		}
 		if used {
 			a.busy[string(id)] = e.RequestID

@@ -204,8 +204,8 @@ func (s *silence) handle(ctx context.Context, req *proxy.Request, next proxy.Nex
 	return reply, err
 }
 
-// failPoint is the fail point failCommand of the server's test builds, set with configureFailPoint, of one front with any backend. It is off
-// at first. The next handler does not see the commands that fail.
+// failPoint is the fail point failCommand of the server's test builds, set with configureFailPoint, of one front with any backend. It is
+// off at first. The next handler does not see the commands that fail.
 type failPoint struct {
 	router bool // whether it is a router's, which does not label errors as retryable writes
 

@@ -129,9 +129,8 @@ var exemptions = []string{
 }
 
 // parameters are those of the front; all others are the backend's.
-var parameters = []string{
-	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
-}
+var parameters = []string{"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec",
+	"ingressRequestAdmissionBurstCapacitySecs"}
 
 // setParameter sets the front's parameters, and returns the reply.
 func (f *Front) setParameter(command bson.Raw) bson.Raw {

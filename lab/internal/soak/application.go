@@ -202,10 +202,8 @@ func (r *Report) started(_ context.Context, e *event.CommandStartedEvent) {
 }
 
 // labels are the error labels that tell an application what it may do.
-var labels = []string{
-	"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
-	"RetryableWriteError", "RetryableError",
-}
+var labels = []string{"SystemOverloadedError", "TransientTransactionError", "UnknownTransactionCommitResult", "ResumableChangeStreamError",
+	"RetryableWriteError", "RetryableError"}
 
 // codes are the error codes of a member that changes its role; and what a server documents for what is lost with a member or not there
 // yet: cursors that were open there, and the time to read at, which a member that has just started does not know.

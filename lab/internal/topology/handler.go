@@ -98,10 +98,8 @@ const versionField = "topologyVersion"
 // the backend: authentication, sizes, versions, the connection's number.
 var (
 	helloOptions = []string{versionField, "maxAwaitTimeMS", "loadBalanced"}
-	helloPlace   = []string{
-		"helloOk", "ismaster", "isWritablePrimary", "secondary", "isreplicaset", "setName", "setVersion", "hosts", "primary", "me",
-		"electionId", "tags", versionField, "msg", "serviceId",
-	}
+	helloPlace   = []string{"helloOk", "ismaster", "isWritablePrimary", "secondary", "isreplicaset", "setName", "setVersion", "hosts",
+		"primary", "me", "electionId", "tags", versionField, "msg", "serviceId"}
 )
 
 // topologyVersion tells clients which of two statements of a server is newer.

@@ -195,16 +195,14 @@ func succeeded(name string, reply bson.Raw) bool {
 }
 
 // values are some that the driver may not expect. The table is read only.
-var values = []any{
-	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
+var values = []any{nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
 	int32(math.MaxInt32), int32(math.MinInt32), int64(0), int64(1), int64(math.MaxInt32 + 1), int64(math.MaxInt64),
-	int64(math.MinInt64), int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300,
-	1e-300, "", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff",
-	bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{},
+	int64(math.MinInt64), int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300,
+	"", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff", bson.MinKey{},
+	bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{},
 	bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32}, time.UnixMilli(-1), time.UnixMilli(math.MaxInt64 / 2),
 	time.UnixMilli(math.MinInt64 / 2), bson.Binary{}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
-	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{},
-}
+	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{}}
 
 // value returns one of those, labels, or a document, which may be deep.
 func (s source) value(depth int) any {
@@ -320,9 +318,8 @@ func (s source) message(m *wire.Message) []byte {
 	if s.chance(4) {
 		return s.compressed(data)
 	}
-	lengths := []uint32{
-		0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32,
-	}
+	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31,
+		math.MaxUint32}
 	field := pick(s, []struct { // of the header, and the length of the document
 		at     int
 		values []uint32

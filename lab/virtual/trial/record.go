@@ -194,10 +194,8 @@ func describe(err error) string {
 			found = append(found, target.Error())
 		}
 	}
-	for _, label := range []string{
-		"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult", "NoWritesPerformed",
-		"SystemOverloadedError", "RetryableError", "ResumableChangeStreamError",
-	} {
+	for _, label := range []string{"RetryableWriteError", "TransientTransactionError", "UnknownTransactionCommitResult",
+		"NoWritesPerformed", "SystemOverloadedError", "RetryableError", "ResumableChangeStreamError"} {
 		if hasLabel(err, label) {
 			found = append(found, label)
 		}
