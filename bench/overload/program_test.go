@@ -163,8 +163,7 @@ func rejects(classes []Class, random *rand.Rand) virtual.Hook {
 func TestLoad(t *testing.T) {
 	burst := Load{Base: 0.5, Peak: 2, Start: time.Second, Burst: time.Second, Period: 4 * time.Second}
 	r := newRun(Job{Seed: 1, Scenario: Scenario{Clients: 3, Load: burst, Capacity: 1000, Duration: 9 * time.Second, Classes: []Class{
-		{Name: "a", Share: 0.2}, {Name: "b", Share: 0.8},
-	}}}, nil)
+		{Name: "a", Share: 0.2}, {Name: "b", Share: 0.8}}}}, nil)
 	again := newRun(r.job, nil)
 	assert.Equal(t, r.operations, again.operations, "the same seed, the same load")
 	perSecond, perClient, second := make([]float64, 11), make([]float64, 3), 0.0
@@ -186,10 +185,8 @@ func TestLoad(t *testing.T) {
 func TestResult(t *testing.T) {
 	const s = time.Second
 	r := &run{
-		job: Job{Scenario: Scenario{
-			Clients: 2, Capacity: 1, Warmup: s, Duration: 4 * s, Neighbours: "retryReads=false",
-			Load: Load{Period: time.Hour, Start: s, Burst: s}, Classes: []Class{{Name: "x", Until: 2 * s}, {Name: "y"}},
-		}},
+		job: Job{Scenario: Scenario{Clients: 2, Capacity: 1, Warmup: s, Duration: 4 * s, Neighbours: "retryReads=false",
+			Load: Load{Period: time.Hour, Start: s, Burst: s}, Classes: []Class{{Name: "x", Until: 2 * s}, {Name: "y"}}}},
 		classes: []Class{{Name: "x"}, {Name: "y"}}, commands: 6, dials: 7,
 		operations: []operation{
 			{due: 0, ended: s / 2},                       // before the measured time

@@ -136,10 +136,8 @@ func iterating(try bool, open func(context.Context, *testing.T, *mongo.Collectio
 		}
 		require.NoError(t, s.readOn(context.Background(), it.RemainingBatchLength()))
 		_, bound := it.(*downloadIterator)
-		return waiting{
-			call:  func(ctx context.Context) error { return s.readOn(ctx, math.MaxInt) },
-			close: it.Close, bound: bound, follows: s,
-		}
+		return waiting{call: func(ctx context.Context) error { return s.readOn(ctx, math.MaxInt) }, close: it.Close, bound: bound,
+			follows: s}
 	}
 }
 
@@ -269,10 +267,8 @@ func downloading(use func(*mongo.GridFSDownloadStream) error) opener {
 	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
 		stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 		require.NoError(t, err)
-		return waiting{
-			call: func(context.Context) error { return use(stream) }, bound: true,
-			close: func(context.Context) error { return closedOnce(stream.Close()) },
-		}
+		return waiting{call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Close()) }}
 	}
 }
 
@@ -290,10 +286,8 @@ func uploading(buffered, chunk int, use func(*mongo.GridFSUploadStream) error) o
 		require.NoError(t, err)
 		_, err = stream.Write(make([]byte, buffered))
 		require.NoError(t, err)
-		return waiting{
-			call: func(context.Context) error { return use(stream) }, bound: true,
-			close: func(context.Context) error { return closedOnce(stream.Abort()) },
-		}
+		return waiting{call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Abort()) }}
 	}
 }
 

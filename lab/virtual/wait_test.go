@@ -485,8 +485,7 @@ func TestMonitorsHaveNoTimeout(t *testing.T) {
 			})
 			connect(t, opts.SetServerMonitor(&event.ServerMonitor{
 				ServerHeartbeatSucceeded: func(*event.ServerHeartbeatSucceededEvent) { answered.Add(1) },
-				ServerHeartbeatFailed:    func(*event.ServerHeartbeatFailedEvent) { failed.Add(1) },
-			}))
+				ServerHeartbeatFailed:    func(*event.ServerHeartbeatFailedEvent) { failed.Add(1) }}))
 			time.Sleep(time.Minute)
 			assert.Greater(t, answered.Load(), int32(2))
 			assert.Zero(t, failed.Load())

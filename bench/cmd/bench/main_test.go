@@ -76,10 +76,8 @@ func TestGoals(t *testing.T) {
 	p, _ := everything(t)
 	goals := p.Tables[len(p.Tables)-1]
 	goals.Lines = []row{{What: "errors, %", Wanted: "at most 1", Of: "errors", In: []string{"a", "b"}}}
-	all := measured{
-		{"a", "noRetry"}: {"errors": 10}, {"a", "throttled"}: {"errors": 0.94}, {"a", "newerThrottled"}: {"errors": 1},
-		{"b", "throttled"}: {"errors": 6}, {"b", "newerThrottled"}: {"errors": 20},
-	}
+	all := measured{{"a", "noRetry"}: {"errors": 10}, {"a", "throttled"}: {"errors": 0.94}, {"a", "newerThrottled"}: {"errors": 1},
+		{"b", "throttled"}: {"errors": 6}, {"b", "newerThrottled"}: {"errors": 20}}
 	assert.Equal(t, `| what | wanted | upstream v2.5.0 | fork of v2.5.0 | fork of v2.9.3 |
 |---|---|---|---|---|
 | errors, %: a; b | at most 1 | 10.0; - | 0.9; 6.0 | 1.0; 20.0 |

@@ -93,9 +93,8 @@ func admin(t testing.TB, coll *mongo.Collection, keysAndValues ...any) error {
 }
 
 func TestClientsSeeTheTopology(t *testing.T) {
-	for text, want := range map[string]string{
-		"standalone": "Standalone", "sharded:2": "Mongos Mongos", "loadbalanced:2": "LoadBalancer",
-	} {
+	for text, want := range map[string]string{"standalone": "Standalone", "sharded:2": "Mongos Mongos",
+		"loadbalanced:2": "LoadBalancer"} {
 		var known atomic.Value
 		monitor := &event.ServerMonitor{TopologyDescriptionChanged: func(e *event.TopologyDescriptionChangedEvent) {
 			var kinds []string

@@ -90,12 +90,9 @@ func TestRejection(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 	})
-	for command, exempt := range map[string]bool{
-		"hello": true, "isMaster": true, "ismaster": true, "saslStart": true, "saslContinue": true,
-		"setParameter": true, "getParameter": true, "configureFailPoint": true,
-		"ping": false, "find": false, "commitTransaction": false, "abortTransaction": false, "endSessions": false,
-		"killCursors": false,
-	} {
+	for command, exempt := range map[string]bool{"hello": true, "isMaster": true, "ismaster": true, "saslStart": true,
+		"saslContinue": true, "setParameter": true, "getParameter": true, "configureFailPoint": true, "ping": false, "find": false,
+		"commitTransaction": false, "abortTransaction": false, "endSessions": false, "killCursors": false} {
 		f := limited()
 		ask(t, f, find)
 		assert.Equal(t, exempt, ask(t, f, `{"`+command+`": 1}`) == served, command)
@@ -107,19 +104,15 @@ func TestParameters(t *testing.T) {
 	for _, parameters := range []string{
 		`"ingressRequestAdmissionRatePerSec": 2000, "ingressRequestAdmissionBurstCapacitySecs": 0.1,
 			"ingressRequestRateLimiterEnabled": true, "comment": "x"`,
-		`"ingressRequestAdmissionRatePerSec": 1000.0`,
-	} {
+		`"ingressRequestAdmissionRatePerSec": 1000.0`} {
 		assert.Equal(t, `{"ok":1.0}`, ask(t, f, `{"setParameter": 1, `+parameters+`}`), parameters)
 	}
 	want := Limit{Enabled: true, RatePerSec: 1000, BurstCapacitySecs: 0.1}
 	assert.Equal(t, want, f.Requests.Limit())
 	assert.Equal(t, served, ask(t, f, `{"setParameter": 1, "transactionLifetimeLimitSeconds": 3}`), "it is the backend's")
-	for _, parameter := range []string{
-		`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
-		`"ingressRequestAdmissionRatePerSec": 1.5`,
-		`"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
-		`"ingressRequestAdmissionBurstCapacitySecs": 0.0`,
-	} {
+	for _, parameter := range []string{`"ingressRequestRateLimiterEnabled": "yes"`, `"ingressRequestAdmissionRatePerSec": 0`,
+		`"ingressRequestAdmissionRatePerSec": 1.5`, `"ingressRequestAdmissionBurstCapacitySecs": {"$numberDouble": "NaN"}`,
+		`"ingressRequestAdmissionBurstCapacitySecs": 0.0`} {
 		reply := ask(t, f, `{"setParameter": 1, "ingressRequestRateLimiterEnabled": false, `+parameter+`}`)
 		assert.Contains(t, reply, `"codeName":"BadValue"`, parameter)
 		assert.Equal(t, want, f.Requests.Limit(), parameter)

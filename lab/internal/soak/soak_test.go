@@ -62,11 +62,10 @@ func TestRender(t *testing.T) {
 	arms[0].sum(3, lost)
 	assert.False(t, arms[0].failed(), "of a reference")
 	text := render(arms)
-	for _, want := range []string{
-		"| operations | 45 | 15 |", "| documented errors | 2 | 2 |", "| commands of one operation, at most | 6 | 6 |",
-		"| lost writes | 6 | 0 |", "v1, the first of lost writes: seed 2: insert 7",
-		"In 45 operations, v1 broke 6 of its promises.\n", "fork kept every promise: in 15 operations each ",
-	} {
+	for _, want := range []string{"| operations | 45 | 15 |", "| documented errors | 2 | 2 |",
+		"| commands of one operation, at most | 6 | 6 |", "| lost writes | 6 | 0 |",
+		"v1, the first of lost writes: seed 2: insert 7", "In 45 operations, v1 broke 6 of its promises.\n",
+		"fork kept every promise: in 15 operations each "} {
 		assert.Contains(t, text, want)
 	}
 	arms[1].sum(4, lost)
