@@ -18,7 +18,6 @@ import (
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 	"mongofork/lab/internal/topology"
-	"mongofork/lab/internal/wire"
 )
 
 // store is the data of a cluster. All its servers share it: nothing lags behind, and nothing is rolled back.
@@ -120,7 +119,7 @@ func (s *store) hello(q *query) (result, *failure) {
 		"maxWriteBatchSize", int32(cmp.Or(s.opts.Batch, 100_000)), "logicalSessionTimeoutMinutes", int32(30),
 		"connectionId", int32(1), "minWireVersion", int32(0), "maxWireVersion", int32(27),
 		"lastWrite", bsondoc.D("lastWriteDate", time.Now()))
-	supported := wire.Compressors(q.Client.Compressors)
+	supported := proxy.Compressors(q.Client.Compressors)
 	if len(supported) > 0 {
 		reply = append(reply, bsondoc.D("compression", supported[:1])...)
 	}

@@ -6,18 +6,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/wire"
 )
 
 // Errors by which the client's connection ends on purpose, and so without a log line.
@@ -147,13 +150,13 @@ func (c *Client) nextID() int32 {
 // Request is a command that a client sent.
 type Request struct {
 	Client   *Client
-	Message  *wire.Message
+	Message  *Message
 	Command  string // both are as the client sent them; changing the message does not change them
 	Database string
 }
 
 // NewRequest returns the request in a message.
-func NewRequest(client *Client, m *wire.Message) *Request {
+func NewRequest(client *Client, m *Message) *Request {
 	req := &Request{Client: client, Message: m, Command: bsondoc.FirstKey(m.Body)}
 	req.Database, _ = m.Body.Lookup("$db").StringValueOK()
 	return req
@@ -208,7 +211,7 @@ func (f *Front) serve(front context.Context, client *Client) {
 				return err
 			}
 		}
-		requests := make(chan *wire.Message)
+		requests := make(chan *Message)
 		group.Go(func() error {
 			defer close(requests)
 			return read(ctx, client.Conn, requests)
@@ -233,10 +236,10 @@ func (f *Front) serve(front context.Context, client *Client) {
 }
 
 // read passes on a client's messages. The error is the reason why they ended.
-func read(ctx context.Context, client net.Conn, requests chan<- *wire.Message) error {
+func read(ctx context.Context, client net.Conn, requests chan<- *Message) error {
 	for {
-		m, err := wire.Read(client)
-		if errors.Is(err, wire.ErrMalformed) {
+		m, err := Read(client)
+		if errors.Is(err, ErrMalformed) {
 			return err
 		} else if err != nil {
 			return ErrClose // the client is gone
@@ -264,7 +267,7 @@ func (f *Front) answer(ctx, front context.Context, req *Request) error {
 		streams = req.Message.Flags&wiremessage.ExhaustAllowed != 0 && bsondoc.Has(req.Document(), "maxAwaitTimeMS")
 	}
 	req.Message.Flags &^= wiremessage.ExhaustAllowed // it has one reply
-	reply := wire.Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
+	reply := Message{RequestID: req.Message.RequestID, Legacy: req.Message.Legacy, Compressor: req.Message.Compressor}
 	for more := true; more; {
 		var err error
 		if reply.Body, err = f.handle(ctx, req.With(req.Document())); err != nil {
@@ -277,7 +280,7 @@ func (f *Front) answer(ctx, front context.Context, req *Request) error {
 			req = req.With(bsondoc.With(req.Document(), bson.E{Key: version, Value: news}))
 		}
 		reply.RequestID, reply.ResponseTo = req.Client.nextID(), reply.RequestID // each further one answers the previous one
-		if wire.Write(req.Client.Conn, &reply) != nil {
+		if Write(req.Client.Conn, &reply) != nil {
 			return ErrClose // the client is gone
 		}
 	}
@@ -302,12 +305,169 @@ func (f *Front) forward(ctx context.Context, req *Request) (reply bson.Raw, err 
 	defer context.AfterFunc(ctx, func() { client.backend.Close() })()
 	request := *req.Message
 	request.RequestID, request.ResponseTo, request.Legacy = client.nextID(), 0, false
-	if err := wire.Write(client.backend, &request); err != nil || !req.Acknowledged() {
+	if err := Write(client.backend, &request); err != nil || !req.Acknowledged() {
 		return nil, err
 	}
-	m, err := wire.Read(client.backend)
+	m, err := Read(client.backend)
 	if err != nil {
 		return nil, err
 	}
 	return m.Body, nil
+}
+
+const (
+	// maxMessageSize is a server's maxMessageSizeBytes.
+	maxMessageSize = 48_000_000
+
+	headerSize = 16
+	// Drivers use opQuery only for the first hello, so wiremessage deprecates its constant.
+	opQuery wiremessage.OpCode = 2004
+)
+
+var ErrMalformed = errors.New("malformed message")
+
+type Message struct {
+	RequestID  int32
+	ResponseTo int32
+	Legacy     bool                     // whether the command came in an OP_QUERY, and whether the reply is written as an OP_REPLY
+	Compressor wiremessage.CompressorID // what it is compressed with; 0 for nothing
+
+	Flags     wiremessage.MsgFlag // a checksum is not supported: drivers send none
+	Body      bson.Raw
+	Sequences []byte // array fields of the command that were sent beside its body, with their section types
+}
+
+func (m *Message) Whole() bson.Raw {
+	if len(m.Sequences) == 0 {
+		return m.Body
+	}
+	sequences := bsoncore.NewDocumentBuilder()
+	for rest := m.Sequences; len(rest) > 0; {
+		var name string
+		var documents []bsoncore.Document
+		name, documents, rest, _ = wiremessage.ReadMsgSectionDocumentSequence(rest[1:])
+		array := bsoncore.NewArrayBuilder()
+		for _, doc := range documents {
+			array.AppendDocument(doc)
+		}
+		sequences.AppendArray(name, array.Build())
+	}
+	return bsondoc.Rebuild(m.Body, nil, bson.Raw(sequences.Build()))
+}
+
+func Compressors(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name != "snappy" && name != "zlib" })
+}
+
+func Read(r io.Reader) (*Message, error) {
+	var head [headerSize]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	size, id, responseTo, op, _, _ := wiremessage.ReadHeader(head[:])
+	if size < headerSize || size > maxMessageSize {
+		return nil, fmt.Errorf("%w: %d bytes are not between %d and %d", ErrMalformed, size, headerSize, maxMessageSize)
+	}
+	content := make([]byte, size-headerSize)
+	if _, err := io.ReadFull(r, content); err != nil {
+		return nil, err
+	}
+	m := &Message{RequestID: id, ResponseTo: responseTo}
+	return m, m.decode(op, content)
+}
+
+func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
+	ok := false
+	switch op {
+	case wiremessage.OpCompressed:
+		return m.decompress(content)
+	case wiremessage.OpMsg:
+		ok = m.decodeMsg(content)
+	case opQuery:
+		ok = m.decodeQuery(content)
+	}
+	if !ok || m.Body.Validate() != nil {
+		return fmt.Errorf("%w of opcode %d", ErrMalformed, op)
+	}
+	return nil
+}
+
+func (m *Message) decompress(content []byte) (err error) {
+	// What is missing is read as 0, which makes no message.
+	op, content, _ := wiremessage.ReadCompressedOriginalOpCode(content)
+	size, content, _ := wiremessage.ReadCompressedUncompressedSize(content)
+	m.Compressor, content, _ = wiremessage.ReadCompressedCompressorID(content)
+	if op == wiremessage.OpCompressed || size < 0 || size > maxMessageSize {
+		return fmt.Errorf("%w: opcode %d of %d bytes, compressed", ErrMalformed, op, size)
+	}
+	content, err = driver.DecompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, UncompressedSize: size})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return m.decode(op, content)
+}
+
+func (m *Message) decodeMsg(content []byte) (ok bool) {
+	m.Flags, content, ok = wiremessage.ReadMsgFlags(content)
+	for ok && len(content) > 0 {
+		var kind wiremessage.SectionType
+		section := content
+		if kind, content, ok = wiremessage.ReadMsgSectionType(content); kind == wiremessage.SingleDocument {
+			m.Body, content, ok = readDocument(content)
+		} else if ok {
+			_, _, content, ok = wiremessage.ReadMsgSectionDocumentSequence(content)
+			m.Sequences = append(m.Sequences, section[:len(section)-len(content)]...)
+		}
+	}
+	return ok && m.Body != nil
+}
+
+func (m *Message) decodeQuery(content []byte) bool {
+	m.Legacy = true
+	_, content, _ = bsoncore.ReadInt32(content)
+	namespace, content, _ := bsoncore.ReadKey(content)
+	_, content, _ = bsoncore.ReadInt64(content)
+	body, _, ok := readDocument(content)
+	database, isCommand := strings.CutSuffix(namespace, ".$cmd")
+	if !ok || !isCommand || body.Validate() != nil {
+		return false
+	}
+	m.Body = bsondoc.With(body, bson.E{Key: "$db", Value: database})
+	return true
+}
+
+func readDocument(content []byte) (bson.Raw, []byte, bool) {
+	doc, rest, ok := bsoncore.ReadDocument(content)
+	return bson.Raw(doc), rest, ok
+}
+
+func Write(w io.Writer, m *Message) error {
+	op, content := m.encode()
+	if m.Compressor != 0 {
+		packed, err := driver.CompressPayload(content, driver.CompressionOpts{Compressor: m.Compressor, ZlibLevel: 1})
+		if err != nil {
+			return err
+		}
+		compressed := wiremessage.AppendCompressedOriginalOpCode(nil, op)
+		compressed = wiremessage.AppendCompressedUncompressedSize(compressed, int32(len(content)))
+		compressed = wiremessage.AppendCompressedCompressorID(compressed, m.Compressor)
+		op, content = wiremessage.OpCompressed, slices.Concat(compressed, packed)
+	}
+	size := headerSize + len(content)
+	_, err := w.Write(append(wiremessage.AppendHeader(make([]byte, 0, size), int32(size), m.RequestID, m.ResponseTo, op), content...))
+	return err
+}
+
+func (m *Message) encode() (op wiremessage.OpCode, content []byte) {
+	if m.Legacy {
+		const awaitCapable = 1 << 3 // set in every OP_REPLY
+		content = bsoncore.AppendInt32(nil, awaitCapable)
+		content = wiremessage.AppendReplyCursorID(content, 0)
+		content = wiremessage.AppendReplyStartingFrom(content, 0)
+		content = wiremessage.AppendReplyNumberReturned(content, 1)
+		return wiremessage.OpReply, append(content, m.Body...)
+	}
+	content = wiremessage.AppendMsgFlags(nil, m.Flags)
+	content = wiremessage.AppendMsgSectionType(content, wiremessage.SingleDocument)
+	return wiremessage.OpMsg, slices.Concat(content, m.Body, m.Sequences)
 }

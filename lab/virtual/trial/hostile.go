@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/wire"
+	"mongofork/lab/internal/proxy"
 	"mongofork/lab/virtual"
 )
 
@@ -135,7 +135,7 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 	request := int32(binary.LittleEndian.Uint32(message[8:]))
 	name := h.commands[request]
 	message = slices.Clone(message)
-	m, err := wire.Read(strings.NewReader(string(message)))
+	m, err := proxy.Read(strings.NewReader(string(message)))
 	if err != nil {
 		return []virtual.Delivery{{Data: message}}
 	}
@@ -152,14 +152,14 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 }
 
 // worsened returns what the client gets instead of a message. What cannot be read has no body.
-func (h *attack) worsened(m *wire.Message, message []byte) []virtual.Delivery {
+func (h *attack) worsened(m *proxy.Message, message []byte) []virtual.Delivery {
 	switch h.IntN(4) {
 	case 0:
 		return h.deliveries(message)
 	case 1:
 		message = h.message(m)
 		h.lies++
-		if again, err := wire.Read(strings.NewReader(string(message))); err == nil {
+		if again, err := proxy.Read(strings.NewReader(string(message))); err == nil {
 			m.Body = again.Body
 		}
 		return []virtual.Delivery{{Data: message}, {After: silence}}
@@ -171,9 +171,9 @@ func (h *attack) worsened(m *wire.Message, message []byte) []virtual.Delivery {
 	return []virtual.Delivery{{Data: encode(m)}}
 }
 
-func encode(m *wire.Message) []byte {
+func encode(m *proxy.Message) []byte {
 	var encoded strings.Builder
-	if err := wire.Write(&encoded, m); err != nil {
+	if err := proxy.Write(&encoded, m); err != nil {
 		panic(err)
 	}
 	return []byte(encoded.String())
@@ -310,7 +310,7 @@ func (s source) document(reply bson.Raw) bson.Raw {
 }
 
 // message encodes a reply, which may say of itself what is not so.
-func (s source) message(m *wire.Message) []byte {
+func (s source) message(m *proxy.Message) []byte {
 	data := encode(m)
 	if s.chance(3) {
 		return s.flipped(data, 16)
