@@ -324,8 +324,11 @@ const (
 	opQuery wiremessage.OpCode = 2004
 )
 
+// ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
 var ErrMalformed = errors.New("malformed message")
 
+// Message is a command or a reply: an OP_MSG, perhaps in an OP_COMPRESSED, or for a connection's first hello an OP_QUERY or an OP_REPLY. Its
+// documents alias the buffer from which it was decoded.
 type Message struct {
 	RequestID  int32
 	ResponseTo int32
@@ -337,6 +340,7 @@ type Message struct {
 	Sequences []byte // array fields of the command that were sent beside its body, with their section types
 }
 
+// Whole returns the command with the documents that were sent beside it.
 func (m *Message) Whole() bson.Raw {
 	if len(m.Sequences) == 0 {
 		return m.Body
@@ -355,10 +359,12 @@ func (m *Message) Whole() bson.Raw {
 	return bsondoc.Rebuild(m.Body, nil, bson.Raw(sequences.Build()))
 }
 
+// Compressors returns those of the names that are supported. Zstandard's keeps channels beyond a bubble of testing/synctest.
 func Compressors(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name != "snappy" && name != "zlib" })
 }
 
+// Read reads the next message of a stream.
 func Read(r io.Reader) (*Message, error) {
 	var head [headerSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -376,6 +382,7 @@ func Read(r io.Reader) (*Message, error) {
 	return m, m.decode(op, content)
 }
 
+// decode reads what follows a header.
 func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
 	ok := false
 	switch op {
@@ -392,6 +399,7 @@ func (m *Message) decode(op wiremessage.OpCode, content []byte) error {
 	return nil
 }
 
+// decompress reads the message in the content of an OP_COMPRESSED.
 func (m *Message) decompress(content []byte) (err error) {
 	// What is missing is read as 0, which makes no message.
 	op, content, _ := wiremessage.ReadCompressedOriginalOpCode(content)
@@ -422,6 +430,8 @@ func (m *Message) decodeMsg(content []byte) (ok bool) {
 	return ok && m.Body != nil
 }
 
+// decodeQuery reads the command after the flags, the namespace, numberToSkip and numberToReturn. Only commands are supported; like
+// those of an OP_MSG, it then has the database within.
 func (m *Message) decodeQuery(content []byte) bool {
 	m.Legacy = true
 	_, content, _ = bsoncore.ReadInt32(content)
@@ -441,6 +451,7 @@ func readDocument(content []byte) (bson.Raw, []byte, bool) {
 	return bson.Raw(doc), rest, ok
 }
 
+// Write encodes the message and writes it in one call.
 func Write(w io.Writer, m *Message) error {
 	op, content := m.encode()
 	if m.Compressor != 0 {
@@ -458,6 +469,7 @@ func Write(w io.Writer, m *Message) error {
 	return err
 }
 
+// encode returns what follows the header.
 func (m *Message) encode() (op wiremessage.OpCode, content []byte) {
 	if m.Legacy {
 		const awaitCapable = 1 << 3 // set in every OP_REPLY
