@@ -26,9 +26,6 @@ import (
 	"mongofork/tools/rig/server"
 )
 
-// anyPort is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
-const anyPort = "127.0.0.1:0"
-
 // Config configures a lab.
 type Config struct {
 	Members  *server.Deployment // a replica set, with a front before each member
@@ -49,7 +46,7 @@ type front struct {
 	listener net.Listener
 	proxy    *proxy.Front
 	limits   *overload.Front
-	silence  silence
+	silent   atomic.Bool
 }
 
 // StartMembers starts a real replica set, for Config.Members. Its files are in a new folder below dir; the caller must stop it.
@@ -65,7 +62,7 @@ func Open(config Config) (*Lab, error) {
 	l := &Lab{config: config}
 	var names []string // of each member, and of its front
 	for i := range config.Topology.Fronts() {
-		listener, err := net.Listen("tcp", anyPort)
+		listener, err := net.Listen("tcp", "127.0.0.1:0") // for this machine only, because the lab lets its clients do anything
 		if err != nil {
 			return nil, fmt.Errorf("front %d: %w", i, err)
 		}
@@ -81,7 +78,7 @@ func Open(config Config) (*Lab, error) {
 		// at them; then the topology, which lets a hello wait for news; then fail points. Real members have fail points of their
 		// own.
 		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
-			Handlers: []proxy.Handler{l.handle, f.silence.handle, f.limits.Handle}}
+			Handlers: []proxy.Handler{l.handle, f.handle, f.limits.Handle}}
 		if config.Members != nil {
 			p.Backend = config.Members.Members()[i].Address()
 			p.Handlers = append(p.Handlers, renamed(strings.NewReplacer(names...)))
@@ -123,8 +120,8 @@ func renamed(names *strings.Replacer) proxy.Handler {
 // What can happen to a front, and to the real member behind it.
 var (
 	ofFront = map[string]func(*front){
-		"silent": func(f *front) { f.silence.Store(true) },  // it accepts everything and answers nothing
-		"off":    func(f *front) { f.silence.Store(false) }, // ends that: it goes on with what came meanwhile
+		"silent": func(f *front) { f.silent.Store(true) },  // it accepts everything and answers nothing
+		"off":    func(f *front) { f.silent.Store(false) }, // ends that: it goes on with what came meanwhile
 		"reset":  func(f *front) { f.proxy.Reset() },
 	}
 	ofMember = map[string]func(*server.Member, context.Context) error{
@@ -182,24 +179,21 @@ func (l *Lab) Limit(requests, connections overload.Limit) {
 	}
 }
 
-// silence makes a front accept everything and answer nothing while it is on. When it ends, the front handles what came meanwhile.
-type silence struct{ atomic.Bool }
-
-// wait returns nil once it is off, or the reason why the context ended.
-func (s *silence) wait(ctx context.Context) (err error) {
-	for err == nil && s.Load() {
+// wait returns nil once the front is not silent, or the reason why the context ended.
+func (f *front) wait(ctx context.Context) (err error) {
+	for err == nil && f.silent.Load() {
 		err = clock.Wait(ctx, time.Millisecond)
 	}
 	return err
 }
 
-// handle is a proxy.Handler.
-func (s *silence) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
-	if err = s.wait(ctx); err == nil {
+// handle is a proxy.Handler. Once the front is no longer silent, it handles what came meanwhile.
+func (f *front) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
+	if err = f.wait(ctx); err == nil {
 		reply, err = next(ctx, req)
 	}
 	if err == nil {
-		err = s.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
+		err = f.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
 	}
 	return reply, err
 }

@@ -32,7 +32,10 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 	}
 	routes := m.cluster.spec.Routes()
 	if collection, _ := req.Document().Lookup("find").StringValueOK(); routes && req.Database == "config" && collection == "shards" {
-		return m.shards(), nil
+		// Clients see from the form of the host what the shards are.
+		shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1)
+		cursor := bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards")
+		return servererror.OK(bsondoc.D("cursor", cursor)...), nil
 	}
 	if refusal := m.refuse(req.Command, req.Document()); refusal != nil {
 		return refusal, nil
@@ -49,12 +52,6 @@ func (m *member) handle(ctx context.Context, req *proxy.Request, next proxy.Next
 		reply = bsondoc.With(reply, bsondoc.D(recoveryToken, bsondoc.D("recoveryShardId", shardName))...)
 	}
 	return reply, err
-}
-
-// shards returns the content of config.shards. Clients see from the form of the host what the shards are.
-func (m *member) shards() bson.Raw {
-	shard := bsondoc.D("_id", shardName, "host", shardName+"/"+m.host, "state", 1)
-	return servererror.OK(bsondoc.D("cursor", bsondoc.D("firstBatch", bson.A{shard}, "id", int64(0), "ns", "config.shards"))...)
 }
 
 // inTransaction reports whether a command belongs to a transaction of several commands.

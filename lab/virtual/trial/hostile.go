@@ -135,12 +135,11 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 	request := int32(binary.LittleEndian.Uint32(message[8:]))
 	name := h.commands[request]
 	message = slices.Clone(message)
-	m, err := proxy.Read(strings.NewReader(string(message)))
-	if err != nil {
-		return []virtual.Delivery{{Data: message}}
-	}
+	m, err := proxy.Read(bytes.NewReader(message))
 	parts := []virtual.Delivery{{Data: message}}
 	switch {
+	case err != nil:
+		return parts
 	case plan.On != "" && plan.On != name && (plan.On != "hello" || !strings.EqualFold(name, "isMaster")):
 	case h.IntN(100) < plan.Percent:
 		parts = h.worsened(m, message)
@@ -172,11 +171,11 @@ func (h *attack) worsened(m *proxy.Message, message []byte) []virtual.Delivery {
 }
 
 func encode(m *proxy.Message) []byte {
-	var encoded strings.Builder
+	var encoded bytes.Buffer
 	if err := proxy.Write(&encoded, m); err != nil {
 		panic(err)
 	}
-	return []byte(encoded.String())
+	return encoded.Bytes()
 }
 
 // succeeded reports whether the reply to a command says somewhere that all went well.

@@ -88,11 +88,8 @@ const (
 	StepDown = "stepdown"
 )
 
-// is reports whether the fault is one of these.
-func (f Fault) is(whats ...string) bool { return slices.Contains(whats, f.What) }
-
 func (f Fault) onCommands() bool {
-	return f.is(Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack)
+	return slices.Contains([]string{Error, Concern, Reject, Close, Lose, Drop, Slow, Abort, Tear, Lack}, f.What)
 }
 
 // establishes reports whether a connection is established by a command.
@@ -225,9 +222,6 @@ func (s source) between(least, most int) time.Duration {
 	return time.Duration(least+s.IntN(most-least+1))*time.Millisecond + time.Duration(s.IntN(1000))*time.Microsecond
 }
 
-// pause is what the application does before a call.
-func (s source) pause() time.Duration { return s.between(0, 60) }
-
 // builder draws a plan.
 type builder struct {
 	source
@@ -278,7 +272,7 @@ func New(seed uint64) Plan {
 func (b *builder) calls(kindOf []string, hurried int) {
 	favourite := pick(b, kindOf...)
 	for id := range 1 + b.IntN(6) {
-		c := Call{ID: id + 1, Pause: b.pause(), Kind: pick(b, pick(b, kindOf...), favourite),
+		c := Call{ID: id + 1, Pause: b.between(0, 60), Kind: pick(b, pick(b, kindOf...), favourite),
 			N: 1 + b.IntN(4), Way: pick(b, "", pick(b, names(ways)...))}
 		if hurried > 0 && b.chance(hurried) {
 			c.Deadline = b.between(1, 3000)
@@ -399,17 +393,14 @@ func (b *builder) about(s scenario) {
 		kind, way, _ := strings.Cut(pick(b, s.Calls...), " ")
 		b.Calls = nil
 		for id := range pick(b, s.Count...) {
-			b.Calls = append(b.Calls, Call{ID: id + 1, Pause: b.pause(), Kind: kind, Way: way, N: 1})
+			b.Calls = append(b.Calls, Call{ID: id + 1, Pause: b.between(0, 60), Kind: kind, Way: way, N: 1})
 		}
 	}
 	for i := range b.Calls {
 		b.Calls[i].N = cmp.Or(pick(b, s.N...), b.Calls[i].N)
 	}
 	b.Batch, b.Auth = cmp.Or(pick(b, s.Batch...), b.Batch), cmp.Or(pick(b, s.Auth...), b.Auth)
-	for i := range b.Calls {
-		if s.Ends == nil {
-			break
-		}
+	for i := 0; s.Ends != nil && i < len(b.Calls); i++ {
 		c := &b.Calls[i]
 		c.Deadline, c.Cancel = 0, 0
 		switch what, after := pick(b, s.Ends...), b.between(s.Within[0], s.Within[1]); what {
