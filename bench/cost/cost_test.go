@@ -24,8 +24,7 @@ const (
 	thousand = 1000
 	// tolerance is for what the monitor allocates meanwhile; it is less than one allocation of a small operation.
 	tolerance = 1.002
-	// counted is how many allocations are counted of each operation.
-	counted = 250_000
+	counted   = 250_000 // how many allocations are counted of each operation
 )
 
 type operation func(context.Context, *mongo.Collection) error

@@ -67,17 +67,12 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
 		client := choice.IntN(s.Clients)
 		class := r.class(choice.Float64())
-		r.operations = append(r.operations, operation{due: due, client: r.sender(client, class, choice), class: class})
+		if own := r.classes[class].Clients; own > 0 { // which send only that class
+			client = r.total(class) + choice.IntN(own)
+		}
+		r.operations = append(r.operations, operation{due: due, client: client, class: class})
 	}
 	return r
-}
-
-// sender returns the client that sends an operation: one of those that only send that class, if there are any.
-func (r *run) sender(client, class int, choice *rand.Rand) int {
-	if own := r.classes[class].Clients; own > 0 {
-		client = r.total(class) + choice.IntN(own)
-	}
-	return client
 }
 
 // total returns the number of the clients before those of a class.
@@ -191,11 +186,11 @@ func (r *run) load(ctx context.Context) {
 		time.Sleep(until - from)
 		r.commands, r.dials = r.sent()-before, r.cluster.Connections()-dialed
 	})
-	restarted := 0
+	restarted, every, clients := 0, r.job.Scenario.Restart, time.Duration(len(r.clients))
 	for i := range r.operations {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
-		for ; r.restartIsDue(restarted, op.due); restarted++ {
+		for ; every > 0 && op.due >= time.Duration(restarted+1)*every/clients; restarted++ {
 			r.restart(restarted%len(r.clients), &running)
 		}
 		client := r.clients[op.client]
@@ -205,12 +200,6 @@ func (r *run) load(ctx context.Context) {
 		})
 	}
 	running.Wait()
-}
-
-// restartIsDue reports whether another client has to be replaced, after so many.
-func (r *run) restartIsDue(restarted int, now time.Duration) bool {
-	every := r.job.Scenario.Restart
-	return every > 0 && now >= time.Duration(restarted+1)*every/time.Duration(len(r.clients))
 }
 
 // restart replaces a client, which then has ten seconds for its operations.

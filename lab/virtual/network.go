@@ -24,12 +24,10 @@ const (
 	// then never let time pass. It is not a fraction of a deadline, because a command that is sent again and again would then meet the
 	// deadline exactly.
 	latency = 200*time.Microsecond + 37*time.Nanosecond
-	// farther is by how much it is longer to the next nearest.
-	farther = 7 * time.Microsecond
+	farther = 7 * time.Microsecond // by how much it is longer to the next nearest
 	// late is how long after its deadline a read ends, so that a context with the same deadline always ends first.
-	late = 50 * time.Nanosecond
-	// apart is the time between two connections that are reset together.
-	apart = time.Microsecond
+	late  = 50 * time.Nanosecond
+	apart = time.Microsecond // the time between two connections that are reset together
 )
 
 // Link is the state of the network between all clients and one host.

@@ -296,10 +296,7 @@ const (
 	bigChunk     = uploadBuffer / 2
 )
 
-var (
-	set1  = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
-	none1 = mongo.Pipeline{}
-)
+var set1, none1 = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}, mongo.Pipeline{}
 
 // methods are those that need nothing else than these arguments.
 func methods() map[string][]any {
@@ -606,11 +603,7 @@ func rejecting(c *Cluster, commands []string, after int) {
 	})
 }
 
-const (
-	oneConnection = "maxPoolSize=1"
-	newConnection = "maxIdleTimeMS=1"
-	manyRetries   = "maxAdaptiveRetries=1000"
-)
+const oneConnection, newConnection, manyRetries = "maxPoolSize=1", "maxIdleTimeMS=1", "maxAdaptiveRetries=1000"
 
 // linked lets calls wait for what a link does not do.
 func linked(link Link) func(*Cluster, *mongo.Client, []string) func() {

@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if t := upstream.run(trial.New(peaceful)); t.Crash != "" {
 			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
 		}
-		return c.judge(ctx, stdout, trial.New, (&pair{upstream, fork}).judge)
+		return c.judge(ctx, stdout, trial.New, func(plan trial.Plan) string { return compare(upstream, fork, plan) })
 	}}.Run(args, stdout, stderr)
 }
 
@@ -176,24 +176,21 @@ func (d *driver) close() {
 // an instant is by chance.
 const runs = 15
 
-// pair runs plans with both drivers.
-type pair struct{ upstream, fork *driver }
-
-// judge returns what is wrong with the fork under the plan, if anything is.
-func (p *pair) judge(plan trial.Plan) (wrong string) {
-	fork := p.fork.run(plan)
-	switch wrong = flaws(fork); {
+// compare returns what is wrong with the fork under the plan, if anything is.
+func compare(upstream, fork *driver, plan trial.Plan) (wrong string) {
+	trace := fork.run(plan)
+	switch wrong = flaws(trace); {
 	case wrong != "":
 	case plan.Peaceful():
-		ups, forks := []trial.Trace{p.upstream.run(plan)}, []trial.Trace{fork}
+		ups, forks := []trial.Trace{upstream.run(plan)}, []trial.Trace{trace}
 		if wrong = equal(ups, forks); wrong != "" {
 			for range runs - 1 {
-				ups, forks = append(ups, p.upstream.run(plan)), append(forks, p.fork.run(plan))
+				ups, forks = append(ups, upstream.run(plan)), append(forks, fork.run(plan))
 			}
 			wrong = equal(ups, forks)
 		}
 	case plan.Passes():
-		wrong = same(plan, p.fork.run(plan.Without()), fork)
+		wrong = same(plan, fork.run(plan.Without()), trace)
 	}
 	return wrong
 }

@@ -327,8 +327,8 @@ const (
 // ErrMalformed is wrapped by the errors for messages that are not of the protocol, or not of the part that is supported.
 var ErrMalformed = errors.New("malformed message")
 
-// Message is a command or a reply: an OP_MSG, perhaps in an OP_COMPRESSED, or for a connection's first hello an OP_QUERY or an OP_REPLY. Its
-// documents alias the buffer from which it was decoded.
+// Message is a command or a reply: an OP_MSG, perhaps in an OP_COMPRESSED, or for a connection's first hello an OP_QUERY or an OP_REPLY.
+// Its documents alias the buffer from which it was decoded.
 type Message struct {
 	RequestID  int32
 	ResponseTo int32

@@ -26,12 +26,9 @@ import (
 )
 
 const (
-	// patience bounds the operations in progress at the end.
-	patience = 60 * time.Second
-	// leavePatience bounds the time that a client's goroutines take to end after Disconnect.
-	leavePatience = 10 * time.Second
-	// pace is the least wait of a worker between two operations.
-	pace = 50 * time.Millisecond
+	patience      = 60 * time.Second      // bounds the operations in progress at the end
+	leavePatience = 10 * time.Second      // bounds the time that a client's goroutines take to end after Disconnect
+	pace          = 50 * time.Millisecond // the least wait of a worker between two operations
 )
 
 // Application is the command line of one application, which runs as a program of its own, built with its driver.

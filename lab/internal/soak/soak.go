@@ -24,11 +24,9 @@ import (
 )
 
 const (
-	count = 3
-	// connectTime is the applications' time to start and connect before the plan begins.
-	connectTime = 4 * time.Second
-	// armPatience bounds the applications' time to finish and compare after the plan.
-	armPatience = 4 * time.Minute
+	count       = 3
+	connectTime = 4 * time.Second // the applications' time to start and connect before the plan begins
+	armPatience = 4 * time.Minute // bounds the applications' time to finish and compare after the plan
 	// impatient makes a client notice within seconds that a member no longer answers.
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
@@ -157,9 +155,8 @@ func (a *arm) run(ctx context.Context, p plan, flags ...string) error {
 
 const (
 	// recovery is how long members have to agree on a primary, or to come back, before something else happens.
-	recovery = 2 * time.Second
-	// endPatience bounds the end of a fault, such as the restart of a member.
-	endPatience = 3 * time.Minute
+	recovery    = 2 * time.Second
+	endPatience = 3 * time.Minute // bounds the end of a fault, such as the restart of a member
 )
 
 // lab is what an application sees, a fronts.Lab. All of them have the same members behind them.

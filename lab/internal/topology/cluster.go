@@ -14,11 +14,9 @@ import (
 )
 
 const (
-	// SetName is the name of every replica set of this package.
-	SetName = "lab"
+	SetName = "lab" // the name of every replica set of this package
 
-	// electionDelay is the time for which a replica set has no primary after it lost one.
-	electionDelay = 500 * time.Millisecond
+	electionDelay = 500 * time.Millisecond // the time for which a replica set has no primary after it lost one
 )
 
 // Cluster is the state of a deployment. It is safe for concurrent use.
@@ -138,12 +136,7 @@ func (c *Cluster) elect() {
 type Kind string
 
 // The kinds of deployments.
-const (
-	Standalone   Kind = "standalone"
-	ReplicaSet   Kind = "replicaset"
-	Sharded      Kind = "sharded"
-	LoadBalanced Kind = "loadbalanced"
-)
+const Standalone, ReplicaSet, Sharded, LoadBalanced Kind = "standalone", "replicaset", "sharded", "loadbalanced"
 
 // Spec describes a deployment.
 type Spec struct {

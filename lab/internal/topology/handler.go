@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// shardName is the one shard of every sharded cluster of this package.
-	shardName = "lab-shard"
+	shardName = "lab-shard" // the one shard of every sharded cluster of this package
 	// recoveryToken is the token that a router returns in a transaction, so that another one can find its outcome. Routers
 	// understand it, the backend does not.
 	recoveryToken = "recoveryToken"

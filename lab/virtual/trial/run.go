@@ -27,9 +27,8 @@ import (
 
 const (
 	// aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
-	aside = 300 * time.Nanosecond
-	// patience is the virtual time after which a call that still waits is taken to wait for ever.
-	patience = 12 * time.Hour
+	aside    = 300 * time.Nanosecond
+	patience = 12 * time.Hour // the virtual time after which a call that still waits is taken to wait for ever
 )
 
 // asideOf is that of a fault, by its number, so that no two are at one time.
