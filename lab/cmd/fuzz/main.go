@@ -130,6 +130,7 @@ type driver struct {
 func (d *driver) run(plan trial.Plan) (t trial.Trace) {
 	if d.cmd == nil {
 		if err := d.start(); err != nil {
+			d.cmd = nil
 			return trial.Trace{Crash: err.Error()}
 		}
 	}
@@ -151,16 +152,12 @@ func (d *driver) run(plan trial.Plan) (t trial.Trace) {
 
 func (d *driver) start() error {
 	d.stderr.Reset()
-	cmd := exec.CommandContext(d.ctx, d.program, serving)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
-	in, noIn := cmd.StdinPipe()
-	out, noOut := cmd.StdoutPipe()
+	d.cmd = exec.CommandContext(d.ctx, d.program, serving)
+	d.cmd.Env, d.cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
+	in, noIn := d.cmd.StdinPipe()
+	out, noOut := d.cmd.StdoutPipe()
 	d.in, d.out = in, json.NewDecoder(out)
-	if err := errors.Join(noIn, noOut, cmd.Start()); err != nil {
-		return err
-	}
-	d.cmd = cmd
-	return nil
+	return errors.Join(noIn, noOut, d.cmd.Start())
 }
 
 func (d *driver) close() {

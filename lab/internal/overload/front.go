@@ -112,8 +112,8 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 			return nil, err
 		}
 	}
-	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
-	if req.Database == "admin" && req.Command == "setParameter" && slices.ContainsFunc(parameters, concerned) {
+	ours := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
+	if req.Database == "admin" && req.Command == "setParameter" && slices.ContainsFunc(parameters, ours) {
 		return f.setParameter(req.Document()), nil
 	}
 	return next(ctx, req)

@@ -131,8 +131,7 @@ var masks = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+->`), "client->"},
 	{regexp.MustCompile(`0x[0-9a-f]+`), "0x"},
 	{regexp.MustCompile(`"t":\d+`), `"t":#`},
-	{regexp.MustCompile(` \(no further retry after [^)]*\)`), ""},
-	{regexp.MustCompile(`, backpressure: (true|"2")`), ""},
+	{regexp.MustCompile(` \(no further retry after [^)]*\)|, backpressure: (true|"2")`), ""},
 	{regexp.MustCompile(`bulk write exception: |Acknowledged:(true|false)`), ""},
 	{regexp.MustCompile(`( sees (commitTransaction|abortTransaction|aggregate: .*"\$(out|merge)").*)` + maxTime.String()), "$1"},
 }
@@ -445,12 +444,8 @@ var always = []rule{
 		return had != a.pools[event.ConnectionCheckedIn] || asked != had
 	}},
 	{text: unpaired, ofAll: func(a *application) bool {
-		for _, n := range a.pending {
-			if n != 0 {
-				return true
-			}
-		}
-		return false
+		maps.DeleteFunc(a.pending, func(_ int64, n int) bool { return n == 0 })
+		return len(a.pending) > 0
 	}},
 }
 
