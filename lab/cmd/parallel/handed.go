@@ -219,9 +219,7 @@ func (w *walk) value(v reflect.Value, depth int) {
 	case reflect.String:
 		_, _ = w.hash.WriteString(v.String())
 	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			w.value(v.Elem(), depth-1)
-		}
+		w.value(v.Elem(), depth-1)
 	case reflect.Slice, reflect.Array:
 		if v.Kind() == reflect.Slice && w.slice(v) {
 			return
