@@ -18,10 +18,8 @@ import (
 )
 
 const (
-	// all is the comment of a find that gets all documents in one batch.
-	all = "all documents"
-	// lengthSize is the size of the number at a document's start.
-	lengthSize = 4
+	all        = "all documents" // the comment of a find that gets all documents in one batch
+	lengthSize = 4               // the size of the number at a document's start
 )
 
 // server is a primary that exists in memory only: its replies, by the command's name.

@@ -24,18 +24,27 @@ const (
 	thousand = 1000
 	// tolerance is for what the monitor allocates meanwhile; it is less than one allocation of a small operation.
 	tolerance = 1.002
-	// counted is how many allocations are counted of each operation.
-	counted = 250_000
+	counted   = 250_000 // how many allocations are counted of each operation
 )
 
 type operation func(context.Context, *mongo.Collection) error
 
-// operations are what is measured. With the fork, each allocates at most so often, on the oldest base and on the newest.
-var operations = []struct {
+// limited is an operation, and how much of what is counted it may take with the fork: on the oldest base, and on the newest.
+type limited struct {
 	name           string
 	do             operation
 	oldest, newest float64
-}{
+}
+
+func (l limited) limit() float64 {
+	if strings.HasPrefix(version.Driver, "2.5.0") {
+		return l.oldest
+	}
+	return l.newest
+}
+
+// operations are what is measured. What is counted are allocations.
+var operations = []limited{
 	{"FindOne", findOne, 50, 51},
 	{"InsertOne", insertOne, 43, 45},
 	{"UpdateOne", updateOne, 45, 46},
@@ -51,33 +60,21 @@ var operations = []struct {
 func TestAllocations(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take what pools hold
 	for _, o := range operations {
-		limit := o.newest
-		if strings.HasPrefix(version.Driver, "2.5.0") {
-			limit = o.oldest
-		}
-		c, runs := connect(t), int(counted/limit)
+		c, limit := connect(t), o.limit()
+		runs := int(counted / limit)
 		all := testing.AllocsPerRun(1, func() {
 			for range runs {
-				if err := o.do(context.Background(), c); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, o.do(context.Background(), c))
 			}
 		})
 		got := all / float64(runs)
 		t.Logf("%s: %.2f allocations", o.name, got)
-		if got > limit*tolerance {
-			t.Errorf("%s allocates %.2f times, want at most %v", o.name, got, limit)
-		}
+		assert.LessOrEqual(t, got, limit*tolerance, "%s allocates too often", o.name)
 	}
 }
 
-// large are operations that write much. With the fork, each allocates at most so many bytes, on the oldest base and on the newest: those of
-// upstream.
-var large = []struct {
-	name           string
-	do             operation
-	oldest, newest float64
-}{
+// large are operations that write much. What is counted are bytes; the limits are those of upstream.
+var large = []limited{
 	{"InsertOne of 16 MB", insertString, 67_200_000, 67_200_000},
 	{"InsertOne of 16,000 fields", insertFields, 119_100_000, 119_100_000},
 	{"ReplaceOne of 16 MB", replaceString, 68_900_000, 68_900_000},
@@ -91,10 +88,6 @@ func TestLargeWrites(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))  // each processor has pools of its own
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would take what pools hold
 	for _, o := range large {
-		limit := o.newest
-		if strings.HasPrefix(version.Driver, "2.5.0") {
-			limit = o.oldest
-		}
 		c := connect(t)
 		require.NoError(t, o.do(context.Background(), c)) // fills the pools
 		runtime.GC()
@@ -107,9 +100,7 @@ func TestLargeWrites(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		got := float64(after.TotalAlloc-before.TotalAlloc) / runs
 		t.Logf("%s: %.0f bytes", o.name, got)
-		if got > limit {
-			t.Errorf("%s allocates %.0f bytes, want at most %.0f", o.name, got, limit)
-		}
+		assert.LessOrEqual(t, got, o.limit(), "%s allocates too many bytes", o.name)
 	}
 }
 

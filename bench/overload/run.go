@@ -1,3 +1,6 @@
+// Package overload puts an open-loop load on overloaded servers: operations start when they are due, regardless of earlier ones,
+// and their latency counts from then. It uses only what every compared driver has. Its tests are the program that "make bench"
+// compiles with each driver; what is to be measured is data.
 package overload
 
 import (
@@ -64,17 +67,12 @@ func newRun(job Job, cluster *virtual.Cluster) *run {
 	for _, due := range s.Load.arrivals(arrivals, s.Capacity, s.Warmup+s.Duration+cooldown) {
 		client := choice.IntN(s.Clients)
 		class := r.class(choice.Float64())
-		r.operations = append(r.operations, operation{due: due, client: r.sender(client, class, choice), class: class})
+		if own := r.classes[class].Clients; own > 0 { // which send only that class
+			client = r.total(class) + choice.IntN(own)
+		}
+		r.operations = append(r.operations, operation{due: due, client: client, class: class})
 	}
 	return r
-}
-
-// sender returns the client that sends an operation: one of those that only send that class, if there are any.
-func (r *run) sender(client, class int, choice *rand.Rand) int {
-	if own := r.classes[class].Clients; own > 0 {
-		client = r.total(class) + choice.IntN(own)
-	}
-	return client
 }
 
 // total returns the number of the clients before those of a class.
@@ -188,11 +186,11 @@ func (r *run) load(ctx context.Context) {
 		time.Sleep(until - from)
 		r.commands, r.dials = r.sent()-before, r.cluster.Connections()-dialed
 	})
-	restarted := 0
+	restarted, every, clients := 0, r.job.Scenario.Restart, time.Duration(len(r.clients))
 	for i := range r.operations {
 		op := &r.operations[i]
 		time.Sleep(op.due - time.Since(began))
-		for ; r.restartIsDue(restarted, op.due); restarted++ {
+		for ; every > 0 && op.due >= time.Duration(restarted+1)*every/clients; restarted++ {
 			r.restart(restarted%len(r.clients), &running)
 		}
 		client := r.clients[op.client]
@@ -202,12 +200,6 @@ func (r *run) load(ctx context.Context) {
 		})
 	}
 	running.Wait()
-}
-
-// restartIsDue reports whether another client has to be replaced, after so many.
-func (r *run) restartIsDue(restarted int, now time.Duration) bool {
-	every := r.job.Scenario.Restart
-	return every > 0 && now >= time.Duration(restarted+1)*every/time.Duration(len(r.clients))
 }
 
 // restart replaces a client, which then has ten seconds for its operations.
@@ -288,4 +280,204 @@ func (r *run) spend(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Scenario is a load and the servers that it meets: bench/cmd/bench/plan.yaml says what the fields mean.
+type Scenario struct {
+	Name                          string
+	Clients, Seeds                int
+	Load                          Load
+	Capacity                      float64
+	Limit                         int32
+	RejectionCost                 *float64 `yaml:"rejectionCost"`
+	Slower                        Slower
+	NewConnections                int32 `yaml:"newConnections"`
+	Restart, Warmup, Duration     time.Duration
+	Topology, Options, Neighbours string
+	MemberLoad                    float64 `yaml:"memberLoad"`
+	Classes                       []Class
+	OneOf                         int `yaml:"oneOf"`
+}
+
+// Class is a class of operations.
+type Class struct {
+	Name, Command   string
+	Share, Rejected float64
+	Clients         int
+	Criticality     int8
+	From, Until     time.Duration
+}
+
+// Slower is a time, and the share of the capacity that servers have in it.
+type Slower struct {
+	From, Until time.Duration
+	Share       float64
+}
+
+// Load is the rate at which operations arrive.
+type Load struct {
+	Base, Peak           float64
+	Start, Burst, Period time.Duration
+	Together             int
+}
+
+// arrivals returns the times at which operations are due: a Poisson process. If the load varies, it is the process of the peak, thinned
+// out.
+func (l Load) arrivals(random *rand.Rand, capacity float64, end time.Duration) []time.Duration {
+	highest := max(l.Base, l.Peak)
+	var all []time.Duration
+	for now := time.Duration(0); ; {
+		now += time.Duration(random.ExpFloat64() / (highest * capacity) * float64(time.Second))
+		if now >= end {
+			return all
+		}
+		load := l.Base
+		if l.Period > 0 && now >= l.Start && (now-l.Start)%l.Period < l.Burst {
+			load = l.Peak
+		}
+		if load == highest || random.Float64()*highest < load {
+			all = append(all, now)
+		}
+	}
+}
+
+// Job is one run of a scenario with a driver's options.
+type Job struct {
+	Scenario Scenario
+	Options  string // those of the connection string
+	Spent    bool   // the clients spend their buckets' tokens before the load begins
+	Seed     uint64
+}
+
+// interval is the length of the parts of a run that tell when it has recovered.
+const interval = 500 * time.Millisecond
+
+// Result holds the figures of a run, or the means of several, by the names that bench/cmd/bench/plan.yaml explains. Operations count if
+// they were due in the measured time.
+type Result map[string]float64
+
+// tally counts operations.
+type tally struct {
+	due, failed int
+	latencies   []float64
+}
+
+func (t *tally) add(op *operation) {
+	t.due++
+	if op.failed {
+		t.failed++
+	} else {
+		t.latencies = append(t.latencies, (op.ended - op.due).Seconds())
+	}
+}
+
+func (t *tally) errors() float64 { return percent(float64(t.failed), float64(t.due)) }
+
+// quantile returns a quantile of the latencies; zero without any.
+func (t *tally) quantile(share float64) float64 {
+	if len(t.latencies) == 0 {
+		return 0
+	}
+	slices.Sort(t.latencies)
+	return t.latencies[min(int(share*float64(len(t.latencies))), len(t.latencies)-1)]
+}
+
+// percent is zero of nothing.
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// result summarizes a run that has ended.
+func (r *run) result() Result {
+	s := r.job.Scenario
+	until := s.Warmup + s.Duration
+	measured := func(at time.Duration) bool { return at >= s.Warmup && at < until }
+	var all, own, others tally
+	clients := make([]tally, r.total(len(r.classes)))
+	classes := make([]tally, len(r.classes))
+	intervals := make([]tally, (s.Duration+interval-1)/interval)
+	var total, inFlight float64
+	var lastFailed time.Duration
+	for i := range r.operations {
+		op := &r.operations[i]
+		inFlight += max(0, (min(op.ended, until) - max(op.due, s.Warmup)).Seconds())
+		if op.failed {
+			lastFailed = max(lastFailed, op.due)
+		} else if measured(op.ended) {
+			total++
+		}
+		if !measured(op.due) {
+			continue
+		}
+		for _, t := range []*tally{&all, &clients[op.client], &intervals[(op.due-s.Warmup)/interval]} {
+			t.add(op)
+		}
+		if r.neighbour(op.client) {
+			others.add(op)
+			continue
+		}
+		own.add(op)
+		classes[op.class].add(op)
+	}
+	result := Result{"goodput": percent(total, s.Capacity*s.Duration.Seconds()), "commands": float64(r.commands) / float64(all.due),
+		"errors": all.errors(), "success": 100 - all.errors(), "p50": all.quantile(0.5), "p99": all.quantile(0.99),
+		"own": 100 - own.errors(), "in progress": inFlight / s.Duration.Seconds(), "dials": float64(r.dials)}
+	result["fairness"], result["worst"] = fairness(clients[:s.Clients])
+	if s.Neighbours != "" {
+		result["others"] = 100 - others.errors()
+	}
+	if n := r.committed.Load(); n > 0 {
+		result["committed"] = percent(float64(n), s.Capacity*s.Duration.Seconds())
+	}
+	if s.Load.Period > 0 && s.Load.Together == 0 {
+		result["recovery"] = recovery(intervals, s.Load.Start+s.Load.Burst-s.Warmup)
+	}
+	for i, class := range s.Classes {
+		if class.Until > 0 {
+			result["last error"] = max(0, (lastFailed - class.Until).Seconds())
+		}
+		result[class.Name+": success"], result[class.Name+": p99"] = 100-classes[i].errors(), classes[i].quantile(0.99)
+	}
+	return result
+}
+
+// recovery returns the time from the end of the first burst until nine tenths of the operations of an interval succeed.
+func recovery(intervals []tally, end time.Duration) float64 {
+	i := int(end / interval)
+	for i < len(intervals) && intervals[i].failed*10 > intervals[i].due {
+		i++
+	}
+	return (time.Duration(i)*interval - end).Seconds()
+}
+
+// fairness returns Jain's index of the clients' shares of success, and the lowest of these, of their mean.
+func fairness(clients []tally) (jain, worst float64) {
+	lowest, sum, squares, n := 1.0, 0.0, 0.0, 0.0
+	for _, c := range clients {
+		if c.due > 0 {
+			share := 1 - float64(c.failed)/float64(c.due)
+			lowest, sum, squares, n = min(lowest, share), sum+share, squares+share*share, n+1
+		}
+	}
+	return sum * sum / (n * squares), lowest * n / sum
+}
+
+// Mean returns the means of several results of one scenario with one arm, and what follows from them.
+func Mean(results []Result) Result {
+	mean := Result{}
+	for _, r := range results {
+		for figure, v := range r {
+			mean[figure] += v
+		}
+	}
+	for figure := range mean {
+		mean[figure] /= float64(len(results))
+	}
+	if others, ok := mean["others"]; ok {
+		mean["own share"] = mean["own"] / others
+	}
+	return mean
 }

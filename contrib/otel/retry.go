@@ -1,21 +1,18 @@
 // Package mongootel has OpenTelemetry metrics and span events of a MongoDB client's retries, from the driver's
 // event.RetryMonitor.
 //
-// The metrics are
-//
-//	mongodb.driver.retry.decisions     counter of decisions after failed attempts, with the attributes
-//	                                   mongodb.retry.verdict ("retry" or "refused") and mongodb.retry.reason (one of the
-//	                                   event.RetryReason constants) and mongodb.retry.criticality; errors that no
-//	                                   policy covers (notRetryable) are not counted
-//	mongodb.driver.retry.backoff       histogram of the backoffs before retries, in seconds
-//	mongodb.driver.retried.operations  counter of operations that ended after retries, with the attributes
-//	                                   mongodb.retry.outcome ("succeeded" or "failed") and mongodb.retry.criticality
-//	mongodb.driver.operations          counter of commands that succeeded and of operations that failed, with the attribute
-//	                                   mongodb.retry.outcome, only for clients with CommandMonitor
-//	mongodb.driver.retry.tokens        gauge of the tokens left, only for clients with adaptiveRetries
-//	mongodb.driver.throttle.probability
-//	                                   gauge of the share of reads or writes that is withheld, the higher, with the attributes
-//	                                   server.address and server.port, only for clients with adaptiveThrottling
+// The metrics are, with their attributes:
+//   - mongodb.driver.retry.decisions counts decisions after failed attempts: mongodb.retry.verdict ("retry" or "refused"),
+//     mongodb.retry.reason (one of the event.RetryReason constants), mongodb.retry.criticality. Errors that no policy covers
+//     (notRetryable) are not counted.
+//   - mongodb.driver.retry.backoff is a histogram of the backoffs before retries, in seconds.
+//   - mongodb.driver.retried.operations counts operations that ended after retries: mongodb.retry.outcome ("succeeded" or "failed"),
+//     mongodb.retry.criticality.
+//   - mongodb.driver.operations counts commands that succeeded and operations that failed, only for clients with CommandMonitor:
+//     mongodb.retry.outcome.
+//   - mongodb.driver.retry.tokens is a gauge of the tokens left, only for clients with adaptiveRetries.
+//   - mongodb.driver.throttle.probability is a gauge of the share of reads or writes that is withheld, the higher, only for clients with
+//     adaptiveThrottling: server.address, server.port.
 //
 // A gauge has one value for each set of attributes: of clients that share theirs, only one is seen. Give each client a Retries with
 // attributes of its own.
@@ -64,6 +61,13 @@ var (
 	// verdicts are by whether there is a retry, outcomes by whether the operation failed.
 	verdicts = map[bool]attribute.KeyValue{true: VerdictKey.String("retry"), false: VerdictKey.String("refused")}
 	outcomes = map[bool]attribute.KeyValue{true: OutcomeKey.String("failed"), false: OutcomeKey.String("succeeded")}
+	// reasons are those that a verdict may have.
+	reasons = map[bool][]event.RetryReason{
+		true: {event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable},
+		false: {event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
+			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected},
+	}
 )
 
 // backoffBoundaries follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller boundaries because a
@@ -117,21 +121,14 @@ func New(provider metric.MeterProvider, attributes ...attribute.KeyValue) (*Retr
 func (r *Retries) startAtZero() {
 	ctx := context.Background()
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []event.RetryReason{
-			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
-		} {
-			r.add(ctx, r.decisions, 0, verdicts[true], ReasonKey.String(string(reason)), CriticalityKey.String(class))
+		for willRetry, all := range reasons {
+			for _, reason := range all {
+				r.add(ctx, r.decisions, 0, verdicts[willRetry], ReasonKey.String(string(reason)),
+					CriticalityKey.String(class))
+			}
 		}
-		for _, reason := range []event.RetryReason{
-			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected,
-		} {
-			r.add(ctx, r.decisions, 0, verdicts[false], ReasonKey.String(string(reason)), CriticalityKey.String(class))
-		}
-		for _, failed := range []bool{false, true} {
-			r.add(ctx, r.operations, 0, outcomes[failed], CriticalityKey.String(class))
-		}
+		r.add(ctx, r.operations, 0, outcomes[false], CriticalityKey.String(class))
+		r.add(ctx, r.operations, 0, outcomes[true], CriticalityKey.String(class))
 	}
 }
 
@@ -196,10 +193,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 	if decision.Backoff > 0 {
 		r.backoff.Record(ctx, decision.Backoff.Seconds(), r.attributes)
 	}
-	attributes := []attribute.KeyValue{
-		AttemptKey.Int(decision.Attempt), verdicts[decision.WillRetry], reason,
-		BackoffKey.Float64(decision.Backoff.Seconds()), class,
-	}
+	attributes := []attribute.KeyValue{AttemptKey.Int(decision.Attempt), verdicts[decision.WillRetry], reason,
+		BackoffKey.Float64(decision.Backoff.Seconds()), class}
 	attributes = append(attributes, server(decision.ServerAddress)...)
 	if decision.Failure != nil {
 		attributes = append(attributes, semconv.ExceptionMessage(decision.Failure.Error()))
@@ -210,10 +205,8 @@ func (r *Retries) decided(ctx context.Context, decision *event.RetryDecidedEvent
 func (r *Retries) finished(ctx context.Context, finished *event.RetryFinishedEvent) {
 	class := CriticalityKey.String(finished.Criticality.String())
 	r.add(ctx, r.operations, 1, outcomes[finished.Failure != nil], class)
-	attributes := []attribute.KeyValue{
-		AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()), outcomes[finished.Failure != nil],
-		class,
-	}
+	attributes := []attribute.KeyValue{AttemptsKey.Int(finished.Attempts), BackoffKey.Float64(finished.Backoff.Seconds()),
+		outcomes[finished.Failure != nil], class}
 	if finished.Reason != "" {
 		attributes = append(attributes, ReasonKey.String(string(finished.Reason)))
 	}

@@ -77,10 +77,9 @@ func publish(ctx context.Context, monitor *event.RetryMonitor) {
 	for _, decision := range []event.RetryDecidedEvent{first, second, third} {
 		monitor.Decided(ctx, &decision)
 	}
-	monitor.Finished(ctx, &event.RetryFinishedEvent{
-		CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical, Attempts: 3, Retries: 2,
-		Backoff: 30 * time.Millisecond, Failure: overloaded, Reason: event.RetryReasonLimit, Tokens: &left,
-	})
+	monitor.Finished(ctx, &event.RetryFinishedEvent{CommandName: "find", DatabaseName: "shop", Criticality: event.CriticalityCritical,
+		Attempts: 3, Retries: 2, Backoff: 30 * time.Millisecond, Failure: overloaded, Reason: event.RetryReasonLimit,
+		Tokens: &left})
 	monitor.Decided(ctx, &event.RetryDecidedEvent{CommandName: "drop", Attempt: 1, Reason: event.RetryReasonNotRetryable})
 }
 
@@ -110,11 +109,10 @@ func TestMetrics(t *testing.T) {
 
 	publish(ctx, retries.Monitor())
 	retries.Monitor().Finished(ctx, &event.RetryFinishedEvent{Criticality: event.CriticalityCritical, Attempts: 2, Retries: 1})
-	want := map[string]float64{
-		"retry.decisions orders critical overloaded retry": 1, "retry.decisions orders critical retryable retry": 1,
-		"retry.decisions orders critical limit refused": 1, "retry.backoff orders": 0.03,
-		"retried.operations orders critical failed": 1, "retried.operations orders critical succeeded": 1,
-	}
+	want := map[string]float64{"retry.decisions orders critical overloaded retry": 1,
+		"retry.decisions orders critical retryable retry": 1, "retry.decisions orders critical limit refused": 1,
+		"retry.backoff orders": 0.03, "retried.operations orders critical failed": 1,
+		"retried.operations orders critical succeeded": 1}
 	*client = fake{995.5, true, map[string]float64{"a:27017": 0.5}}
 	gauges := map[string]float64{"retry.tokens orders": 995.5, "throttle.probability orders a 27017": 0.5}
 	values, points = collect(t, reader)

@@ -1,19 +1,15 @@
 // Package mongoprom has Prometheus metrics of a MongoDB client's retries, from the driver's event.RetryMonitor.
 //
-// The metrics are
-//
-//	mongodb_driver_retry_decisions_total{verdict, reason, criticality}
-//	                                              decisions after failed attempts; the verdict is "retry" or "refused", the
-//	                                              reason one of the event.RetryReason constants; errors that no policy
-//	                                              covers (notRetryable) are not counted
-//	mongodb_driver_retry_backoff_seconds          histogram of the backoffs before retries
-//	mongodb_driver_retried_operations_total{outcome, criticality}
-//	                                              operations that ended after retries, "succeeded" or "failed"
-//	mongodb_driver_operations_total{outcome}      commands that succeeded, and operations that failed, "succeeded" or "failed", only
-//	                                              for clients with CommandMonitor
-//	mongodb_driver_retry_tokens                   tokens left, only for clients with adaptiveRetries
-//	mongodb_driver_throttle_probability{server}   share of reads or writes that is withheld from the server, whichever is
-//	                                              higher, only for clients with adaptiveThrottling
+// The metrics are:
+//   - mongodb_driver_retry_decisions_total{verdict, reason, criticality} counts decisions after failed attempts. The verdict is "retry" or
+//     "refused", the reason one of the event.RetryReason constants. Errors that no policy covers (notRetryable) are not counted.
+//   - mongodb_driver_retry_backoff_seconds is a histogram of the backoffs before retries.
+//   - mongodb_driver_retried_operations_total{outcome, criticality} counts operations that ended after retries, "succeeded" or "failed".
+//   - mongodb_driver_operations_total{outcome} counts commands that succeeded, and operations that failed, only for clients with
+//     CommandMonitor.
+//   - mongodb_driver_retry_tokens are the tokens left, only for clients with adaptiveRetries.
+//   - mongodb_driver_throttle_probability{server} is the share of reads or writes that is withheld from the server, whichever is higher,
+//     only for clients with adaptiveThrottling.
 //
 // The criticality is "sheddable", "normal" or "critical", see mongo.NewCriticalityContext.
 //
@@ -33,6 +29,13 @@ var (
 	// verdicts are by whether there is a retry, outcomes by whether the operation failed.
 	verdicts = map[bool]string{true: "retry", false: "refused"}
 	outcomes = map[bool]string{true: "failed", false: "succeeded"}
+	// reasons are those that a verdict may have.
+	reasons = map[bool][]event.RetryReason{
+		true: {event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable},
+		false: {event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
+			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
+			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected},
+	}
 )
 
 // backoffBuckets follow the longest backoffs before the first five retries, 0.1 to 1.6 s, with smaller buckets because a backoff
@@ -45,9 +48,10 @@ type Collector struct {
 	backoff                         prometheus.Histogram
 	tokens, throttling              *prometheus.Desc
 
-	counting atomic.Bool // whether outcomes are counted
+	counted []prometheus.Collector // from the start
 
-	client atomic.Pointer[Client]
+	counting atomic.Bool // whether outcomes are counted
+	client   atomic.Pointer[Client]
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -61,10 +65,8 @@ func NewCollector(labels prometheus.Labels) *Collector {
 	c := &Collector{
 		decisions: counter("mongodb_driver_retry_decisions_total", "Decisions whether to retry a command whose attempt failed.",
 			"verdict", "reason", "criticality"),
-		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "mongodb_driver_retry_backoff_seconds", Help: "Backoffs before retries after overload errors.",
-			Buckets: backoffBuckets, ConstLabels: labels,
-		}),
+		backoff: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "mongodb_driver_retry_backoff_seconds",
+			Help: "Backoffs before retries after overload errors.", Buckets: backoffBuckets, ConstLabels: labels}),
 		operations: counter("mongodb_driver_retried_operations_total", "Operations that ended after retries.",
 			"outcome", "criticality"),
 		outcomes: counter("mongodb_driver_operations_total", "Commands that succeeded, and operations that failed.", "outcome"),
@@ -73,19 +75,13 @@ func NewCollector(labels prometheus.Labels) *Collector {
 			"Share of reads or writes that adaptiveThrottling withholds from a server, whichever is higher.",
 			[]string{"server"}, labels),
 	}
+	c.counted = []prometheus.Collector{c.decisions, c.backoff, c.operations, c.outcomes}
 	// Prometheus' rate ignores the first value of a new series, and these are the counts with which an overload begins.
 	for _, class := range []string{"sheddable", "normal", "critical"} {
-		for _, reason := range []event.RetryReason{
-			event.RetryReasonOverloaded, event.RetryReasonThrottled, event.RetryReasonRetryable,
-		} {
-			c.decisions.WithLabelValues(verdicts[true], string(reason), class)
-		}
-		for _, reason := range []event.RetryReason{
-			event.RetryReasonLabelMissing, event.RetryReasonOptionOff, event.RetryReasonLimit,
-			event.RetryReasonDeadline, event.RetryReasonBucketEmpty, event.RetryReasonContextDone, event.RetryReasonThrottled,
-			event.RetryReasonOverloadLasts, event.RetryReasonDisconnected,
-		} {
-			c.decisions.WithLabelValues(verdicts[false], string(reason), class)
+		for willRetry, all := range reasons {
+			for _, reason := range all {
+				c.decisions.WithLabelValues(verdicts[willRetry], string(reason), class)
+			}
 		}
 		c.operations.WithLabelValues(outcomes[false], class)
 		c.operations.WithLabelValues(outcomes[true], class)
@@ -144,14 +140,9 @@ func (c *Collector) finished(_ context.Context, finished *event.RetryFinishedEve
 	c.operations.WithLabelValues(outcomes[finished.Failure != nil], finished.Criticality.String()).Inc()
 }
 
-// counted are the metrics that are there from the start.
-func (c *Collector) counted() []prometheus.Collector {
-	return []prometheus.Collector{c.decisions, c.backoff, c.operations, c.outcomes}
-}
-
 // Describe implements the prometheus.Collector interface.
 func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, metric := range c.counted() {
+	for _, metric := range c.counted {
 		metric.Describe(descs)
 	}
 	descs <- c.tokens
@@ -160,7 +151,7 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements the prometheus.Collector interface.
 func (c *Collector) Collect(metrics chan<- prometheus.Metric) {
-	for _, metric := range c.counted() {
+	for _, metric := range c.counted {
 		metric.Collect(metrics)
 	}
 	client := c.client.Load()

@@ -112,8 +112,7 @@ func TestCollector(t *testing.T) {
 	heard := ""
 	monitor := collector.CommandMonitor(&event.CommandMonitor{
 		Started:   func(context.Context, *event.CommandStartedEvent) { heard += "started " },
-		Succeeded: func(context.Context, *event.CommandSucceededEvent) { heard += "succeeded " },
-	})
+		Succeeded: func(context.Context, *event.CommandSucceededEvent) { heard += "succeeded " }})
 	monitor.Started(context.Background(), nil)
 	monitor.Succeeded(context.Background(), nil)
 	assert.Equal(t, "started succeeded ", heard)

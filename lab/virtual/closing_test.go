@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.mongodb.org/mongo-driver/v2/bson"
-	driverevent "go.mongodb.org/mongo-driver/v2/event"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
@@ -26,11 +26,11 @@ import (
 // out counts connections that are checked out.
 func out(opts *options.ClientOptions) *atomic.Int32 {
 	var n atomic.Int32
-	opts.SetPoolMonitor(&driverevent.PoolMonitor{Event: func(e *driverevent.PoolEvent) {
+	opts.SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch e.Type {
-		case driverevent.ConnectionCheckedOut:
+		case event.ConnectionCheckedOut:
 			n.Add(1)
-		case driverevent.ConnectionCheckedIn:
+		case event.ConnectionCheckedIn:
 			n.Add(-1)
 		}
 	}})
@@ -159,8 +159,8 @@ func TestDisconnectFromNoServer(t *testing.T) {
 				virtually(t, fmt.Sprint(link, uri, waits), func(t *testing.T) {
 					cluster := New(t, Options{})
 					var ended atomic.Int32
-					client := connect(t, cluster.Client(uri).SetMonitor(&driverevent.CommandMonitor{
-						Started: func(_ context.Context, e *driverevent.CommandStartedEvent) {
+					client := connect(t, cluster.Client(uri).SetMonitor(&event.CommandMonitor{
+						Started: func(_ context.Context, e *event.CommandStartedEvent) {
 							if e.CommandName == "endSessions" {
 								ended.Add(1)
 							}
@@ -374,7 +374,8 @@ func upload(t *testing.T, coll *mongo.Collection) *mongo.GridFSUploadStream {
 }
 
 // cutShort is the defer of a function whose Write fails.
-func cutShort(_ *testing.T, stream *mongo.GridFSUploadStream) func() error {
+func cutShort(t *testing.T, coll *mongo.Collection) func() error {
+	stream := upload(t, coll)
 	var failed error
 	rest := make([]byte, uploadBuffer+1)
 	return func() error {
@@ -394,17 +395,9 @@ func cutShort(_ *testing.T, stream *mongo.GridFSUploadStream) func() error {
 
 var promises = []promise{
 	{name: "Cursor.Close", fails: []string{"killCursors"}, during: []error{errAny, errAny}, left: remains{cursors: 1},
-		after: []error{nil, nil},
-		ends: func(t *testing.T, coll *mongo.Collection) func() error {
-			cursor := batches(t, coll)
-			return func() error { return cursor.Close(context.Background()) }
-		}},
+		after: []error{nil, nil}, ends: closingOf(batches)},
 	{name: "ChangeStream.Close", fails: []string{"killCursors"}, during: []error{errAny, errAny}, left: remains{cursors: 1},
-		after: []error{nil, nil},
-		ends: func(t *testing.T, coll *mongo.Collection) func() error {
-			stream := watch(t, coll)
-			return func() error { return stream.Close(context.Background()) }
-		}},
+		after: []error{nil, nil}, ends: closingOf(watch)},
 	{name: "GridFSDownloadStream.Close", fails: []string{"killCursors"}, during: []error{errAny, errAny},
 		left: remains{cursors: 1, files: 1, chunks: 110}, after: []error{nil, mongo.ErrStreamClosed}, settled: remains{files: 1, chunks: 110},
 		ends: func(t *testing.T, coll *mongo.Collection) func() error {
@@ -413,8 +406,7 @@ var promises = []promise{
 			return stream.Close
 		}},
 	{name: "GridFSUploadStream.Close", fails: []string{"insert"}, during: []error{errAny, errAny},
-		after:   []error{nil, mongo.ErrStreamClosed},
-		settled: remains{files: 1, chunks: 1},
+		after: []error{nil, mongo.ErrStreamClosed}, settled: remains{files: 1, chunks: 1},
 		ends: func(t *testing.T, coll *mongo.Collection) func() error {
 			stream := upload(t, coll)
 			_, err := stream.Write([]byte("a file"))
@@ -422,10 +414,7 @@ var promises = []promise{
 			return stream.Close
 		}},
 	{name: "GridFSUploadStream.Close, after a Write that failed", fails: []string{"insert"}, during: []error{errAny, errAny},
-		after: []error{errAny, errAny},
-		ends: func(t *testing.T, coll *mongo.Collection) func() error {
-			return cutShort(t, upload(t, coll))
-		}},
+		after: []error{errAny, errAny}, ends: cutShort},
 	{name: "GridFSUploadStream.Abort", fails: []string{"delete"}, during: []error{errAny, errAny}, left: remains{chunks: 2},
 		after: []error{nil, mongo.ErrStreamClosed},
 		ends: func(t *testing.T, coll *mongo.Collection) func() error {
@@ -439,15 +428,12 @@ var promises = []promise{
 	{name: "GridFSBucket.UploadFromStream, whose source fails", during: []error{errSource}, after: []error{errSource},
 		ends: uploadingFrom(func() io.Reader { return io.MultiReader(strings.NewReader("a"), iotest.ErrReader(errSource)) })},
 	{name: "Session.AbortTransaction", fails: []string{"abortTransaction"}, during: []error{nil}, left: remains{transactions: 1},
-		after: []error{errAny}, settled: remains{transactions: 1},
-		ends: inTransactionOf((*mongo.Session).AbortTransaction)},
+		after: []error{errAny}, settled: remains{transactions: 1}, ends: inTransactionOf((*mongo.Session).AbortTransaction)},
 	{name: "Session.CommitTransaction", fails: []string{"commitTransaction"}, during: []error{errAny}, left: remains{transactions: 1},
-		after: []error{nil, nil},
-		ends:  inTransactionOf((*mongo.Session).CommitTransaction)},
+		after: []error{nil, nil}, ends: inTransactionOf((*mongo.Session).CommitTransaction)},
 	{name: "Session.EndSession", fails: []string{"abortTransaction"}, during: []error{nil}, left: remains{transactions: 1},
-		after:   []error{nil},
-		settled: remains{transactions: 1},
-		ends:    inTransactionOf(func(s *mongo.Session, ctx context.Context) error { s.EndSession(ctx); return nil })},
+		after: []error{nil}, settled: remains{transactions: 1},
+		ends: inTransactionOf(func(s *mongo.Session, ctx context.Context) error { s.EndSession(ctx); return nil })},
 	{name: "Client.Disconnect", fails: []string{"endSessions"}, during: []error{nil, mongo.ErrClientDisconnected},
 		after: []error{mongo.ErrClientDisconnected},
 		ends: func(t *testing.T, coll *mongo.Collection) func() error {
@@ -455,6 +441,13 @@ var promises = []promise{
 			useSessions(t, client, 1)
 			return func() error { return client.Disconnect(context.Background()) }
 		}},
+}
+
+func closingOf[T closer](open func(*testing.T, *mongo.Collection) T) func(*testing.T, *mongo.Collection) func() error {
+	return func(t *testing.T, coll *mongo.Collection) func() error {
+		opened := open(t, coll)
+		return func() error { return opened.Close(context.Background()) }
+	}
 }
 
 func uploadingFrom(source func() io.Reader) func(*testing.T, *mongo.Collection) func() error {
@@ -468,11 +461,7 @@ func uploadingFrom(source func() io.Reader) func(*testing.T, *mongo.Collection) 
 // inTransactionOf ends a session with a transaction that has begun.
 func inTransactionOf(end func(*mongo.Session, context.Context) error) func(*testing.T, *mongo.Collection) func() error {
 	return func(t *testing.T, coll *mongo.Collection) func() error {
-		session, err := coll.Database().Client().StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
-		require.NoError(t, err)
+		session := transacting(t, coll)
 		return func() error { return end(session, context.Background()) }
 	}
 }

@@ -34,17 +34,14 @@ import (
 
 // Options are the options of a cluster. The zero value is a replica set of three members without limits.
 type Options struct {
-	// Topology is a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2".
-	Topology string
+	Topology string // a topology of the lab: "standalone", "replicaset:3", "sharded:2" or "loadbalanced:2"
 	// Nearest is the number of the host that messages reach first. All hosts are at different distances, so that the order of arrival
 	// never depends on chance.
 	Nearest int
 	// Batch, unless 0, is how many statements servers accept in one write. The first reply to a client bulk write then has one result.
 	Batch int
-	// Auth, unless nil, is how clients have to authenticate.
-	Auth *Auth
-	// TLS, unless nil, is what servers encrypt connections with.
-	TLS *tls.Config
+	Auth  *Auth       // unless nil, how clients have to authenticate
+	TLS   *tls.Config // unless nil, what servers encrypt connections with
 }
 
 // Command is a command that a server received.
@@ -93,11 +90,10 @@ func Start(opts Options) (started *Cluster, end func(), err error) {
 	c.Intercept(nil)
 	n := spec.Fronts()
 	for i := range n {
-		c.network.hosts = append(c.network.hosts, &host{
-			network: &c.network, cluster: c, address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
+		c.network.hosts = append(c.network.hosts, &host{network: &c.network, cluster: c,
+			address: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 27017 + i},
 			latency: latency + farther*time.Duration((i+n-opts.Nearest%n)%n), limits: overload.NewFront(),
-			changed: make(chan struct{}),
-		})
+			changed: make(chan struct{})})
 	}
 	c.topology = topology.New(spec, c.Hosts())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -141,11 +137,9 @@ func (h *host) hooked(hellos bool) proxy.Handler {
 			return next(ctx, req)
 		}
 		var failed error
-		command := Command{
-			Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
+		command := Command{Host: h.address.String(), Connection: req.Client.ID, Request: req.Message.RequestID, Name: req.Command,
 			Body: req.Message.Whole(), Compressed: req.Message.Compressor != 0, Conn: req.Client.Conn,
-			Reset: endOf(req.Client.Conn).reset,
-		}
+			Reset: endOf(req.Client.Conn).reset}
 		reply := hook(command, func() (answered bson.Raw) {
 			answered, failed = next(ctx, req)
 			return answered

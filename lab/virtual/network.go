@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"io"
 	"net"
 	"os"
 	"runtime/debug"
@@ -22,12 +24,10 @@ const (
 	// then never let time pass. It is not a fraction of a deadline, because a command that is sent again and again would then meet the
 	// deadline exactly.
 	latency = 200*time.Microsecond + 37*time.Nanosecond
-	// farther is by how much it is longer to the next nearest.
-	farther = 7 * time.Microsecond
+	farther = 7 * time.Microsecond // by how much it is longer to the next nearest
 	// late is how long after its deadline a read ends, so that a context with the same deadline always ends first.
-	late = 50 * time.Nanosecond
-	// apart is the time between two connections that are reset together.
-	apart = time.Microsecond
+	late  = 50 * time.Nanosecond
+	apart = time.Microsecond // the time between two connections that are reset together
 )
 
 // Link is the state of the network between all clients and one host.
@@ -69,8 +69,7 @@ type host struct {
 	address *net.TCPAddr
 	latency time.Duration
 	limits  *overload.Front
-	// accept lets the front serve the server's end of a connection.
-	accept func(net.Conn)
+	accept  func(net.Conn) // lets the front serve the server's end of a connection
 
 	link    Link
 	changed chan struct{} // closed at the next change
@@ -172,9 +171,202 @@ func (h *host) connect() (client, server *conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.opened++
-	client = newConn(h, &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + h.opened%(1<<15)}, h.address)
-	server = newConn(h, client.remote, client.local)
-	client.peer, server.peer = server, client
+	near := &net.TCPAddr{IP: h.address.IP, Port: 1<<14 + h.opened%(1<<15)}
+	client = &conn{host: h, local: near, remote: h.address, opened: time.Now(), changed: sync.Cond{L: &h.mu}}
+	server = &conn{host: h, local: h.address, remote: near, opened: time.Now(), changed: sync.Cond{L: &h.mu}, peer: client}
+	client.peer = server
 	h.conns = append(h.conns, client, server)
 	return client, server
+}
+
+// segment is what arrives together.
+type segment struct {
+	at   time.Time
+	data []byte // nil for the end
+}
+
+// conn is one end of a connection, a net.Conn. Writing takes no time.
+type conn struct {
+	host          *host
+	local, remote net.Addr
+	peer          *conn
+	opened        time.Time
+	changed       sync.Cond // of what reading and writing wait for
+
+	// The network's lock is for these.
+	segments []segment // that arrive
+	err      error     // why nothing more arrives, after the segments
+	deadline time.Time
+	writeBy  time.Time
+	closed   bool
+	sent     int // bytes
+}
+
+// wake wakes reading and writing. It takes the lock because, in real time, the timer that calls it may fire after a reader has looked at
+// the clock and before it waits: that reader would then sleep through what it waits for.
+func (c *conn) wake() {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	c.changed.Broadcast()
+}
+
+// reset ends the connection on both sides.
+func (c *conn) reset() {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for _, end := range []*conn{c, c.peer} {
+		if end.err == nil {
+			end.segments, end.err = nil, syscall.ECONNRESET
+		}
+		end.changed.Broadcast()
+	}
+}
+
+func (c *conn) Read(p []byte) (n int, err error) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for n, err = c.take(p); n == 0 && err == nil; n, err = c.take(p) {
+		c.changed.Wait()
+	}
+	return n, err
+}
+
+// take reads what has arrived, which may be nothing. The network is locked.
+func (c *conn) take(p []byte) (n int, err error) {
+	now, silent := time.Now(), c.host.link == Silent
+	for !silent && n < len(p) && len(c.segments) > 0 && !c.segments[0].at.After(now) {
+		first := &c.segments[0]
+		if first.data == nil {
+			c.segments, c.err = nil, io.EOF
+			break
+		}
+		copied := copy(p[n:], first.data)
+		n += copied
+		if first.data = first.data[copied:]; len(first.data) == 0 {
+			c.segments = c.segments[1:]
+		}
+	}
+	switch {
+	case c.closed:
+		return 0, c.failure("read", net.ErrClosed)
+	case n > 0:
+	case !silent && errors.Is(c.err, io.EOF):
+		return 0, io.EOF
+	case !silent && c.err != nil:
+		return 0, c.failure("read", os.NewSyscallError("read", c.err))
+	case !c.deadline.IsZero() && !now.Before(c.deadline):
+		return 0, c.failure("read", os.ErrDeadlineExceeded)
+	}
+	return n, nil
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	if tamper := c.host.tamper.Load(); tamper != nil && c.local == c.host.address {
+		c.deliver((*tamper)(c, p))
+		return len(p), nil
+	}
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for c.host.link == Choked && c.remote == c.host.address && !c.closed && c.peer.err == nil {
+		if !c.writeBy.IsZero() && !time.Now().Before(c.writeBy) {
+			return 0, c.failure("write", os.ErrDeadlineExceeded)
+		}
+		c.changed.Wait()
+	}
+	switch {
+	case c.closed:
+		return 0, c.failure("write", net.ErrClosed)
+	case errors.Is(c.peer.err, syscall.ECONNRESET):
+		return 0, c.failure("write", os.NewSyscallError("write", syscall.ECONNRESET))
+	}
+	c.sent += len(p)
+	c.send(0, slices.Clone(p))
+	return len(p), nil
+}
+
+// send sends data, or the end, after a time, as long as nothing that was sent before takes longer. The network is locked.
+func (c *conn) send(after time.Duration, data []byte) {
+	after += c.host.latency
+	c.peer.segments = append(c.peer.segments, segment{time.Now().Add(after), data})
+	time.AfterFunc(after, c.peer.wake)
+}
+
+func (c *conn) Close() error {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	if c.closed {
+		return c.failure("close", net.ErrClosed)
+	}
+	c.closed = true
+	c.send(0, nil)
+	c.changed.Broadcast()
+	c.host.conns = slices.DeleteFunc(c.host.conns, func(other *conn) bool { return other == c })
+	return nil
+}
+
+func (c *conn) failure(op string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}
+}
+
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *conn) SetDeadline(t time.Time) error {
+	_ = c.SetWriteDeadline(t)
+	return c.SetReadDeadline(t)
+}
+
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, t) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadline(&c.deadline, t) }
+
+// setDeadline sets one of the deadlines, and wakes whoever it ends.
+func (c *conn) setDeadline(deadline *time.Time, t time.Time) error {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	if *deadline = t; t.After(time.Now()) {
+		*deadline = t.Add(late)
+		time.AfterFunc(time.Until(*deadline), c.wake)
+	}
+	c.changed.Broadcast()
+	return nil
+}
+
+// Delivery is what a client gets of a message, or after it. Nil closes the connection.
+type Delivery struct {
+	After time.Duration // besides the latency
+	Data  []byte
+}
+
+// Tamper sees each message that a server writes to a connection, and returns what the client gets instead. Several goroutines call it at
+// the same time.
+type Tamper func(server net.Conn, message []byte) []Delivery
+
+// Tamper sets what happens to the servers' messages.
+func (c *Cluster) Tamper(tamper Tamper) { c.network.tamper.Store(&tamper) }
+
+// Open returns how many connections clients have not closed.
+func (c *Cluster) Open() (n int) {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	for _, h := range c.network.hosts {
+		for _, end := range h.conns {
+			if end.remote == h.address {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// deliver sends the parts of a message.
+func (c *conn) deliver(parts []Delivery) {
+	c.host.mu.Lock()
+	defer c.host.mu.Unlock()
+	for _, part := range parts {
+		if part.Data == nil {
+			time.AfterFunc(part.After, func() { _ = c.Close() })
+			continue
+		}
+		c.send(part.After, part.Data)
+	}
 }

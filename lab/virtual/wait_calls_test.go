@@ -2,14 +2,17 @@ package virtual
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"maps"
 	"math"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,16 +27,12 @@ import (
 type waiting struct {
 	call  func(ctx context.Context) error
 	close func(ctx context.Context) error // or nil
-	// bound is whether the call has the context with which something was opened.
-	bound bool
-	// mute is whether the call does not tell of errors.
-	mute bool
+	bound bool                            // whether the call has the context with which something was opened
+	mute  bool                            // whether the call does not tell of errors
 	// commits is whether the call commits a transaction by WithTransaction, which its context does not end: docs/overload/deadlines.md.
-	commits bool
-	// disconnects is whether the call is a Disconnect.
-	disconnects bool
-	// follows is what an iterator reads, or nil.
-	follows *sequence
+	commits     bool
+	disconnects bool      // whether the call is a Disconnect
+	follows     *sequence // what an iterator reads, or nil
 }
 
 // opener prepares a call. The context is that of the call.
@@ -137,10 +136,8 @@ func iterating(try bool, open func(context.Context, *testing.T, *mongo.Collectio
 		}
 		require.NoError(t, s.readOn(context.Background(), it.RemainingBatchLength()))
 		_, bound := it.(*downloadIterator)
-		return waiting{
-			call:  func(ctx context.Context) error { return s.readOn(ctx, math.MaxInt) },
-			close: it.Close, bound: bound, follows: s,
-		}
+		return waiting{call: func(ctx context.Context) error { return s.readOn(ctx, math.MaxInt) }, close: it.Close, bound: bound,
+			follows: s}
 	}
 }
 
@@ -219,14 +216,20 @@ func watch(t *testing.T, coll *mongo.Collection) *mongo.ChangeStream {
 	return stream
 }
 
+// transacting returns a session with a transaction that has begun.
+func transacting(t *testing.T, coll *mongo.Collection) *mongo.Session {
+	session, err := coll.Database().Client().StartSession()
+	require.NoError(t, err)
+	require.NoError(t, session.StartTransaction())
+	_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
+	require.NoError(t, err)
+	return session
+}
+
 // inTransaction is a call in a transaction that has begun.
 func inTransaction(mute bool, call func(context.Context, *mongo.Session, *mongo.Collection) error) opener {
-	return func(t *testing.T, _ context.Context, client *mongo.Client, coll *mongo.Collection) waiting {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		_, err = coll.InsertOne(mongo.NewSessionContext(context.Background(), session), bson.D{})
-		require.NoError(t, err)
+	return func(t *testing.T, _ context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
+		session := transacting(t, coll)
 		return waiting{
 			call:  func(ctx context.Context) error { return call(ctx, session, coll) },
 			close: func(ctx context.Context) error { session.EndSession(ctx); return nil },
@@ -264,10 +267,8 @@ func downloading(use func(*mongo.GridFSDownloadStream) error) opener {
 	return func(t *testing.T, ctx context.Context, _ *mongo.Client, coll *mongo.Collection) waiting {
 		stream, err := coll.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
 		require.NoError(t, err)
-		return waiting{
-			call: func(context.Context) error { return use(stream) }, bound: true,
-			close: func(context.Context) error { return closedOnce(stream.Close()) },
-		}
+		return waiting{call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Close()) }}
 	}
 }
 
@@ -285,10 +286,8 @@ func uploading(buffered, chunk int, use func(*mongo.GridFSUploadStream) error) o
 		require.NoError(t, err)
 		_, err = stream.Write(make([]byte, buffered))
 		require.NoError(t, err)
-		return waiting{
-			call: func(context.Context) error { return use(stream) }, bound: true,
-			close: func(context.Context) error { return closedOnce(stream.Abort()) },
-		}
+		return waiting{call: func(context.Context) error { return use(stream) }, bound: true,
+			close: func(context.Context) error { return closedOnce(stream.Abort()) }}
 	}
 }
 
@@ -297,10 +296,7 @@ const (
 	bigChunk     = uploadBuffer / 2
 )
 
-var (
-	set1  = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}
-	none1 = mongo.Pipeline{}
-)
+var set1, none1 = bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}, mongo.Pipeline{}
 
 // methods are those that need nothing else than these arguments.
 func methods() map[string][]any {
@@ -522,4 +518,150 @@ func sendsOf(t *testing.T, name string) (s sends, w waiting) {
 		require.NoError(t, w.close(context.Background()))
 	}
 	return s, w
+}
+
+// A place is where a call waits.
+type place struct {
+	name string
+	opts []string // of the client
+	// make lets calls wait there that send these commands. It returns what lets them go on.
+	make        func(c *Cluster, client *mongo.Client, commands []string) (release func())
+	says        string // in the texts of timeouts there
+	sent        bool   // whether a command may have been sent whose reply does not come
+	rejected    bool   // whether the servers reject what is sent
+	establishes bool   // whether a connection is being established
+	later       bool   // whether only a second command of the call waits there
+	cluster     Options
+}
+
+// topologies are those in which a call waits there: without its connection, a cursor behind a load balancer does not need what is between
+// an operation and its connection.
+func (p place) topologies() []string {
+	if p.sent || p.rejected {
+		return []string{"replicaset:1", "loadbalanced:1"}
+	}
+	return []string{"replicaset:1"}
+}
+
+// client returns the options of a client that can wait there, but for those that are left out.
+func (p place) client(cluster *Cluster, without ...string) *options.ClientOptions {
+	opts := cluster.Client(slices.DeleteFunc(slices.Clone(p.opts), func(o string) bool { return slices.Contains(without, o) })...)
+	if p.cluster.Auth != nil {
+		opts.SetAuth(Credential("PLAIN"))
+	}
+	return opts
+}
+
+// handshake reports whether a command is a monitor's, or one that establishes a connection.
+func handshake(command Command) bool {
+	return slices.Contains([]string{"hello", "isMaster", "ismaster"}, command.Name) || strings.HasPrefix(command.Name, "sasl")
+}
+
+// establishing reports whether a command is part of the handshake of a new connection.
+func establishing(command Command) bool {
+	_, err := command.Body.LookupErr("topologyVersion")
+	return handshake(command) && err != nil
+}
+
+// held lets commands wait that the function names. Those that waited are then answered as the others are.
+func held(c *Cluster, waits func(Command) bool) func() {
+	gone := make(chan struct{})
+	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
+		select {
+		case <-gone:
+			return run()
+		default:
+		}
+		if !waits(command) {
+			return run()
+		}
+		<-gone
+		if hook := *c.hook.Load(); hook != nil {
+			return hook(command, run)
+		}
+		return run()
+	})
+	return sync.OnceFunc(func() { close(gone) })
+}
+
+// later returns a function that reports whether a command has one of these names, and so many came before it, on any connection.
+func later(commands []string, after int) func(Command) bool {
+	var came atomic.Int64
+	return func(command Command) bool {
+		return slices.Contains(commands, command.Name) && came.Add(1) > int64(after)
+	}
+}
+
+// rejecting lets servers reject the commands of these names, after so many.
+func rejecting(c *Cluster, commands []string, after int) {
+	rejected := later(commands, after)
+	c.Intercept(func(command Command, run func() bson.Raw) bson.Raw {
+		if rejected(command) {
+			return RequestRate.Reply()
+		}
+		return run()
+	})
+}
+
+const oneConnection, newConnection, manyRetries = "maxPoolSize=1", "maxIdleTimeMS=1", "maxAdaptiveRetries=1000"
+
+// linked lets calls wait for what a link does not do.
+func linked(link Link) func(*Cluster, *mongo.Client, []string) func() {
+	return func(c *Cluster, _ *mongo.Client, _ []string) func() {
+		c.SetLink(link)
+		return func() { c.SetLink(Up) }
+	}
+}
+
+var places = []place{
+	{name: "selection", says: "server selection", make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
+		c.SetLink(Refusing)
+		c.Reset()
+		return func() { c.SetLink(Up) }
+	}},
+	{name: "queue", says: "checking out a connection", opts: []string{oneConnection}, make: func(c *Cluster, client *mongo.Client, _ []string) func() {
+		release := held(c, func(command Command) bool {
+			return command.Name == "distinct" && command.Body.Lookup("key").StringValue() == "held"
+		})
+		go func() {
+			long, cancel := context.WithTimeout(context.Background(), time.Hour) // longer than the client's Timeout
+			defer cancel()
+			client.Database("db").Collection("c").Distinct(long, "held", bson.D{})
+		}()
+		return release
+	}},
+	{name: "dial", says: "connection", opts: []string{newConnection}, establishes: true, make: linked(Silent)},
+	{name: "TLS", opts: []string{newConnection, "tls=true&tlsInsecure=true"}, establishes: true, make: linked(Mute),
+		cluster: Options{TLS: encryption()}},
+	{name: "hello", says: "connection", opts: []string{newConnection}, establishes: true, make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
+		return held(c, establishing)
+	}},
+	{name: "authentication", opts: []string{newConnection}, establishes: true,
+		cluster: Options{Auth: &Auth{}},
+		make: func(c *Cluster, _ *mongo.Client, _ []string) func() {
+			return held(c, func(command Command) bool { return strings.HasPrefix(command.Name, "sasl") })
+		}},
+	{name: "send", sent: true, make: linked(Choked)},
+	{name: "reply", says: "read", sent: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
+		return held(c, later(commands, 0))
+	}},
+	{name: "reply between batches", sent: true, later: true, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
+		return held(c, later(commands, 1))
+	}},
+	{name: "backoff", rejected: true, opts: []string{manyRetries}, make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
+		rejecting(c, commands, 0)
+		return func() {}
+	}},
+	{name: "backoff between batches", rejected: true, later: true, opts: []string{manyRetries},
+		make: func(c *Cluster, _ *mongo.Client, commands []string) func() {
+			rejecting(c, commands, 1)
+			return func() {}
+		}},
+}
+
+// encryption returns what servers encrypt with, by a certificate that nobody trusts.
+func encryption() *tls.Config {
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	return server.TLS
 }

@@ -7,84 +7,76 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 )
 
-// costPage has a table for each base, after a line that begins with costMarker.
+// costPage has a table for each base, whose marker is costMarker and the base.
 const (
 	costPage   = "docs/performance/cost.md"
 	costMarker = "cost "
 )
 
-// costs are the rows of the page, and the benchmarks that they show.
-var costs = []struct{ what, benchmark string }{
-	{"FindOne", "/FindOne/cancellable"},
-	{"InsertOne", "/InsertOne/cancellable"},
-	{"UpdateOne", "/UpdateOne/cancellable"},
-	{"transaction of three commands", "/Transaction/cancellable"},
-	{"`All`, 1000 documents: Raw", "/AllRaw/cancellable"},
-	{"struct", "/AllStructs/cancellable"},
-	{"bson.M", "/AllMaps/cancellable"},
-	{"InsertMany of 1000", "/InsertMany/cancellable"},
-	{"BulkWrite of 100", "/BulkWrite/cancellable"},
-	{"FindOne, 64 goroutines", "FindOneGoroutines/64"},
-	{"**with a real mongod:** FindOne", "Server/FindOne"},
-	{"InsertOne", "Server/InsertOne"},
-	{"UpdateOne", "Server/UpdateOne"},
-	{"transaction of three commands", "Server/Transaction"},
-	{"`All`, 1000 structs", "Server/AllStructs"},
-}
-
-// cost is what an operation costs, in one round.
-type cost struct{ processor, bytes, allocations float64 }
+// What a figure of costs is.
+const (
+	processor = iota // nanoseconds
+	allocated        // bytes
+	allocations
+	figures
+)
 
 var costLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+\S+ ns/op\s+(\S+) cpu-ns/op\s+(\S+) B/op\s+(\S+) allocs/op$`)
 
-// readCosts reads what a driver's benchmarks have printed: the rounds of each.
-func readCosts(output string) map[string][]cost {
-	rounds := map[string][]cost{}
-	for _, m := range costLine.FindAllStringSubmatch(output, -1) {
-		var figures [3]float64
-		for i := range figures {
-			figures[i], _ = strconv.ParseFloat(m[i+2], 64) // the benchmarks print numbers
+// readCosts reads what a driver's benchmarks have printed: of each the figures, in each of its rounds.
+func readCosts(file string) (map[string][figures][]float64, error) {
+	output, err := os.ReadFile(file)
+	costs := map[string][figures][]float64{}
+	for _, m := range costLine.FindAllStringSubmatch(string(output), -1) {
+		cost := costs[m[1]]
+		for i := range cost {
+			figure, _ := strconv.ParseFloat(m[i+2], 64) // the benchmarks print numbers
+			cost[i] = append(cost[i], figure)
 		}
-		rounds[m[1]] = append(rounds[m[1]], cost{figures[0], figures[1], figures[2]})
+		costs[m[1]] = cost
 	}
-	return rounds
+	return costs, err
 }
 
-// costTable compares the rounds of two drivers, which took turns.
-func costTable(base string, upstream, fork map[string][]cost) (string, error) {
-	var text strings.Builder
-	fmt.Fprintf(&text, "| | allocations: upstream %s → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |\n"+
-		"|---|---|---|---|\n", base)
-	for _, row := range costs {
-		was, is := upstream[row.benchmark], fork[row.benchmark]
-		if len(was) == 0 || len(was) != len(is) {
-			return "", fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base, row.benchmark,
-				len(was), len(is))
+// writeCosts writes the tables of the page from what cost.sh has left in build/cost: two drivers, whose rounds took turns.
+func (p plan) writeCosts(root string, bases ...string) error {
+	for _, base := range bases {
+		folder := filepath.Join(root, "build", "cost", base)
+		upstream, err := readCosts(filepath.Join(folder, "upstream.txt"))
+		if err != nil {
+			return err
 		}
-		var shares []float64
-		for round := range was {
-			shares = append(shares, is[round].processor/was[round].processor)
+		fork, err := readCosts(filepath.Join(folder, "fork.txt"))
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(&text, "| %s | %s | %s | %.2f, %.2f–%.2f |\n", row.what,
-			fromTo(was, is, func(c cost) float64 { return c.allocations }),
-			fromTo(was, is, func(c cost) float64 { return c.bytes }),
-			median(shares), slices.Min(shares), slices.Max(shares))
+		text := "| | allocations: upstream " + base + " → fork, ratio | bytes | ratio of CPU time: median, lowest–highest round |" +
+			"\n|---|---|---|---|\n"
+		for _, row := range p.Costs {
+			was, is := upstream[row.Of], fork[row.Of]
+			if n, m := len(was[processor]), len(is[processor]); n == 0 || n != m {
+				return fmt.Errorf("%s: %s ran %d times with upstream's driver and %d times with the fork", base,
+					row.Of, n, m)
+			}
+			var shares []float64
+			for round, before := range was[processor] {
+				shares = append(shares, is[processor][round]/before)
+			}
+			text += fmt.Sprintf("| %s | %s | %s | %.2f, %.2f–%.2f |\n", row.What, fromTo(was[allocations], is[allocations]),
+				fromTo(was[allocated], is[allocated]), median(shares), slices.Min(shares), slices.Max(shares))
+		}
+		if err := replaceTable(filepath.Join(root, costPage), costMarker+base, text); err != nil {
+			return err
+		}
 	}
-	return text.String(), nil
+	return nil
 }
 
 // fromTo shows the medians of a figure, and the second as a multiple of the first.
-func fromTo(was, is []cost, of func(cost) float64) string {
-	figures := func(rounds []cost) (all []float64) {
-		for _, c := range rounds {
-			all = append(all, of(c))
-		}
-		return all
-	}
-	before, after := median(figures(was)), median(figures(is))
+func fromTo(was, is []float64) string {
+	before, after := median(was), median(is)
 	return fmt.Sprintf("%s → %s, %.2f", thousands(before), thousands(after), after/before)
 }
 
@@ -100,26 +92,4 @@ func thousands(value float64) string {
 		digits = digits[:at] + "," + digits[at:]
 	}
 	return digits
-}
-
-// writeCosts writes the tables of the page from what cost.sh has left in build/cost.
-func writeCosts(root string, bases ...string) error {
-	for _, base := range bases {
-		drivers := map[string]map[string][]cost{}
-		for _, driver := range []string{"upstream", "fork"} {
-			output, err := os.ReadFile(filepath.Join(root, "build", "cost", base, driver+".txt"))
-			if err != nil {
-				return err
-			}
-			drivers[driver] = readCosts(string(output))
-		}
-		text, err := costTable(base, drivers["upstream"], drivers["fork"])
-		if err != nil {
-			return err
-		}
-		if err := replaceTable(filepath.Join(root, costPage), costMarker+base, text); err != nil {
-			return err
-		}
-	}
-	return nil
 }

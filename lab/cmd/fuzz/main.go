@@ -55,8 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fork := &driver{ctx: ctx, program: os.Args[0]}
 		defer fork.close()
 		if parsed.Command() == "hostile" {
-			judge := func(seed uint64) string { return flaws(fork.run(order{Seed: seed, Hostile: true})) }
-			return c.judge(ctx, stdout, trial.NewHostile, judge)
+			return c.judge(ctx, stdout, trial.NewHostile, func(plan trial.Plan) string { return flaws(fork.run(plan)) })
 		}
 		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
 		defer upstream.close()
@@ -64,25 +63,25 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		for !trial.New(peaceful).Peaceful() {
 			peaceful++
 		}
-		if t := upstream.run(order{Seed: peaceful}); t.Crash != "" {
+		if t := upstream.run(trial.New(peaceful)); t.Crash != "" {
 			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
 		}
-		return c.judge(ctx, stdout, trial.New, (&pair{upstream, fork}).judge)
+		return c.judge(ctx, stdout, trial.New, func(plan trial.Plan) string { return compare(upstream, fork, plan) })
 	}}.Run(args, stdout, stderr)
 }
 
 // judge prints the plans of the seeds under which something is wrong.
-func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.Plan, wrongOf func(uint64) string) error {
+func (c *cli) judge(ctx context.Context, out io.Writer, planOf func(uint64) trial.Plan, wrongOf func(trial.Plan) string) error {
 	findings, judged := 0, uint64(0)
 	for ; judged < c.Seeds && !(c.First && findings > 0); judged++ {
-		seed := c.Seed + judged
-		wrong := wrongOf(seed)
+		plan := planOf(c.Seed + judged)
+		wrong := wrongOf(plan)
 		if ctx.Err() != nil {
 			break
 		}
 		if wrong != "" {
 			findings++
-			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n\n", seed, wrong, plan(seed))
+			fmt.Fprintf(out, "seed %d: %s\nplan %+v\n\n", plan.Seed, wrong, plan)
 		}
 	}
 	fmt.Fprintf(out, "%d plans from seed %d\n", judged, c.Seed)
@@ -92,38 +91,21 @@ func (c *cli) judge(ctx context.Context, out io.Writer, plan func(uint64) trial.
 	return ctx.Err()
 }
 
-// patience is for one order, which takes some milliseconds.
+// patience is for one trial, which takes some milliseconds.
 const patience = 60 * time.Second
 
-// order asks a driver for a trial.
-type order struct {
-	Seed    uint64
-	Hostile bool // whether servers are hostile
-	Without bool // whether it is to be without the faults that retries get over
-}
-
-func (o order) plan() trial.Plan {
-	switch {
-	case o.Hostile:
-		return trial.NewHostile(o.Seed)
-	case o.Without:
-		return trial.New(o.Seed).Without()
-	}
-	return trial.New(o.Seed)
-}
-
-// serve carries out the orders that it reads, each in a bubble, and writes a trace for each. Bubbles need a test, so it is one.
+// serve runs the plans that it reads, each in a bubble, and writes a trace for each. Bubbles need a test, so it is one.
 func serve() {
 	os.Args = os.Args[:1]
-	test := testing.InternalTest{Name: "orders", F: func(t *testing.T) {
+	test := testing.InternalTest{Name: "plans", F: func(t *testing.T) {
 		in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 		for {
-			var o order
-			if in.Decode(&o) != nil {
+			var plan trial.Plan
+			if in.Decode(&plan) != nil {
 				return
 			}
 			synctest.Test(t, func(t *testing.T) {
-				if out.Encode(trial.Run(t, o.plan())) != nil {
+				if out.Encode(trial.Run(t, plan)) != nil {
 					os.Exit(1)
 				}
 			})
@@ -132,8 +114,8 @@ func serve() {
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{test}, nil, nil)
 }
 
-// driver is a process that serves orders, started when it is needed. A panic in a background goroutine ends it, and an order may have no
-// end; the next order has a new one.
+// driver is a process that runs plans, started when it is needed. A panic in a background goroutine ends it, and a trial may have no end;
+// the next plan has a new one.
 type driver struct {
 	ctx     context.Context
 	program string
@@ -144,15 +126,16 @@ type driver struct {
 	stderr strings.Builder
 }
 
-// run returns the trace of an order, with what the process said if it died.
-func (d *driver) run(o order) (t trial.Trace) {
+// run returns the trace of a plan, with what the process said if it died.
+func (d *driver) run(plan trial.Plan) (t trial.Trace) {
 	if d.cmd == nil {
 		if err := d.start(); err != nil {
+			d.cmd = nil
 			return trial.Trace{Crash: err.Error()}
 		}
 	}
 	waiting := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
-	err := json.NewEncoder(d.in).Encode(o)
+	err := json.NewEncoder(d.in).Encode(plan)
 	if err == nil {
 		err = d.out.Decode(&t)
 	}
@@ -169,16 +152,12 @@ func (d *driver) run(o order) (t trial.Trace) {
 
 func (d *driver) start() error {
 	d.stderr.Reset()
-	cmd := exec.CommandContext(d.ctx, d.program, serving)
-	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
-	in, noIn := cmd.StdinPipe()
-	out, noOut := cmd.StdoutPipe()
+	d.cmd = exec.CommandContext(d.ctx, d.program, serving)
+	d.cmd.Env, d.cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", "GODEBUG=asyncpreemptoff=1"), &d.stderr
+	in, noIn := d.cmd.StdinPipe()
+	out, noOut := d.cmd.StdoutPipe()
 	d.in, d.out = in, json.NewDecoder(out)
-	if err := errors.Join(noIn, noOut, cmd.Start()); err != nil {
-		return err
-	}
-	d.cmd = cmd
-	return nil
+	return errors.Join(noIn, noOut, d.cmd.Start())
 }
 
 func (d *driver) close() {
@@ -194,26 +173,21 @@ func (d *driver) close() {
 // an instant is by chance.
 const runs = 15
 
-// pair runs plans with both drivers.
-type pair struct{ upstream, fork *driver }
-
-// judge returns what is wrong with the fork under the plan of a seed, if anything is.
-func (p *pair) judge(seed uint64) (wrong string) {
-	o, plan := order{Seed: seed}, trial.New(seed)
-	fork := p.fork.run(o)
-	switch wrong = flaws(fork); {
+// compare returns what is wrong with the fork under the plan, if anything is.
+func compare(upstream, fork *driver, plan trial.Plan) (wrong string) {
+	trace := fork.run(plan)
+	switch wrong = flaws(trace); {
 	case wrong != "":
 	case plan.Peaceful():
-		ups, forks := []trial.Trace{p.upstream.run(o)}, []trial.Trace{fork}
+		ups, forks := []trial.Trace{upstream.run(plan)}, []trial.Trace{trace}
 		if wrong = equal(ups, forks); wrong != "" {
 			for range runs - 1 {
-				ups, forks = append(ups, p.upstream.run(o)), append(forks, p.fork.run(o))
+				ups, forks = append(ups, upstream.run(plan)), append(forks, fork.run(plan))
 			}
 			wrong = equal(ups, forks)
 		}
 	case plan.Passes():
-		o.Without = true
-		wrong = same(plan, p.fork.run(o), fork)
+		wrong = same(plan, fork.run(plan.Without()), trace)
 	}
 	return wrong
 }

@@ -77,17 +77,15 @@ func (c *serveCmd) behind(ctx context.Context, config *fronts.Config) (err error
 	case set && c.Mongod != "":
 		config.Members, err = fronts.StartMembers(ctx, c.Mongod, c.Dir, config.Topology.Members)
 	case !set && c.Mongod == "":
-		if config.Backend, err = backend(c.Backend); err == nil {
-			err = reach(config.Backend)
-		}
+		config.Backend, err = backend(c.Backend)
 	default:
 		err = errors.New("give --mongod=FILE for a replica set, and --backend=URI alone for another --topology")
 	}
 	return err
 }
 
-// backend returns the address in a connection string of exactly one host. Options and credentials concern clients, which talk to the
-// server themselves.
+// backend returns the address in a connection string of exactly one host, at which something listens. Options and credentials concern
+// clients, which talk to the server themselves.
 func backend(uri string) (string, error) {
 	opts := options.Client().ApplyURI(uri)
 	if err := opts.Validate(); err != nil {
@@ -96,16 +94,12 @@ func backend(uri string) (string, error) {
 	if len(opts.Hosts) != 1 || opts.TLSConfig != nil {
 		return "", errors.New("the backend's URI has to name one host, which is reached without TLS")
 	}
-	return address.Address(opts.Hosts[0]).String(), nil
-}
-
-// reach reports an error unless something listens at an address.
-func reach(address string) error {
-	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	host := address.Address(opts.Hosts[0]).String()
+	conn, err := net.DialTimeout("tcp", host, 5*time.Second)
 	if err != nil {
-		return fmt.Errorf("the backend does not answer; start it, or name another: %w", err)
+		return "", fmt.Errorf("the backend does not answer; start it, or name another: %w", err)
 	}
-	return conn.Close()
+	return host, conn.Close()
 }
 
 const description = `Stands between clients and the members of a replica set, or one server, and disturbs them on demand: it kills members,

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -32,26 +34,21 @@ type application struct {
 
 // variant are the options of a client.
 type variant struct {
-	uri string
-	// monitors says that the client has all monitors. Without those of pools and commands it takes shorter ways.
-	monitors bool
+	uri      string
+	monitors bool // it has all monitors; without those of pools and commands, it takes shorter ways
 }
 
-var variants = []variant{
-	{"", false}, {"", true}, {"adaptiveThrottling=true&compressors=snappy", false}, {"adaptiveRetries=true", false},
+var variants = []variant{{"", false}, {"", true}, {"adaptiveThrottling=true&compressors=snappy", false}, {"adaptiveRetries=true", false},
 	{"adaptiveThrottling=true&adaptiveRetries=true&minPoolSize=2", true},
-	{"retryReads=false&retryWrites=false&maxPoolSize=3&compressors=zlib", false},
-}
+	{"retryReads=false&retryWrites=false&maxPoolSize=3&compressors=zlib", false}}
 
 // heartbeat is the shortest interval that the specification permits.
 const heartbeat = 500 * time.Millisecond
 
 // connect starts a client.
 func connect(r *run, s *servers, number int) *application {
-	a := &application{
-		number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
-		busy: map[string]int64{}, heard: map[string]int{},
-	}
+	a := &application{number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
+		busy: map[string]int64{}, heard: map[string]int{}}
 	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
 	a.setMonitors(opts)
@@ -125,7 +122,14 @@ func (a *application) hear(happened any) {
 			a.run.cleared.Add(1)
 		}
 	case *event.CommandStartedEvent:
-		a.started(e)
+		id, used := e.Command.Lookup("lsid").DocumentOK()
+		if other := a.busy[string(id)]; other != 0 {
+			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
+				"not ended", e.CommandName, e.RequestID, other)
+		}
+		if used {
+			a.busy[string(id)] = e.RequestID
+		}
 	case *event.CommandSucceededEvent:
 		a.ended(e.RequestID)
 	case *event.CommandFailedEvent:
@@ -140,22 +144,102 @@ func (a *application) times(host, what string) int {
 	return a.heard[host+" "+what]
 }
 
-func (a *application) started(e *event.CommandStartedEvent) {
-	id, _ := e.Command.Lookup("lsid").DocumentOK()
-	if id == nil {
-		return
-	}
-	if other := a.busy[string(id)]; other != 0 {
-		a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has not ended",
-			e.CommandName, e.RequestID, other)
-	}
-	a.busy[string(id)] = e.RequestID
+func (a *application) ended(request int64) {
+	maps.DeleteFunc(a.busy, func(_ string, busy int64) bool { return busy == request })
 }
 
-func (a *application) ended(request int64) {
-	for id, busy := range a.busy {
-		if busy == request {
-			delete(a.busy, id)
+// What a server has to miss until it counts as lost: so many reads for each server, while the client checked another one so often. On a
+// slow machine both take longer.
+const (
+	missed     = 60
+	heartbeats = 20
+	failed     = 4 // reads in a row, each after all retries and the time for the selection of a server
+)
+
+// read lets the client read a document. The key says how servers treat that.
+func (a *application) read(ctx context.Context, key string) error {
+	filter := bson.D{d("nonce", a.number), d("docs", int32(1)), d(key, a.number)}
+	return a.Database("db").Collection("c").FindOne(ctx, filter).Err()
+}
+
+// askForShare asks, once all servers are up again, whether a client uses each of them.
+func (a *application) askForShare(ctx context.Context) {
+	start, hosts := time.Now(), a.servers.Hosts()
+	before, errs := a.checks(hosts), 0
+	for n := 1; ctx.Err() == nil; n++ {
+		err := a.read(ctx, "probe")
+		if errs++; err == nil {
+			errs = 0
 		}
+		lost, spent := a.servers.unused(a.number), time.Since(start).Round(time.Second)
+		switch {
+		case errs >= failed:
+			a.run.finding("share", "client %d cannot read although all servers have been up for %v: %v", a.number, spent, err)
+			return
+		case len(lost) == 0:
+			return
+		case n < missed*len(hosts):
+		case a.checks(hosts) >= before+heartbeats || spent > patience/4:
+			a.run.finding("share", "client %d (%q) sent %d reads, in %v, to %d of %d servers that are up, and none to %s",
+				a.number, a.uri, n, spent, len(hosts)-len(lost), len(hosts), lost)
+			return
+		default:
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// checks returns how often the client has checked the server that it checked most often.
+func (a *application) checks(hosts []string) (most int) {
+	for _, host := range hosts {
+		most = max(most, a.times(host, checked))
+	}
+	return most
+}
+
+// oldGeneration asks whether a connection that is older than the last clearing of its pool can clear it again, of a client that tells of
+// its pools: it lets reads wait at the servers, breaks one of their connections, waits until that has cleared the pool and the pool is
+// ready again, and then breaks the others.
+func (o *round) oldGeneration() {
+	const reads = 12
+	var a *application
+	for i := range o.slots {
+		if client := o.slots[i].Load(); client.monitors {
+			a = client
+		}
+	}
+	if a == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var reading sync.WaitGroup
+	for range reads {
+		reading.Go(func() { _ = a.read(ctx, "slow") })
+	}
+	defer reading.Wait()
+	defer close(o.servers.release)
+	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
+		return
+	}
+	held := o.servers.waiting()
+	host := held[0].Host
+	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
+	held[0].Reset()
+	if !soon(func() bool {
+		return a.times(host, event.ConnectionPoolCleared) > cleared && a.times(host, event.ConnectionPoolReady) > ready
+	}) {
+		return
+	}
+	cleared = a.times(host, event.ConnectionPoolCleared)
+	for _, other := range held[1:] {
+		if other.Host == host {
+			other.Reset()
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n := a.times(host, event.ConnectionPoolCleared) - cleared; n > 0 {
+		o.finding("pool", "errors of connections that are older than the clearing of the pool of %s cleared it %d times more", host,
+			n)
 	}
 }

@@ -139,10 +139,7 @@ type item struct {
 }
 
 // What a shelf holds before it looks at all of it.
-const (
-	mostItems = 2000
-	mostBytes = 8 << 20
-)
+const mostItems, mostBytes = 2000, 8 << 20
 
 // keep hashes what was handed out, and overwrites the room behind it unless that is the driver's by upstream's habit.
 func (s *shelf) keep(what string, value any, room bool) {
@@ -187,19 +184,16 @@ func brief(value any) string {
 	return text[:min(len(text), 300)]
 }
 
-// deep is how far a walk follows pointers, fields and elements.
-const deep = 24
-
 var seed = maphash.MakeSeed()
 
-// digest returns a hash of a value and of all that it leads to, except channels, functions, locks and what is atomic. With room, it
-// includes the bytes behind the end of byte slices.
+// digest returns a hash of a value and of what it leads to, by 24 pointers, fields and elements at most, except channels, functions, locks
+// and what is atomic. With room, it includes the bytes behind the end of byte slices.
 func digest(value any, room bool) uint64 {
-	return (&walk{room: room}).sum(reflect.ValueOf(value), deep)
+	return (&walk{room: room}).sum(reflect.ValueOf(value), 24)
 }
 
 // overwriteRoom writes behind the end of each slice that a value leads to, as whoever appends to it does.
-func overwriteRoom(value any) { (&walk{scribble: true}).sum(reflect.ValueOf(value), deep) }
+func overwriteRoom(value any) { (&walk{scribble: true}).sum(reflect.ValueOf(value), 24) }
 
 // walk visits a value. What it does not hash, such as a lock, may change.
 type walk struct {
@@ -225,9 +219,7 @@ func (w *walk) value(v reflect.Value, depth int) {
 	case reflect.String:
 		_, _ = w.hash.WriteString(v.String())
 	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			w.value(v.Elem(), depth-1)
-		}
+		w.value(v.Elem(), depth-1)
 	case reflect.Slice, reflect.Array:
 		if v.Kind() == reflect.Slice && w.slice(v) {
 			return
@@ -258,16 +250,15 @@ func (w *walk) value(v reflect.Value, depth int) {
 // slice visits what a slice has beside its elements, or all of it if these are bytes, which are read at once, because there are many.
 func (w *walk) slice(v reflect.Value) (all bool) {
 	maphash.WriteComparable(&w.hash, v.Len())
-	room := reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), v.Cap())
 	if w.scribble && v.Cap() > v.Len() {
-		room.Slice(v.Len(), v.Cap()).Clear()
+		reflect.SliceAt(v.Type().Elem(), v.UnsafePointer(), v.Cap()).Slice(v.Len(), v.Cap()).Clear()
 	}
 	if all = v.Type().Elem().Kind() == reflect.Uint8; all {
-		bytes := reflect.SliceAt(reflect.TypeFor[byte](), v.UnsafePointer(), v.Cap()).Bytes()
-		if !w.room {
-			bytes = bytes[:v.Len()]
+		size := v.Len()
+		if w.room {
+			size = v.Cap()
 		}
-		_, _ = w.hash.Write(bytes)
+		_, _ = w.hash.Write(reflect.SliceAt(reflect.TypeFor[byte](), v.UnsafePointer(), size).Bytes())
 	}
 	return all
 }

@@ -46,11 +46,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return command.Program{
 		Name: "parallel", Description: about, CLI: &c,
 		Do: func(*kong.Context) error {
-			var first func()
-			if c.First {
-				first = func() { os.Exit(command.ExitFailed) }
-			}
-			if n := runRounds(ctx, c.Seed, c.Duration, first, stdout); n > 0 {
+			if n := runRounds(ctx, c, stdout); n > 0 {
 				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
 			}
 			return ctx.Err()
@@ -60,14 +56,13 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // run is all rounds, with what they did and found.
 type run struct {
-	seed  uint64
+	cli
 	out   io.Writer
 	start time.Time
 
-	operations, cancelled, stopped, rejected, cleared, left, kept, lent atomic.Int64
+	operations, cancelled, stopped, rejected, cleared, left, kept, lent, found atomic.Int64
 
 	mu       sync.Mutex
-	first    func()         // unless nil, called after the first finding
 	findings map[string]int // by what asks
 }
 
@@ -78,50 +73,40 @@ const most = 3
 func (r *run) finding(by, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.findings[by]++
-	n := r.findings[by]
-	if n <= most {
+	r.found.Add(1)
+	if r.findings[by]++; r.findings[by] <= most {
 		after := time.Since(r.start).Round(100 * time.Millisecond)
-		fmt.Fprintf(r.out, "seed %d: %s, after %v: %s\n", r.seed, by, after, fmt.Sprintf(format, args...))
+		fmt.Fprintf(r.out, "seed %d: %s, after %v: %s\n", r.Seed, by, after, fmt.Sprintf(format, args...))
 	}
-	if r.first != nil {
-		r.first()
+	if r.First {
+		os.Exit(command.ExitFailed)
 	}
-}
-
-func (r *run) count() (n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, found := range r.findings {
-		n += found
-	}
-	return n
 }
 
 // patience is how long a round may take until an operation in it is taken to wait for ever.
 const patience = 10 * time.Minute
 
-// runRounds runs rounds for some time, and reports how many findings there are. With the first one it calls first, unless that is nil.
-func runRounds(ctx context.Context, seed uint64, duration time.Duration, first func(), out io.Writer) (findings int) {
+// runRounds runs rounds for some time, and returns how many findings there are.
+func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	debug.SetTraceback("all")
 	before := goleak.IgnoreCurrent()
-	r := &run{seed: seed, out: out, start: time.Now(), first: first, findings: map[string]int{}}
-	length := max(500*time.Millisecond, min(4*time.Second, duration/time.Duration(3*len(shapes))))
+	r := &run{cli: c, out: out, start: time.Now(), findings: map[string]int{}}
+	length := max(500*time.Millisecond, min(4*time.Second, c.Duration/time.Duration(3*len(shapes))))
 	rounds := 0
-	for ; time.Since(r.start) < duration && ctx.Err() == nil; rounds++ {
+	for ; time.Since(r.start) < c.Duration && ctx.Err() == nil; rounds++ {
 		late := time.AfterFunc(patience, func() { panic("a call does not end") })
 		r.round(ctx, rounds, length)
 		late.Stop()
 	}
-	if r.count() == 0 && !soon(func() bool { return goleak.Find(before) == nil }) {
+	if r.found.Load() == 0 && !soon(func() bool { return goleak.Find(before) == nil }) {
 		r.finding("left", "at the end: %v", goleak.Find(before))
 	}
 	fmt.Fprintf(out, "seed %d: %v, %d rounds, %d operations, %d with a context that ends, %d servers stopped, %d commands rejected, "+
-		"%d pools cleared, %d clients disconnected in the midst, %d things kept and %d lent: %d findings\n", seed,
+		"%d pools cleared, %d clients disconnected in the midst, %d things kept and %d lent: %d findings\n", c.Seed,
 		time.Since(r.start).Round(time.Second), rounds, r.operations.Load(), r.cancelled.Load(), r.stopped.Load(),
-		r.rejected.Load(), r.cleared.Load(), r.left.Load(), r.kept.Load(), r.lent.Load(), r.count())
-	return r.count()
+		r.rejected.Load(), r.cleared.Load(), r.left.Load(), r.kept.Load(), r.lent.Load(), r.found.Load())
+	return r.found.Load()
 }
 
 // soon waits until something is so, and reports whether it is within ten seconds.
@@ -156,9 +141,6 @@ var shapes = []shape{
 	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
 }
 
-// goroutines is how many the application has.
-const goroutines = 32
-
 // round is the work of one deployment.
 type round struct {
 	*run
@@ -171,7 +153,7 @@ type round struct {
 }
 
 func (r *run) rand(round, part int) *rand.Rand {
-	return rand.New(rand.NewPCG(r.seed<<16|uint64(round), uint64(part)))
+	return rand.New(rand.NewPCG(r.Seed<<16|uint64(round), uint64(part)))
 }
 
 // round runs one deployment: calm, in a storm, and after it.
@@ -191,7 +173,7 @@ func (r *run) round(ctx context.Context, number int, length time.Duration) {
 		o.slots[i].Store(connect(r, o.servers, i+number))
 	}
 	var working sync.WaitGroup
-	for i := range goroutines {
+	for i := range 32 {
 		working.Go(func() { o.work(i) })
 	}
 	_ = clock.Wait(ctx, length)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -86,12 +87,7 @@ func (s *servers) unused(client int32) []string {
 func (s *servers) open(nonce int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.cursors {
-		if c.nonce == nonce {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.cursors)), func(c *cursor) bool { return c.nonce == nonce })
 }
 
 // hello hides the primary of a set that has none, and a member that has left its set.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mongofork/lab/internal/clock"
-	"mongofork/lab/internal/failpoint"
 	"mongofork/lab/internal/overload"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
@@ -25,18 +26,12 @@ import (
 	"mongofork/tools/rig/server"
 )
 
-// anyPort is where fronts listen: the lab lets its clients do anything, so it is for this machine only.
-const anyPort = "127.0.0.1:0"
-
 // Config configures a lab.
 type Config struct {
-	// Members is a replica set, with a front before each member.
-	Members *server.Deployment
-	// Backend is the address of the server of which, without members, the fronts make a topology.
-	Backend  string
+	Members  *server.Deployment // a replica set, with a front before each member
+	Backend  string             // the address of the server of which, without members, the fronts make a topology
 	Topology topology.Spec
-	// Logger, unless nil, receives a line for every connection that ends with an error.
-	Logger *slog.Logger
+	Logger   *slog.Logger // unless nil, it receives a line for every connection that ends with an error
 }
 
 // Lab is a deployment.
@@ -51,7 +46,7 @@ type front struct {
 	listener net.Listener
 	proxy    *proxy.Front
 	limits   *overload.Front
-	silence  silence
+	silent   atomic.Bool
 }
 
 // StartMembers starts a real replica set, for Config.Members. Its files are in a new folder below dir; the caller must stop it.
@@ -67,7 +62,7 @@ func Open(config Config) (*Lab, error) {
 	l := &Lab{config: config}
 	var names []string // of each member, and of its front
 	for i := range config.Topology.Fronts() {
-		listener, err := net.Listen("tcp", anyPort)
+		listener, err := net.Listen("tcp", "127.0.0.1:0") // for this machine only, because the lab lets its clients do anything
 		if err != nil {
 			return nil, fmt.Errorf("front %d: %w", i, err)
 		}
@@ -83,12 +78,12 @@ func Open(config Config) (*Lab, error) {
 		// at them; then the topology, which lets a hello wait for news; then fail points. Real members have fail points of their
 		// own.
 		p := proxy.Config{Backend: config.Backend, Accept: f.limits.Accept, Logger: config.Logger,
-			Handlers: []proxy.Handler{l.handle, f.silence.handle, f.limits.Handle}}
+			Handlers: []proxy.Handler{l.handle, f.handle, f.limits.Handle}}
 		if config.Members != nil {
 			p.Backend = config.Members.Members()[i].Address()
 			p.Handlers = append(p.Handlers, renamed(strings.NewReplacer(names...)))
 		} else {
-			p.Handlers = append(p.Handlers, made.Handler(i), (&failpoint.Handler{Router: config.Topology.Routes()}).Handle)
+			p.Handlers = append(p.Handlers, made.Handler(i), (&failPoint{router: config.Topology.Routes()}).handle)
 		}
 		f.proxy = proxy.New(p)
 	}
@@ -125,8 +120,8 @@ func renamed(names *strings.Replacer) proxy.Handler {
 // What can happen to a front, and to the real member behind it.
 var (
 	ofFront = map[string]func(*front){
-		"silent": func(f *front) { f.silence.Store(true) },  // it accepts everything and answers nothing
-		"off":    func(f *front) { f.silence.Store(false) }, // ends that: it goes on with what came meanwhile
+		"silent": func(f *front) { f.silent.Store(true) },  // it accepts everything and answers nothing
+		"off":    func(f *front) { f.silent.Store(false) }, // ends that: it goes on with what came meanwhile
 		"reset":  func(f *front) { f.proxy.Reset() },
 	}
 	ofMember = map[string]func(*server.Member, context.Context) error{
@@ -184,24 +179,118 @@ func (l *Lab) Limit(requests, connections overload.Limit) {
 	}
 }
 
-// silence makes a front accept everything and answer nothing while it is on. When it ends, the front handles what came meanwhile.
-type silence struct{ atomic.Bool }
-
-// wait returns nil once it is off, or the reason why the context ended.
-func (s *silence) wait(ctx context.Context) (err error) {
-	for err == nil && s.Load() {
+// wait returns nil once the front is not silent, or the reason why the context ended.
+func (f *front) wait(ctx context.Context) (err error) {
+	for err == nil && f.silent.Load() {
 		err = clock.Wait(ctx, time.Millisecond)
 	}
 	return err
 }
 
-// handle is a proxy.Handler.
-func (s *silence) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
-	if err = s.wait(ctx); err == nil {
+// handle is a proxy.Handler. Once the front is no longer silent, it handles what came meanwhile.
+func (f *front) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (reply bson.Raw, err error) {
+	if err = f.wait(ctx); err == nil {
 		reply, err = next(ctx, req)
 	}
 	if err == nil {
-		err = s.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
+		err = f.wait(ctx) // what the server answers meanwhile, such as to a hello that waits for news, has to be held back, too
 	}
 	return reply, err
+}
+
+// failPoint is the fail point failCommand of the server's test builds, set with configureFailPoint, of one front with any backend. It is
+// off at first. The next handler does not see the commands that fail.
+type failPoint struct {
+	router bool // whether it is a router's, which does not label errors as retryable writes
+
+	mu    sync.Mutex
+	times int64 // how often it still is taken
+	data  *data // which does not change
+}
+
+// data is what the fail point does.
+type data struct {
+	FailCommands      []string  `bson:"failCommands"`
+	AppName           *string   `bson:"appName"`
+	BlockConnection   bool      `bson:"blockConnection"`
+	BlockTimeMS       int32     `bson:"blockTimeMS"`
+	CloseConnection   bool      `bson:"closeConnection"`
+	ErrorCode         *int32    `bson:"errorCode"`
+	ErrorLabels       *[]string `bson:"errorLabels"` // without it, those that the server itself would give
+	WriteConcernError bson.Raw  `bson:"writeConcernError"`
+}
+
+// handle is a proxy.Handler. Fail points that the lab does not have are passed to the backend, and apply to all fronts.
+func (h *failPoint) handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
+	if req.Command == "configureFailPoint" && req.Database == "admin" {
+		if name, _ := req.Document().Lookup(req.Command).StringValueOK(); name != "failCommand" {
+			return next(ctx, req)
+		}
+		return h.configure(req.Document()), nil
+	}
+	failing := h.take(req)
+	if failing == nil {
+		return next(ctx, req)
+	}
+	if failing.BlockConnection {
+		if err := clock.Wait(ctx, time.Duration(failing.BlockTimeMS)*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	if failing.CloseConnection {
+		return nil, proxy.ErrClose
+	}
+	labels := func(code, writeConcernCode int32) []string {
+		if failing.ErrorLabels != nil {
+			return *failing.ErrorLabels
+		}
+		return servererror.Labels(req.Document(), code, writeConcernCode, h.router)
+	}
+	if failing.ErrorCode != nil {
+		failure := servererror.Errorf(*failing.ErrorCode, "Failing command via 'failCommand' failpoint")
+		failure.Labels = labels(failure.Code, 0)
+		return failure.Reply(), nil
+	}
+	reply, err := next(ctx, req)
+	if reply != nil && failing.WriteConcernError != nil {
+		code, _ := reply.Lookup("code").AsInt64OK()
+		writeConcernCode, _ := failing.WriteConcernError.Lookup("code").AsInt64OK()
+		reply = servererror.WithConcern(reply, failing.WriteConcernError, labels(int32(code), int32(writeConcernCode)))
+	}
+	return reply, err
+}
+
+// configure sets the mode and the data, and returns the reply. What is refused changes nothing.
+func (h *failPoint) configure(command bson.Raw) bson.Raw {
+	var given struct {
+		Mode bson.RawValue `bson:"mode"`
+		Data data          `bson:"data"`
+	}
+	if err := bson.Unmarshal(command, &given); err != nil {
+		return servererror.Errorf(servererror.CodeTypeMismatch, "failCommand: %v", err).Reply()
+	}
+	mode, _ := given.Mode.DocumentOK()
+	times, limited := mode.Lookup("times").AsInt64OK()
+	switch name, _ := given.Mode.StringValueOK(); {
+	case name == "alwaysOn":
+		times = math.MaxInt64
+	case name != "off" && (!limited || times < 0):
+		return servererror.Errorf(servererror.CodeBadValue, `mode is %v; give "off", "alwaysOn" or {times: n}`, given.Mode).Reply()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.times, h.data = times, &given.Data
+	return servererror.OK()
+}
+
+// take returns the data if the command fails, otherwise nil.
+func (h *failPoint) take(req *proxy.Request) *data {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.times == 0 || h.data.AppName != nil && *h.data.AppName != req.Client.AppName ||
+		!slices.Contains(h.data.FailCommands, req.Command) {
+		return nil
+	}
+	h.times--
+	return h.data
 }

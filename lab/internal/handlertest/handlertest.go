@@ -10,7 +10,6 @@ import (
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/proxy"
-	"mongofork/lab/internal/wire"
 )
 
 // Request returns a command to a database, in Extended JSON, from an application that is called "app".
@@ -20,7 +19,7 @@ func Request(t testing.TB, database, command string) *proxy.Request {
 	require.NoError(t, bson.UnmarshalExtJSON([]byte(command), false, &doc))
 	raw, err := bson.Marshal(append(doc, bson.E{Key: "$db", Value: database}))
 	require.NoError(t, err)
-	return proxy.NewRequest(&proxy.Client{AppName: "app"}, &wire.Message{Body: raw})
+	return proxy.NewRequest(&proxy.Client{AppName: "app"}, &proxy.Message{Body: raw})
 }
 
 // Handle passes a request through a handler, before a backend that answers with that document. It returns what the backend got, and in

@@ -6,17 +6,77 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"golang.org/x/time/rate"
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/proxy"
 	"mongofork/lab/internal/servererror"
 )
+
+// Limit is a rate limit. Its zero value is not valid; begin with Unlimited. It is read from the parameters of the limit on requests, which
+// have the server's names, so that scripts for a server work on the lab.
+type Limit struct {
+	Enabled    bool  `bson:"ingressRequestRateLimiterEnabled"`
+	RatePerSec int32 `bson:"ingressRequestAdmissionRatePerSec"` // the number admitted per second, at least 1
+	// BurstCapacitySecs says for how many seconds unused admissions are saved up; it is more than 0. There is always room for one
+	// admission.
+	BurstCapacitySecs float64 `bson:"ingressRequestAdmissionBurstCapacitySecs"`
+}
+
+// Unlimited is a server's initial limit: off, and without any bound once it is on.
+func Unlimited() Limit { return Limit{RatePerSec: math.MaxInt32, BurstCapacitySecs: math.MaxFloat64} }
+
+// burst is the number of tokens that the bucket holds.
+func (l Limit) burst() int {
+	return int(min(max(1, float64(l.RatePerSec)*l.BurstCapacitySecs), math.MaxInt32))
+}
+
+// errRejected means that there is no token, or no room in the queue for the worker. A connection is then closed.
+var errRejected = fmt.Errorf("the rate is exceeded: %w", proxy.ErrClose)
+
+// Limiter is a token bucket.
+type Limiter struct {
+	mu     sync.Mutex
+	limit  Limit
+	bucket *rate.Limiter
+}
+
+func newLimiter() *Limiter {
+	limit := Unlimited()
+	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
+}
+
+// SetLimit changes the limit. As in the server, the bucket keeps as many of its tokens as there is room for.
+func (l *Limiter) SetLimit(limit Limit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limit = limit
+	l.bucket.SetLimit(rate.Limit(limit.RatePerSec))
+	l.bucket.SetBurst(limit.burst())
+}
+
+// Limit returns the limit.
+func (l *Limiter) Limit() Limit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit
+}
+
+// admit returns nil or errRejected.
+func (l *Limiter) admit() error {
+	if l.Limit().Enabled && !l.bucket.Allow() {
+		return errRejected
+	}
+	return nil
+}
 
 // Front has a server's limiters. It rejects requests beyond a rate before it does anything else with them, and closes connections beyond
 // another rate before it reads from them. If it has a capacity, admitted requests take time.
@@ -37,12 +97,12 @@ func (f *Front) SetCapacity(capacity *Capacity) {
 }
 
 // Accept is for proxy.Config.
-func (f *Front) Accept(ctx context.Context) error { return f.Connections.admit(ctx) }
+func (f *Front) Accept(context.Context) error { return f.Connections.admit() }
 
 // Handle is a proxy.Handler.
 func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next) (bson.Raw, error) {
 	if !slices.Contains(exemptions, req.Command) {
-		err := f.Requests.admit(ctx)
+		err := f.Requests.admit()
 		if err == nil {
 			err = f.worker.admit(ctx)
 		}
@@ -52,14 +112,9 @@ func (f *Front) Handle(ctx context.Context, req *proxy.Request, next proxy.Next)
 			return nil, err
 		}
 	}
-	concerned := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
-	if req.Database == "admin" && slices.ContainsFunc(parameters, concerned) {
-		switch req.Command {
-		case "setParameter":
-			return f.setParameter(req.Document()), nil
-		case "getParameter":
-			return f.getParameter(concerned), nil
-		}
+	ours := func(parameter string) bool { return bsondoc.Has(req.Document(), parameter) }
+	if req.Database == "admin" && req.Command == "setParameter" && slices.ContainsFunc(parameters, ours) {
+		return f.setParameter(req.Document()), nil
 	}
 	return next(ctx, req)
 }
@@ -74,9 +129,8 @@ var exemptions = []string{
 }
 
 // parameters are those of the front; all others are the backend's.
-var parameters = []string{
-	"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec", "ingressRequestAdmissionBurstCapacitySecs",
-}
+var parameters = []string{"ingressRequestRateLimiterEnabled", "ingressRequestAdmissionRatePerSec",
+	"ingressRequestAdmissionBurstCapacitySecs"}
 
 // setParameter sets the front's parameters, and returns the reply.
 func (f *Front) setParameter(command bson.Raw) bson.Raw {
@@ -90,13 +144,6 @@ func (f *Front) setParameter(command bson.Raw) bson.Raw {
 	}
 	f.Requests.SetLimit(limit)
 	return servererror.OK()
-}
-
-// getParameter returns the reply with those of the front's parameters that are wanted. A server behind it may not have them.
-func (f *Front) getParameter(wanted func(string) bool) bson.Raw {
-	limit := f.Requests.Limit()
-	values := bsondoc.D(parameters[0], limit.Enabled, parameters[1], limit.RatePerSec, parameters[2], limit.BurstCapacitySecs)
-	return servererror.OK(slices.DeleteFunc(values, func(e bson.E) bool { return !wanted(e.Key) })...)
 }
 
 // Capacity is what a server can do.

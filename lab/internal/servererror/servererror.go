@@ -21,15 +21,13 @@ const (
 )
 
 // names are those of these codes, of the others below, and of those that fail points of the specifications' tests give.
-var names = map[int32]string{
-	CodeBadValue: "BadValue", 8: "UnknownError", CodeTypeMismatch: "TypeMismatch", 43: "CursorNotFound", 50: "MaxTimeMSExpired",
-	CodeCommandNotFound: "CommandNotFound", 64: "WriteConcernTimeout", 89: "NetworkTimeout", 91: "ShutdownInProgress",
-	100: "UnsatisfiableWriteConcern", 112: "WriteConflict", 189: "PrimarySteppedDown", CodeNoSuchTransaction: "NoSuchTransaction",
-	262: "ExceededTimeLimit", 391: "ReauthenticationRequired", 462: "IngressRequestRateLimitExceeded",
-	463: "IngressOperationRateLimitExceeded", 473: "InterruptedDueToOverload", CodeNotWritablePrimary: "NotWritablePrimary",
-	11000: "DuplicateKey", 11600: "InterruptedAtShutdown", 11601: "Interrupted", 11602: "InterruptedDueToReplStateChange",
-	CodeNotPrimaryNoSecondaryOk: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary",
-}
+var names = map[int32]string{CodeBadValue: "BadValue", 8: "UnknownError", CodeTypeMismatch: "TypeMismatch", 43: "CursorNotFound",
+	50: "MaxTimeMSExpired", CodeCommandNotFound: "CommandNotFound", 64: "WriteConcernTimeout", 89: "NetworkTimeout",
+	91: "ShutdownInProgress", 100: "UnsatisfiableWriteConcern", 112: "WriteConflict", 189: "PrimarySteppedDown",
+	CodeNoSuchTransaction: "NoSuchTransaction", 262: "ExceededTimeLimit", 391: "ReauthenticationRequired",
+	462: "IngressRequestRateLimitExceeded", 463: "IngressOperationRateLimitExceeded", 473: "InterruptedDueToOverload",
+	CodeNotWritablePrimary: "NotWritablePrimary", 11000: "DuplicateKey", 11600: "InterruptedAtShutdown", 11601: "Interrupted",
+	11602: "InterruptedDueToReplStateChange", CodeNotPrimaryNoSecondaryOk: "NotPrimaryNoSecondaryOk", 13436: "NotPrimaryOrSecondary"}
 
 // StateChanges are the codes of a member that is not, or no longer, in the role that the command needs.
 var StateChanges = []int32{91, 189, CodeNotWritablePrimary, 11600, 11602, CodeNotPrimaryNoSecondaryOk, 13436}

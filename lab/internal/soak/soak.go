@@ -17,16 +17,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"mongofork/lab/internal/clock"
 	"mongofork/lab/internal/fronts"
+	"mongofork/lab/internal/overload"
 	"mongofork/tools/process"
 )
 
 const (
-	count = 3
-	// connectTime is the applications' time to start and connect before the plan begins.
-	connectTime = 4 * time.Second
-	// armPatience bounds the applications' time to finish and compare after the plan.
-	armPatience = 4 * time.Minute
+	count       = 3
+	connectTime = 4 * time.Second // the applications' time to start and connect before the plan begins
+	armPatience = 4 * time.Minute // bounds the applications' time to finish and compare after the plan
 	// impatient makes a client notice within seconds that a member no longer answers.
 	impatient = "&heartbeatFrequencyMS=500&connectTimeoutMS=3000&serverSelectionTimeoutMS=20000"
 )
@@ -79,10 +79,8 @@ func (s *Soak) Run(ctx context.Context, report, progress io.Writer) error {
 // arm is an application with a driver, and the sum of its reports.
 type arm struct {
 	name, binary string
-	// options are further options of the connection string; a driver that does not know them ignores them.
-	options string
-	// reference marks a reference, whose violations are no failure.
-	reference bool
+	options      string // further options of the connection string; a driver that does not know them ignores them
+	reference    bool   // its violations are no failure
 	*Report
 }
 
@@ -152,5 +150,122 @@ func (a *arm) run(ctx context.Context, p plan, flags ...string) error {
 		return fmt.Errorf("%s: its report %.200q: %w", a.name, output.Bytes(), err)
 	}
 	a.sum(p.seed, &report)
+	return nil
+}
+
+const (
+	// recovery is how long members have to agree on a primary, or to come back, before something else happens.
+	recovery    = 2 * time.Second
+	endPatience = 3 * time.Minute // bounds the end of a fault, such as the restart of a member
+)
+
+// lab is what an application sees, a fronts.Lab. All of them have the same members behind them.
+type lab interface {
+	Disturb(ctx context.Context, what string, member int) error
+	Limit(requests, connections overload.Limit)
+	Primary(ctx context.Context) int
+}
+
+// fault is what can happen to a deployment.
+type fault struct {
+	name        string
+	begin, end  string        // what Disturb does to the member or its front, beside a limit
+	least, most time.Duration // they bound its time; without, it ends by itself
+	primary     float64       // how likely it happens to the primary
+	// requests and connections are how many of these a second it leaves to each front; up to twice as many.
+	requests, connections float64
+	ofMember              bool // whether it happens to a member, which needs time to come back, and not to its front
+}
+
+const ms = time.Millisecond
+
+var faults = []fault{
+	{name: "kill", begin: "kill", end: "restart", least: 1500 * ms, most: 5000 * ms, primary: 0.7, ofMember: true},
+	// On a slow machine, too, the applications want more.
+	{name: "overload", least: 1000 * ms, most: 3000 * ms, requests: 20},
+	// It takes so long that the others elect another primary.
+	{name: "pause", begin: "pause", end: "resume", least: 1500 * ms, most: 5000 * ms, primary: 0.7, ofMember: true},
+	{name: "step-down", begin: "stepDown", primary: 1, ofMember: true},
+	// It takes so long that clients find out, and look elsewhere.
+	{name: "silent", begin: "silent", end: "off", least: 500 * ms, most: 6000 * ms, primary: 0.5},
+	// It resets connections, too: the limit is about those that are needed again.
+	{name: "connection limit", begin: "reset", least: 500 * ms, most: 1500 * ms, primary: 0.5, connections: 5},
+}
+
+// plan is what happens in a run. The seed decides the faults' order, times and members.
+type plan struct {
+	seed     uint64
+	faults   []fault
+	start    time.Time
+	duration time.Duration
+}
+
+// disturb carries out the plan. When it returns, all members run, and there are no limits.
+//
+// Each fault happens once before any fault happens again, so that short runs see all of them. Nothing happens in the first tenth of the
+// run, in which clients connect, and in the last tenth, in which operations end. Nothing happens either while a member comes back.
+func (p plan) disturb(ctx context.Context, labs []lab, progress io.Writer) error {
+	random := rand.New(rand.NewPCG(p.seed, count))
+	between := func(low, high time.Duration) time.Duration {
+		return (low + time.Duration(random.Float64()*float64(high-low))).Round(time.Millisecond)
+	}
+	at := p.duration / 10
+	for {
+		for _, i := range random.Perm(len(p.faults)) {
+			f := p.faults[i]
+			length, member := between(f.least, f.most), random.IntN(count)
+			atPrimary, more := random.Float64() < f.primary, 1+random.Float64()
+			if at+length > p.duration-p.duration/10 || clock.Wait(ctx, time.Until(p.start.Add(at))) != nil {
+				return nil
+			}
+			if primary := labs[0].Primary(ctx); atPrimary && primary >= 0 {
+				member = primary
+			}
+			f.requests, f.connections = f.requests*more, f.connections*more
+			who := fmt.Sprintf("member %d", member)
+			if limit := f.requests + f.connections; limit > 0 {
+				who = fmt.Sprintf("all fronts at most %.0f a second", limit)
+			}
+			fmt.Fprintf(progress, "  %v: %s, %s, for %v\n", at, f.name, who, length)
+			if err := f.happen(ctx, labs, member, length); err != nil {
+				return fmt.Errorf("%s, %s: %w", f.name, who, err)
+			}
+			if at += length + between(500*time.Millisecond, 1500*time.Millisecond); f.ofMember {
+				at += recovery
+			}
+		}
+	}
+}
+
+// happen begins the fault and ends it after some time, or early if the context ends.
+func (f fault) happen(ctx context.Context, labs []lab, member int, length time.Duration) error {
+	if err := f.apply(ctx, labs, member); err != nil {
+		if f.begin == "stepDown" {
+			return nil // the member is no primary, or does not stay one
+		}
+		return err
+	}
+	_ = clock.Wait(ctx, length)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+	defer cancel()
+	return fault{begin: f.end, ofMember: f.ofMember}.apply(ending, labs, member)
+}
+
+// apply begins the fault at a member, or at the front of it of every application, and sets the limits of all fronts.
+func (f fault) apply(ctx context.Context, labs []lab, member int) error {
+	limit := func(perSecond float64) overload.Limit {
+		if perSecond == 0 {
+			return overload.Unlimited()
+		}
+		return overload.Limit{Enabled: true, RatePerSec: int32(perSecond), BurstCapacitySecs: 0.1}
+	}
+	for i, lab := range labs {
+		if f.begin != "" && (i == 0 || !f.ofMember) {
+			if err := lab.Disturb(ctx, f.begin, member); err != nil {
+				return err
+			}
+		}
+		lab.Limit(limit(f.requests), limit(f.connections))
+	}
 	return nil
 }

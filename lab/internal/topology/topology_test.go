@@ -17,10 +17,9 @@ import (
 )
 
 func TestParseSpec(t *testing.T) {
-	for text, want := range map[string]Spec{
-		"standalone": {Standalone, 1}, "replicaset:1": {ReplicaSet, 1}, "sharded:50": {Sharded, 50}, "loadbalanced:3": {LoadBalanced, 3},
-		"": {}, "mongos:2": {}, "replicaset": {}, "replicaset:x": {}, "replicaset:0": {}, "sharded:51": {}, "standalone:1": {},
-	} {
+	for text, want := range map[string]Spec{"standalone": {Standalone, 1}, "replicaset:1": {ReplicaSet, 1}, "sharded:50": {Sharded, 50},
+		"loadbalanced:3": {LoadBalanced, 3}, "": {}, "mongos:2": {}, "replicaset": {}, "replicaset:x": {}, "replicaset:0": {},
+		"sharded:51": {}, "standalone:1": {}} {
 		got, err := ParseSpec(text)
 		assert.Equal(t, want, got, text)
 		assert.Equal(t, want == Spec{}, err != nil, text)

@@ -75,10 +75,7 @@ func increase() bson.D     { return d("$inc", d("n", 1)) }
 
 // kinds are the kinds of calls, by name. The table is read only.
 var kinds = map[string]kind{
-	"insertOne": {"insert", inserts, func(c calling) (any, error) {
-		c.N = 1
-		return c.coll.InsertOne(c.ctx, c.document(0))
-	}},
+	"insertOne":  {"insert", inserts, func(c calling) (any, error) { return c.coll.InsertOne(c.ctx, c.document(0)) }},
 	"insertMany": {"insert", inserts, func(c calling) (any, error) { return c.coll.InsertMany(c.ctx, c.documents()) }},
 	"updateOne": {"update", increases, func(c calling) (any, error) {
 		return c.coll.UpdateOne(c.ctx, c.one(), increase(), options.UpdateOne().SetUpsert(true))
@@ -109,15 +106,13 @@ var kinds = map[string]kind{
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, d("call", 0)) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
-	"distinct": {"distinct", isRead, func(c calling) (any, error) {
-		return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw()
-	}},
 	"aggregate": {"aggregate getMore", isRead, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0))}, options.Aggregate().SetBatchSize(2)))
 	}},
 	"aggregateOut": {"aggregate", isWrite, func(c calling) (any, error) {
 		return all(c.ctx)(c.coll.Aggregate(c.ctx, mongo.Pipeline{d("$match", d("call", 0)), d("$out", "out")}))
 	}},
+	"distinct": {"distinct", isRead, func(c calling) (any, error) { return c.coll.Distinct(c.ctx, "call", bson.D{}).Raw() }},
 	"bulkWrite": {"insert update delete", increases, func(c calling) (any, error) {
 		return c.coll.BulkWrite(c.ctx, []mongo.WriteModel{
 			mongo.NewInsertOneModel().SetDocument(c.document(1)),

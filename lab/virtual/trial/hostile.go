@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 
 	"mongofork/lab/internal/bsondoc"
-	"mongofork/lab/internal/wire"
+	"mongofork/lab/internal/proxy"
 	"mongofork/lab/virtual"
 )
 
@@ -32,7 +32,7 @@ func (p Plan) isHostile() bool { return p.Hostile.Percent > 0 }
 func NewHostile(seed uint64) Plan {
 	b := newBuilder(seed, 2)
 	b.Batch = 2
-	b.topology("standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
+	b.Topology = pick(b, "standalone", "replicaset:1", "replicaset:3", "sharded:2", "loadbalanced:1")
 	b.options(false)
 	b.Auth = pick(b, "", "", "SCRAM-SHA-256", "PLAIN", "MONGODB-OIDC")
 	b.Hostile = hostility{Percent: pick(b, 5, 20, 50, 100), On: pick(b, "", "", "", "hello", "saslStart", "saslContinue", "find",
@@ -135,12 +135,11 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 	request := int32(binary.LittleEndian.Uint32(message[8:]))
 	name := h.commands[request]
 	message = slices.Clone(message)
-	m, err := wire.Read(strings.NewReader(string(message)))
-	if err != nil {
-		return []virtual.Delivery{{Data: message}}
-	}
+	m, err := proxy.Read(bytes.NewReader(message))
 	parts := []virtual.Delivery{{Data: message}}
 	switch {
+	case err != nil:
+		return parts
 	case plan.On != "" && plan.On != name && (plan.On != "hello" || !strings.EqualFold(name, "isMaster")):
 	case h.IntN(100) < plan.Percent:
 		parts = h.worsened(m, message)
@@ -152,14 +151,14 @@ func (a *application) tamper(_ net.Conn, message []byte) []virtual.Delivery {
 }
 
 // worsened returns what the client gets instead of a message. What cannot be read has no body.
-func (h *attack) worsened(m *wire.Message, message []byte) []virtual.Delivery {
+func (h *attack) worsened(m *proxy.Message, message []byte) []virtual.Delivery {
 	switch h.IntN(4) {
 	case 0:
 		return h.deliveries(message)
 	case 1:
 		message = h.message(m)
 		h.lies++
-		if again, err := wire.Read(strings.NewReader(string(message))); err == nil {
+		if again, err := proxy.Read(strings.NewReader(string(message))); err == nil {
 			m.Body = again.Body
 		}
 		return []virtual.Delivery{{Data: message}, {After: silence}}
@@ -171,12 +170,12 @@ func (h *attack) worsened(m *wire.Message, message []byte) []virtual.Delivery {
 	return []virtual.Delivery{{Data: encode(m)}}
 }
 
-func encode(m *wire.Message) []byte {
-	var encoded strings.Builder
-	if err := wire.Write(&encoded, m); err != nil {
+func encode(m *proxy.Message) []byte {
+	var encoded bytes.Buffer
+	if err := proxy.Write(&encoded, m); err != nil {
 		panic(err)
 	}
-	return []byte(encoded.String())
+	return encoded.Bytes()
 }
 
 // succeeded reports whether the reply to a command says somewhere that all went well.
@@ -194,29 +193,15 @@ func succeeded(name string, reply bson.Raw) bool {
 	return ok && !(writes && (failed || concern))
 }
 
-// fields are those that the driver reads of a reply.
-var fields = []string{
-	"ok", "code", "codeName", "errmsg", "errorLabels", "baseBackoffMS", "n", "nModified", "upserted", "writeErrors",
-	"writeConcernError", "cursor", "value", "values", "lastErrorObject", "nErrors", "nInserted", "nUpserted", "nMatched",
-	"nDeleted", "operationTime", "$clusterTime", "recoveryToken", "topologyVersion", "compression", "maxWireVersion",
-	"minWireVersion", "maxBsonObjectSize", "maxMessageSizeBytes", "maxWriteBatchSize", "logicalSessionTimeoutMinutes", "setName",
-	"setVersion", "electionId", "hosts", "passives", "arbiters", "me", "primary", "tags", "secondary", "isWritablePrimary",
-	"ismaster", "msg", "helloOk", "hidden", "arbiterOnly", "connectionId", "serviceId", "saslSupportedMechs",
-	"speculativeAuthenticate", "lastWrite", "conversationId", "done", "payload", "id", "ns", "firstBatch", "nextBatch",
-	"postBatchResumeToken", "atClusterTime", "index", "idx", "_id", "length", "chunkSize", "files_id", "data",
-}
-
 // values are some that the driver may not expect. The table is read only.
-var values = []any{
-	nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
+var values = []any{nil, true, false, int32(0), int32(1), int32(-1), int32(2), int32(391), int32(462), int32(43), int32(10107),
 	int32(math.MaxInt32), int32(math.MinInt32), int64(0), int64(1), int64(math.MaxInt32 + 1), int64(math.MaxInt64),
-	int64(math.MinInt64), int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300,
-	1e-300, "", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff",
-	bson.MinKey{}, bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{},
+	int64(math.MinInt64), int64(math.MaxInt64 / 1_000_000), 0.0, 1.0, -1.0, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), 1e300, 1e-300,
+	"", "x", "db.c", "$", "a.b.c", "\x00", "zstd", "127.0.0.1:27017", "127.0.0.1:99999", "isdbgrid", "\xff", bson.MinKey{},
+	bson.MaxKey{}, bson.Regex{Pattern: "("}, bson.JavaScript("x"), bson.Undefined{}, bson.Timestamp{},
 	bson.Timestamp{T: math.MaxUint32, I: math.MaxUint32}, time.UnixMilli(-1), time.UnixMilli(math.MaxInt64 / 2),
 	time.UnixMilli(math.MinInt64 / 2), bson.Binary{}, bson.Binary{Subtype: 4, Data: make([]byte, 16)},
-	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{},
-}
+	bson.Binary{Subtype: 2, Data: make([]byte, 3)}, bson.ObjectID{}, bson.A{}, bson.D{}}
 
 // value returns one of those, labels, or a document, which may be deep.
 func (s source) value(depth int) any {
@@ -235,7 +220,7 @@ func (s source) value(depth int) any {
 	case 2:
 		var doc bson.D
 		for range s.IntN(4 - min(depth, 3)) {
-			doc = append(doc, bson.E{Key: pick(s, fields...), Value: s.value(depth + 1)})
+			doc = append(doc, bson.E{Key: pick(s, from().Fields...), Value: s.value(depth + 1)})
 		}
 		return pick[any](s, doc, doc, bson.A{doc, doc})
 	}
@@ -246,7 +231,7 @@ func (s source) value(depth int) any {
 func (s source) altered(doc bson.D) bson.D {
 	i := s.IntN(len(doc) + 1)
 	if i == len(doc) {
-		return append(doc, bson.E{Key: pick(s, fields...), Value: s.value(0)})
+		return append(doc, bson.E{Key: pick(s, from().Fields...), Value: s.value(0)})
 	}
 	switch s.IntN(20) {
 	case 0:
@@ -254,7 +239,7 @@ func (s source) altered(doc bson.D) bson.D {
 	case 1:
 		return append(doc, doc[i])
 	case 2:
-		doc[i].Key = pick(s, fields...)
+		doc[i].Key = pick(s, from().Fields...)
 	default:
 		doc[i].Value = s.changed(doc[i].Value)
 	}
@@ -324,7 +309,7 @@ func (s source) document(reply bson.Raw) bson.Raw {
 }
 
 // message encodes a reply, which may say of itself what is not so.
-func (s source) message(m *wire.Message) []byte {
+func (s source) message(m *proxy.Message) []byte {
 	data := encode(m)
 	if s.chance(3) {
 		return s.flipped(data, 16)
@@ -332,9 +317,8 @@ func (s source) message(m *wire.Message) []byte {
 	if s.chance(4) {
 		return s.compressed(data)
 	}
-	lengths := []uint32{
-		0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31, math.MaxUint32,
-	}
+	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31,
+		math.MaxUint32}
 	field := pick(s, []struct { // of the header, and the length of the document
 		at     int
 		values []uint32

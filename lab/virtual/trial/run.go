@@ -27,9 +27,8 @@ import (
 
 const (
 	// aside is a fraction of a microsecond: what the plan does to servers is at no time at which anything else happens.
-	aside = 300 * time.Nanosecond
-	// patience is the virtual time after which a call that still waits is taken to wait for ever.
-	patience = 12 * time.Hour
+	aside    = 300 * time.Nanosecond
+	patience = 12 * time.Hour // the virtual time after which a call that still waits is taken to wait for ever
 )
 
 // asideOf is that of a fault, by its number, so that no two are at one time.
@@ -111,7 +110,7 @@ func (a *application) options() *options.ClientOptions {
 		},
 	})
 	return opts.SetMonitor(&event.CommandMonitor{
-		Started: func(ctx context.Context, e *event.CommandStartedEvent) { a.started(ctx, e) },
+		Started: a.started,
 		Succeeded: func(ctx context.Context, e *event.CommandSucceededEvent) {
 			passing := a.finished(ctx, e.CommandFinishedEvent, nil)
 			a.line(callOf(ctx), passing, "succeeded %s, %d bytes", e.CommandName, len(e.Reply))
@@ -129,16 +128,16 @@ func (a *application) leave() {
 	const between = 750 * time.Millisecond // two heartbeats
 	now := a.now()
 	time.Sleep((now + grace).Truncate(time.Second) + between + asideOf(len(a.plan.Faults)) - now)
-	a.note(func() {
-		_, a.unstarted = a.cluster.Transactions()
-		a.result.Opened = a.cluster.Connections()
-		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
-	})
 	a.line(0, true, "%d connections opened", a.cluster.Connections())
 	for handshake := range a.handshakes {
 		a.line(0, true, "%s", handshake)
 	}
-	a.note(func() { a.leaving = a.now() })
+	a.note(func() {
+		_, a.unstarted = a.cluster.Transactions()
+		a.result.Opened = a.cluster.Connections()
+		a.flaw(a.client.NumberSessionsInProgress() > 0, "a session is not ended")
+		a.leaving = a.now()
+	})
 	err := a.client.Disconnect(context.Background())
 	a.note(func() {
 		a.flaw(a.now() > a.leaving+disconnecting && !a.plan.Has("timeoutMS=9"), "Disconnect takes too long")
@@ -264,7 +263,7 @@ func (f *Fault) reply(c virtual.Command, run func() bson.Raw) bson.Raw {
 		return virtual.WithConcern(c, run(), f.Code)
 	case Reject:
 		return map[int32]*servererror.Error{462: servererror.RequestRate, 461: servererror.RequestRateBefore826,
-			463: servererror.OperationRate, interrupted: servererror.Interrupted}[f.Code].Reply()
+			463: servererror.OperationRate, 473: servererror.Interrupted}[f.Code].Reply()
 	case Lose:
 		run()
 	case Drop:
