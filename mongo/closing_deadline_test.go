@@ -39,24 +39,6 @@ type cleanUp struct {
 	succeeds bool
 }
 
-// TestClosedCursorsGiveTheirSessionsBack is about implicit sessions: an application never sees them, so nobody else ends them.
-func TestClosedCursorsGiveTheirSessionsBack(t *testing.T) {
-	for name, end := range map[string]func(*Cursor) error{
-		"Close":       func(c *Cursor) error { return c.Close(context.Background()) },
-		"All":         func(c *Cursor) error { return c.All(context.Background(), &[]bson.D{}) },
-		"All, failed": func(c *Cursor) error { _ = c.All(context.Background(), &[]struct{ X int }{}); return nil },
-	} {
-		s := scripted.New(t, scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}})))
-		s.Rest = scripted.OK(nextBatch(0))
-		client := connectScript(t, s)
-		cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
-		require.NoError(t, err)
-		require.Equal(t, 1, client.NumberSessionsInProgress())
-		require.NoError(t, end(cursor), name)
-		assert.Equal(t, 0, client.NumberSessionsInProgress(), name)
-	}
-}
-
 // cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
 func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {

@@ -88,46 +88,6 @@ func (a *authenticating) ofType(kind string) []*event.PoolEvent {
 	return found
 }
 
-// TestPoolEventsOfFailedAuthentication is about a connection that the server closes during authentication.
-func TestPoolEventsOfFailedAuthentication(t *testing.T) {
-	a := authenticate(t, []any{io.EOF})
-	err := a.Ping(context.Background(), nil)
-	require.Error(t, err)
-	assert.True(t, IsNetworkError(err), "got %v", err)
-	require.NoError(t, a.Disconnect(context.Background()))
-	for _, kind := range []string{event.ConnectionPoolCleared, event.ConnectionClosed, event.ConnectionCheckOutFailed} {
-		events := a.ofType(kind)
-		require.NotEmpty(t, events, kind)
-		assert.True(t, IsNetworkError(events[0].Error), "%s: %v", kind, events[0].Error)
-	}
-}
-
-// TestRejectedAuthenticationIsNoFailure is about a server that sheds load in the middle of the handshake: it is neither unknown nor
-// are its connections unusable.
-func TestRejectedAuthenticationIsNoFailure(t *testing.T) {
-	for name, reply := range map[string]bson.D{
-		"to be retried": scripted.Overloaded(),
-		"for good":      scripted.Failure(473, driver.ErrSystemOverloadedError),
-	} {
-		reply := reply
-		t.Run(name, func(t *testing.T) {
-			for _, mechanism := range []string{"PLAIN", "MONGODB-X509"} {
-				credential := options.Credential{AuthMechanism: mechanism, Username: "user", Password: "secret"}
-				if mechanism == "MONGODB-X509" {
-					credential.Password = ""
-				}
-				a := authenticate(t, []any{reply}, options.Client().SetAuth(credential))
-				_ = a.Ping(context.Background(), nil)
-				require.NoError(t, a.Ping(context.Background(), nil))
-				require.NoError(t, a.Disconnect(context.Background()))
-				assert.Equal(t, int64(2), a.attempts.Load(), "attempts by %s", mechanism)
-				assert.Empty(t, a.ofType(event.ConnectionPoolCleared))
-				assert.Len(t, a.ofType(event.ConnectionPoolReady), 1)
-			}
-		})
-	}
-}
-
 // TestRetryBeforeItsPoolIsCleared is about a retry that is made while the application is told of the first attempt's failure, before the
 // pool is cleared for it. Nobody waits for the application, which may use the client itself.
 func TestRetryBeforeItsPoolIsCleared(t *testing.T) {

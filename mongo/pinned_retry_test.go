@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -60,35 +59,4 @@ func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 		"the command that starts it is retried on another connection, the others are not")
 	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
-}
-
-func TestShardedTransactionStaysPinned(t *testing.T) {
-	token := bson.D{{Key: "shard", Value: "a"}}
-	s := scripted.New(t,
-		scripted.Overloaded(), scripted.OK(bson.E{Key: "recoveryToken", Value: token}), // insert, with startTransaction
-		scripted.Overloaded(), scripted.OK(bson.E{Key: "recoveryToken", Value: token}), // insert
-		scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK()) // commit
-	s.Topology = description.TopologyKindSharded
-	s.Servers = []description.Server{
-		scripted.Server("a", description.ServerKindMongos), scripted.Server("b", description.ServerKindMongos),
-	}
-	require.NoError(t, withTransaction(t, s, insertTwice))
-	assert.Equal(t, "abbbbbaa", servers(s),
-		"the command that starts it is retried elsewhere, and so is a commit of unknown result; the others are not")
-	assert.Equal(t, []any{nil, nil, nil, nil, token, token, token, token}, s.Field("recoveryToken"))
-	assert.Equal(t, []any{nil, nil, nil, nil, nil, nil, "majority", "majority"}, s.Field("writeConcern", "w"))
-	assert.Equal(t, []any{true, true, nil, nil, nil, nil, nil, nil}, s.Field("startTransaction"))
-}
-
-// TestLoadBalancedBulkWriteInTransaction is about a connection that the transaction is pinned to as well.
-func TestLoadBalancedBulkWriteInTransaction(t *testing.T) {
-	more, last := scripted.OK(firstBatch(7)), scripted.OK(nextBatch(0))
-	s := newLoadBalancedScript(t, more, last, more, last, scripted.OK() /* commit */)
-	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		insert := ClientBulkWrite{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}}
-		_, err := coll.client.BulkWrite(ctx, []ClientBulkWrite{insert, insert, insert})
-		require.NoError(t, err)
-		require.NoError(t, session.CommitTransaction(ctx))
-	})
-	assert.Equal(t, []int{1, 1, 1, 1, 1}, connections(s))
 }

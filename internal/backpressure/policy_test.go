@@ -81,27 +81,6 @@ func TestTimeLeft(t *testing.T) {
 	assert.Equal(t, retry.NoDeadline, (*Policy)(nil).Left(in(1), Purpose{}, 0), "without a policy there are no backoffs")
 }
 
-// TestSleepWithGrace is about the caller, who cannot end a backoff in the grace.
-func TestSleepWithGrace(t *testing.T) {
-	caller := until{context.Background(), 5}
-	tests := []struct {
-		backoff, spent time.Duration
-		ends           bool
-	}{
-		{backoff: 3 * time.Second},
-		{backoff: time.Second, spent: 2 * time.Second},
-		{backoff: 4 * time.Second, ends: true},
-		{backoff: time.Second, spent: 3 * time.Second, ends: true},
-	}
-	for _, tt := range tests {
-		clock := &stopped{}
-		policy := &Policy{Clock: clock}
-		assert.NoError(t, policy.Sleep(context.Background(), Purpose{Caller: caller, Grace: 3 * time.Second}, tt.backoff, tt.spent))
-		assert.Equal(t, tt.backoff, clock.slept)
-		assert.Equal(t, tt.ends, clock.caller != nil, "%v after %v", tt.backoff, tt.spent)
-	}
-}
-
 // TestSystemClockWakesUp is about a backoff that nobody waits for any more, whichever context says so.
 func TestSystemClockWakesUp(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())

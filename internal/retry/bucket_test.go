@@ -91,12 +91,6 @@ func TestExecutionTokens(t *testing.T) {
 	}
 }
 
-func TestTokenBucketStartsFull(t *testing.T) {
-	if got := NewTokenBucket().Tokens(); got != 1000 {
-		t.Fatalf("a new bucket holds %v tokens, want 1000", got)
-	}
-}
-
 // TestTokenBucketConcurrent checks the exact balance after concurrent use: below the capacity nothing is lost, and no
 // more is bought than was there.
 func TestTokenBucketConcurrent(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // marking is a compressor that replaces every message.
@@ -13,27 +11,6 @@ type marking struct{}
 
 func (marking) CompressWireMessage(_, dst []byte) ([]byte, error) {
 	return append(dst, "compressed"...), nil
-}
-
-// TestCompressedCommands is about which commands are compressed: none that the server has to understand before it knows the
-// compressor, or that has a secret, whose length compression would tell.
-func TestCompressedCommands(t *testing.T) {
-	tests := []struct {
-		command    string
-		compressor mnet.Compressor
-		want       string
-	}{
-		{"find", marking{}, "compressed"},
-		{"find", nil, "plain"},
-		{"saslStart", marking{}, "plain"},
-		{"createUser", marking{}, "plain"},
-	}
-	for _, tt := range tests {
-		wm := []byte("plain")
-		message, err := Operation{}.compress(&mnet.Connection{Compressor: tt.compressor}, tt.command, &wm)
-		require.NoError(t, err)
-		assert.Equal(t, tt.want, string(*message), tt.command)
-	}
 }
 
 // TestRecyclable is about buffers of messages, plain and compressed ones.

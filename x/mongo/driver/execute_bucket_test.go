@@ -2,16 +2,12 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 func TestExecuteTokenBucket(t *testing.T) {
@@ -52,45 +48,4 @@ func TestExecuteTokenBucket(t *testing.T) {
 			assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9)
 		})
 	}
-}
-
-// TestExecuteTokensOfUnacknowledgedWrites: nothing is known of how the server fared.
-func TestExecuteTokensOfUnacknowledgedWrites(t *testing.T) {
-	s := scripted.New(t)
-	s.Policy.Bucket = retry.NewTokenBucket()
-	s.Replies = scripted.Repeat(6, scripted.Overloaded())
-	require.Error(t, s.Execute(context.Background(), s.Write()))
-
-	op := s.Write()
-	op.Client = nil
-	op.WriteConcern = writeconcern.Unacknowledged()
-	assert.Equal(t, driver.ErrUnacknowledgedWrite, s.Execute(context.Background(), op))
-	assert.Equal(t, 995.0, s.Policy.Bucket.Tokens())
-}
-
-// TestExecuteTokensWithinTheLimit: what is over the limit costs no token.
-func TestExecuteTokensWithinTheLimit(t *testing.T) {
-	s := scripted.New(t, scripted.Repeat(3, scripted.Overloaded())...)
-	s.Policy.MaxRetries = 2
-	s.Policy.Bucket = retry.NewTokenBucket()
-	require.Error(t, s.Execute(context.Background(), s.Write()))
-	assert.Equal(t, 998.0, s.Policy.Bucket.Tokens())
-}
-
-// TestExecuteRejectedTooLate is about a rejection that nobody waits for any more: it spends no token.
-func TestExecuteRejectedTooLate(t *testing.T) {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
-	s.Policy.Bucket = retry.NewTokenBucket()
-	op := s.Write()
-	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
-		if len(s.Sent) == 2 {
-			ctx.End(context.Canceled)
-		}
-	}}
-	err := s.Execute(ctx, op)
-	hasCode(462)(t, err)
-	assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
-	assert.Len(t, s.Slept, 1)
-	assert.Equal(t, 999.0, s.Policy.Bucket.Tokens())
 }

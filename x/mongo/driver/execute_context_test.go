@@ -126,34 +126,6 @@ func (c seeingCrypt) Decrypt(ctx context.Context, reply bsoncore.Document) (bson
 
 func (seeingCrypt) BypassAutoEncryption() bool { return false }
 
-// TestExecuteFailedAuthentication is about a server that closes each connection while it authenticates, though nothing says that it is
-// overloaded: there is one retry, also under a deadline, and no backoff.
-func TestExecuteFailedAuthentication(t *testing.T) {
-	for name, topology := range map[string]description.TopologyKind{
-		"replica set": description.TopologyKindReplicaSetWithPrimary, "load balancer": description.TopologyKindLoadBalanced,
-	} {
-		for _, kind := range []string{"deadline", "timeoutMS", "none"} {
-			kind, topology := kind, topology
-			t.Run(name+"/"+kind, func(t *testing.T) {
-				s := scripted.New(t, scripted.Repeat(2, scripted.NoConnection{Err: scripted.ClosedHandshake()})...)
-				s.Topology = topology
-				ctx, cancel, op := context.Background(), func() {}, s.Read()
-				timeout := time.Hour
-				switch kind {
-				case "deadline":
-					ctx, cancel = context.WithTimeout(ctx, timeout)
-				case "timeoutMS":
-					op.Timeout = &timeout
-				}
-				defer cancel()
-				require.Error(t, s.Execute(ctx, op))
-				assert.Len(t, s.Selected, 2)
-				assert.Empty(t, s.Slept)
-			})
-		}
-	}
-}
-
 // TestExecuteGivesUpItsBuffer is about a large command that waits for its retry: it does not hold its wire message meanwhile.
 func TestExecuteGivesUpItsBuffer(t *testing.T) {
 	const size = 15 * 1000 * 1000

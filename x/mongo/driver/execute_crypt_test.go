@@ -83,20 +83,6 @@ func TestExecuteUndecryptableReplyIsNoOverload(t *testing.T) {
 	}
 }
 
-func TestExecuteUnencryptableCommandIsNoOverload(t *testing.T) {
-	for name, op := range anyKind {
-		op := op
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t)
-			op := op(s)
-			op.Crypt = &crypt{encrypt: []error{errKeyVault}}
-			assert.Equal(t, errKeyVault, s.Execute(context.Background(), op))
-			assert.Empty(t, s.Slept, "the find in the key vault had retries of its own")
-			assert.Len(t, s.Selected, 1)
-		})
-	}
-}
-
 // TestExecuteRetryThatCannotBeBuilt returns the error that was to be retried after (retryable-reads.md, "Sending an
 // equivalent command for a retry attempt").
 func TestExecuteRetryThatCannotBeBuilt(t *testing.T) {

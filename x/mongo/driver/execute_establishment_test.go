@@ -151,38 +151,3 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		}
 	}
 }
-
-// TestExecuteWithoutConnectionTwice is about what a command returns that gets no connection for its retry either.
-func TestExecuteWithoutConnectionTwice(t *testing.T) {
-	for _, err := range []error{scripted.PoolCleared{}, scripted.PoolPaused(), scripted.ClosedHandshake(), outOfFiles()} {
-		none := scripted.NoConnection{Err: err}
-
-		s := scripted.New(t, none, none)
-		assert.Equal(t, err.Error(), s.Execute(context.Background(), s.Write()).Error())
-
-		s = scripted.New(t, scripted.ShuttingDown(), none)
-		var serverErr driver.Error
-		require.True(t, errors.As(s.Execute(context.Background(), s.Read()), &serverErr))
-		assert.Equal(t, int32(91), serverErr.Code, "the caller has to know of the attempt")
-	}
-}
-
-// TestExecuteOutOfFiles is about a command whose client can open no connection: it is tried again after a backoff, once, or until the
-// timeout.
-func TestExecuteOutOfFiles(t *testing.T) {
-	none := scripted.NoConnection{Err: outOfFiles()}
-	for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
-		s := scripted.New(t, none, none)
-		err := s.Execute(context.Background(), op(s))
-		assert.True(t, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
-		assert.Len(t, s.Slept, 1)
-		assert.Empty(t, s.Replies)
-
-		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-		s = scripted.New(t, none, none, none, none, none, none, none, scripted.OK())
-		assert.Nil(t, s.Execute(ctx, op(s)))
-		cancel()
-		assert.Len(t, s.Slept, 7)
-		assert.Empty(t, s.Replies)
-	}
-}

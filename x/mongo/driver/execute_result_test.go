@@ -11,7 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -106,79 +105,6 @@ func TestExecuteFirstSelectionFails(t *testing.T) {
 		assert.Equal(t, none, s.Execute(context.Background(), op))
 	}
 	assert.Empty(t, s.Sent)
-}
-
-// TestExecuteContextEndsBeforeTheFirstAttempt keeps the context's error.
-func TestExecuteContextEndsBeforeTheFirstAttempt(t *testing.T) {
-	ctx := scripted.NewContext()
-	ctx.End(context.Canceled)
-	s := scripted.New(t)
-	err := s.Execute(ctx, s.Write())
-	assert.Equal(t, context.Canceled, err)
-}
-
-// TestBackoffEndsWithEitherContext is about a command that is sent for somebody else's call: its backoff ends with that call, and with
-// its own context, which may have been derived from one of that call.
-func TestBackoffEndsWithEitherContext(t *testing.T) {
-	for _, name := range []string{"caller", "command"} {
-		name := name
-		t.Run(name, func(t *testing.T) {
-			contexts := map[string]*scripted.Context{"caller": scripted.NewContext(), "command": scripted.NewContext()}
-			s := scripted.New(t, scripted.Overloaded())
-			s.OnSleep = func() { contexts[name].End(context.Canceled) }
-			ctx := backpressure.WithPurpose(contexts["command"], backpressure.Purpose{Caller: contexts["caller"]})
-			err := s.Execute(ctx, s.Write())
-			hasCode(462)(t, err)
-			assert.True(t, errors.Is(err, context.Canceled), "%v does not wrap the context's error", err)
-			assert.Len(t, s.Slept, 1)
-		})
-	}
-}
-
-// TestExecuteOverloadCancelled returns what the operation would have failed with if the backoff had ended.
-func TestExecuteOverloadCancelled(t *testing.T) {
-	cancelled := func(t *testing.T, replies ...any) error {
-		ctx, cancel := context.WithCancel(context.Background())
-		s := scripted.New(t, replies...)
-		s.OnSleep = cancel
-		err := s.Execute(ctx, s.Write())
-		assert.True(t, errors.Is(err, context.Canceled), "%v is not context.Canceled", err)
-		return err
-	}
-
-	t.Run("after a rejection", func(t *testing.T) {
-		hasCode(462)(t, cancelled(t, scripted.Rejected()))
-	})
-	t.Run("after an error that may have written", func(t *testing.T) {
-		err := cancelled(t, scripted.ShuttingDown(), scripted.Rejected())
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr))
-		assert.Equal(t, int32(91), serverErr.Code)
-		assert.False(t, serverErr.HasErrorLabel(driver.NoWritesPerformed), "an application might write again")
-	})
-	t.Run("after an error that has labels of its own", func(t *testing.T) {
-		err := cancelled(t, overloadedWriteConcern)
-		var failed driver.WriteCommandError
-		require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
-		assert.Equal(t, []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, failed.Labels)
-		assert.Equal(t, int64(462), failed.WriteConcernError.Code)
-	})
-}
-
-// TestExecuteNoTimeToBuildRetry is about a deadline that passes while the command of a retry is encrypted.
-func TestExecuteNoTimeToBuildRetry(t *testing.T) {
-	for name, op := range anyKind {
-		op := op
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Overloaded())
-			op := op(s)
-			ctx := scripted.NewContext()
-			op.Crypt = &crypt{encrypt: []error{nil, context.DeadlineExceeded},
-				failing: func() { ctx.End(context.DeadlineExceeded) }}
-			err := s.Execute(ctx, op)
-			assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v, want the timeout", err)
-		})
-	}
 }
 
 func hasWriteConcernError(t *testing.T, err error) {

@@ -102,26 +102,6 @@ func TestExecuteOverload(t *testing.T) {
 	}
 }
 
-func TestExecuteOverloadExempt(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded())
-	s.Policy = nil
-
-	err := s.Execute(context.Background(), s.Command())
-	assert.True(t, err.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
-	assert.Empty(t, s.Slept)
-}
-
-func TestExecuteOverloadDeadline(t *testing.T) {
-	s := scripted.New(t, scripted.Rejected())
-	s.Policy.Jitter = func() float64 { return 1 }
-	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
-	defer cancel()
-	s.Elapsed = time.Hour - 99*ms
-	err := s.Execute(ctx, s.Write())
-	assert.Equal(t, int32(462), err.(driver.Error).Code)
-	assert.Empty(t, s.Slept)
-}
-
 // TestExecuteOverloadLimitUnderTimeout is about a client-side timeout, under which other errors alone are retried as long as
 // there is time.
 func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
@@ -183,59 +163,12 @@ func TestExecuteOverloadCommit(t *testing.T) {
 	})
 }
 
-func TestExecuteOverloadBatches(t *testing.T) {
-	insert := func(s *scripted.Script) driver.Operation {
-		op := s.Write()
-		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)} // in batches of two
-		return op
-	}
-
-	t.Run("each batch has retries of its own", func(t *testing.T) {
-		s := scripted.New(t, then(
-			then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()),
-			then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK())...,
-		)...)
-		require.NoError(t, s.Execute(context.Background(), insert(s)))
-
-		first := bson.A{bson.D{{Key: "_id", Value: int32(0)}}, bson.D{{Key: "_id", Value: int32(1)}}}
-		second := bson.A{bson.D{{Key: "_id", Value: int32(2)}}}
-		assert.Equal(t, then(scripted.Repeat(6, first), scripted.Repeat(6, second)...), s.Field("documents"))
-		assert.Equal(t, then(scripted.Repeat(6, int64(1)), scripted.Repeat(6, int64(2))...), s.Field("txnNumber"))
-	})
-	t.Run("a batch that is given up ends the write", func(t *testing.T) {
-		s := scripted.New(t, then([]any{scripted.OK()}, scripted.Repeat(6, scripted.Rejected())...)...)
-		err := errorOf(s.Execute(context.Background(), insert(s)))
-		assert.Equal(t, int32(462), err.(driver.Error).Code)
-	})
-	t.Run("the pinned connection is given back between two batches", func(t *testing.T) {
-		s := scripted.New(t, scripted.OK(), scripted.Failure(251, driver.TransientTransactionError))
-		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
-		op := s.Transaction()
-		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
-		op.CommandMonitor = &event.CommandMonitor{Succeeded: func(context.Context, *event.CommandSucceededEvent) {
-			require.NoError(t, op.Client.ClearPinnedResources())
-		}}
-		hasCode(251)(t, errorOf(s.Execute(context.Background(), op)))
-		require.Len(t, s.Sent, 2)
-		assert.Equal(t, 2, s.Sent[1].Connection)
-	})
-}
-
 // errorOf returns the error of an operation without what its batches did, which a driver may add.
 func errorOf(err error) error {
 	if e := reflect.ValueOf(err); e.Kind() == reflect.Struct && e.FieldByName("Outcomes").IsValid() {
 		return e.FieldByName("Err").Interface().(error)
 	}
 	return err
-}
-
-func TestExecuteUnacknowledgedWriteIsNotRetried(t *testing.T) {
-	s := scripted.New(t)
-	op := s.Write()
-	op.Client = nil
-	op.WriteConcern = writeconcern.Unacknowledged()
-	assert.Equal(t, driver.ErrUnacknowledgedWrite, s.Execute(context.Background(), op))
-	assert.Len(t, s.Sent, 1)
 }
 
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
@@ -342,19 +275,6 @@ func (a *reauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
 	return nil
 }
 
-// TestExecuteReauthenticationIsNoRetry is about a server that asks for that and is then overloaded: the error is what it said last.
-func TestExecuteReauthenticationIsNoRetry(t *testing.T) {
-	s := scripted.New(t, then([]any{scripted.Failure(391)}, scripted.Repeat(6, scripted.Rejected())...)...)
-	auth := &reauthenticator{}
-	op := s.Write()
-	op.Authenticator = auth
-
-	err := s.Execute(context.Background(), op)
-	assert.Equal(t, int32(462), err.(driver.Error).Code)
-	assert.Equal(t, 1, auth.n)
-	assert.Equal(t, backoffs, s.Slept)
-}
-
 // TestExecuteReauthenticationStrengthensCommit is about a commit that is sent again (transactions.md, "Majority write concern is used
 // when retrying commitTransaction").
 func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
@@ -367,48 +287,11 @@ func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
 }
 
-// TestExecuteDoesNotReauthenticateAGivenBackConnection is about a monitor that runs a command in the same transaction, behind a load
-// balancer: its error unpins the connection.
-func TestExecuteDoesNotReauthenticateAGivenBackConnection(t *testing.T) {
-	s := scripted.New(t, scripted.Failure(391))
-	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
-	auth := &reauthenticator{}
-	op := s.Transaction()
-	op.Authenticator = auth
-	op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
-		require.NotNil(t, op.Client.PinnedConnection)
-		require.NoError(t, op.Client.ClearPinnedResources())
-	}}
-	hasCode(391)(t, s.Execute(context.Background(), op))
-	assert.Equal(t, 0, auth.n)
-}
-
 // failingReauthenticator cannot reauthenticate.
 type failingReauthenticator struct{ reauthenticator }
 
 func (*failingReauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
 	return errors.New("denied")
-}
-
-// TestExecuteFailedReauthentication is about a commit whose first attempt may have been carried out: what it said counts, as no other
-// attempt was made.
-func TestExecuteFailedReauthentication(t *testing.T) {
-	unsure := scripted.Failure(91, driver.RetryableWriteError)
-	s := scripted.New(t, unsure, scripted.Failure(391))
-	op := s.Transaction()
-	op.RetryMode = scripted.RetryOncePerCommand()
-	op.Authenticator = &failingReauthenticator{}
-	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-	op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
-	err := s.Execute(context.Background(), op)
-	var serverErr driver.Error
-	require.True(t, errors.As(err, &serverErr), "got %v", err)
-	assert.True(t, serverErr.HasErrorLabel(driver.UnknownTransactionCommitResult), "got %v", err)
-
-	s = scripted.New(t, scripted.Failure(391))
-	op = s.Read()
-	op.Authenticator = &failingReauthenticator{}
-	assert.ErrorContains(t, s.Execute(context.Background(), op), "error reauthenticating: denied")
 }
 
 func hasCode(code int32) func(*testing.T, error) {

@@ -17,42 +17,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-func TestRetryErrorOfOperations(t *testing.T) {
-	ctx := context.Background()
-	tests := map[string]func(*Collection) error{
-		"InsertOne":        func(c *Collection) error { return insertAny(ctx, c) },
-		"BulkWrite":        func(c *Collection) error { return unsentWrites["bulk write"](ctx, c) },
-		"client BulkWrite": func(c *Collection) error { return unsentWrites["client bulk write"](ctx, c) },
-		"FindOne":          func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
-		"Aggregate":        func(c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err },
-		"RunCommand":       func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
-	}
-	for name, run := range tests {
-		run := run
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-			err := run(connectScript(t, s).Database("db").Collection("coll"))
-			s.Finish()
-
-			var retries *RetryError
-			require.True(t, errors.As(err, &retries), "got %T (%v)", err, err)
-			want := &RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit}
-			assert.Equal(t, want, retries)
-
-			commandErr, ok := err.(CommandError)
-			require.True(t, ok, "got %T, want a CommandError", err)
-			assert.Equal(t, int32(462), commandErr.Code)
-			const text = "scripted (no further retry after 6 attempts and 1.55s of backoff: limit)"
-			assert.Equal(t, text, strings.TrimSpace(err.Error()))
-			assert.Equal(t, "scripted", commandErr.Message)
-			assert.Equal(t, "scripted", strings.TrimSpace(strings.Replace(err.Error(), " ("+retries.Error()+")", "", 1)))
-			assert.True(t, commandErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-			assert.False(t, IsTimeout(err))
-			assert.Equal(t, []int{462}, ErrorCodes(err))
-		})
-	}
-}
-
 // TestRetryErrorOfSeveralCommands is about calls of which one command was executed and the next was rejected: the exception tells how often
 // that was tried.
 func TestRetryErrorOfSeveralCommands(t *testing.T) {
@@ -115,42 +79,6 @@ func TestRetryErrorKeepsTimeouts(t *testing.T) {
 	var retries *RetryError
 	require.True(t, errors.As(err, &retries))
 	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
-}
-
-// TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
-func TestErrorsTellOnce(t *testing.T) {
-	network := errors.New("connection(a) incomplete read")
-	tests := []struct {
-		name    string
-		replies []any
-		end     error // of the context, during the last backoff
-		want    string
-	}{
-		{"at once", []any{scripted.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
-		{"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
-			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)"},
-		{"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
-			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
-				" (no further retry after 1 attempts and 50ms of backoff: contextDone)"},
-		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
-			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
-				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			ctx := scripted.NewContext()
-			s := scripted.New(t, tt.replies...)
-			s.OnSleep = func() {
-				if len(s.Sent) == len(tt.replies) {
-					ctx.End(tt.end)
-				}
-			}
-			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
-			require.Error(t, err)
-			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
-		})
-	}
 }
 
 // TestEveryOperationTellsItsAttempts: the error of each tells how many attempts and retries there were.

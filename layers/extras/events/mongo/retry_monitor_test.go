@@ -94,32 +94,6 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 	}
 }
 
-// TestRetryMonitorIsOutsideOfTheTransaction is about a monitor that uses the context that it is given for a command of its own.
-func TestRetryMonitorIsOutsideOfTheTransaction(t *testing.T) {
-	ok := scripted.OK()
-	s := scripted.New(t, scripted.Overloaded(), ok /* ping */, ok, ok /* ping */, ok)
-	type key struct{}
-	var client *Client
-	s.Policy.Monitor = outsideOfSessions(event.RetryMonitor{
-		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
-			assert.Equal(t, 1, ctx.Value(key{}), "the application's values")
-			require.NoError(t, client.Ping(ctx, nil))
-		},
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { require.NoError(t, client.Ping(ctx, nil)) },
-	})
-	client = connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.WithValue(context.Background(), key{}, 1), func(ctx context.Context) (any, error) {
-		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
-	})
-	require.NoError(t, err)
-	s.Finish()
-	assert.Equal(t, []string{"insert", "ping", "insert", "ping", "commitTransaction"}, commandNames(t, s))
-	assert.Equal(t, []any{false, nil, false, nil, false}, s.Field("autocommit"))
-	assert.Equal(t, []any{true, nil, true, nil, nil}, s.Field("startTransaction"))
-}
-
 // TestClientMonitorIsOutsideOfSessions is about the monitor of the options, which stays as it is in them.
 func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 	var sessions []*Session

@@ -73,21 +73,3 @@ func TestClientThrottles(t *testing.T) {
 		assert.True(t, probability > 0.9 && probability < 1, "got %v", probability)
 	}
 }
-
-func TestClientThrottlesNothingWithoutRejections(t *testing.T) {
-	l := scripted.Listen(t, noDocuments, nil)
-	client, failures := findAll(t, l, 100, options.Client().SetAdaptiveThrottling(true))
-	assert.Empty(t, failures)
-	assert.Equal(t, int64(100), l.Commands.Load())
-	for _, probability := range client.ThrottleProbabilities() {
-		assert.Equal(t, 0.0, probability)
-	}
-}
-
-func TestClientWithoutThrottling(t *testing.T) {
-	l := scripted.Listen(t, rejection, nil)
-	client, failures := findAll(t, l, 100, options.Client())
-	assert.Len(t, failures, 100)
-	assert.Equal(t, int64(100), l.Commands.Load(), "everything is sent")
-	assert.Nil(t, client.ThrottleProbabilities())
-}

@@ -155,21 +155,6 @@ func FuzzMemoryReader(f *testing.F) {
 	f.Fuzz(compareReaders)
 }
 
-// TestMemoryReaderUsedAgain: a document that was only read in part leaves nothing behind.
-func TestMemoryReaderUsedAgain(t *testing.T) {
-	t.Parallel()
-	doc := everyType(t)
-	var d inmemory.Document
-	for _, data := range [][]byte{doc[:len(doc)-40], doc, nil, doc[:3], doc} {
-		d.Bytes = data
-		var got, want D
-		gotErr := NewDecoder(NewDocumentReader(&d)).Decode(&got)
-		wantErr := NewDecoder(NewDocumentReader(bytes.NewReader(data))).Decode(&want)
-		assert.Equal(t, wantErr, gotErr)
-		assert.Equal(t, want, got)
-	}
-}
-
 // TestMemoryReaderHasNoLimit: a key and a regular expression may be longer than a stream's buffer.
 func TestMemoryReaderHasNoLimit(t *testing.T) {
 	t.Parallel()

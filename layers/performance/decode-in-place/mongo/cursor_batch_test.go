@@ -9,7 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // TestAllReusesSlice: documents are decoded into the elements that the slice has, as before; the one after the last is zero.
@@ -38,17 +37,6 @@ func TestAllReusesSlice(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestDecoderOptionsPriority: of two types for documents the map has priority.
-func TestDecoderOptionsPriority(t *testing.T) {
-	t.Parallel()
-	doc, err := bson.Marshal(bson.D{{Key: "a", Value: bson.D{{Key: "b", Value: 1}}}})
-	require.NoError(t, err)
-	var got struct{ A any }
-	opts := &options.BSONOptions{DefaultDocumentM: true, DefaultDocumentMap: true}
-	require.NoError(t, getDecoder(doc, opts, nil).Decode(&got))
-	assert.Equal(t, any(map[string]any{"b": int32(1)}), got.A)
 }
 
 // TestRegistryDecodes: whatever decodes a document does so with the registry that it was given.

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
@@ -59,24 +58,3 @@ func TestLargeWriterIsNotKept(t *testing.T) {
 }
 
 type flushed struct{ A int32 }
-
-// TestMarshalOfAnEncoderThatFlushes: the writer of a document can be flushed again, which then has nothing to write.
-func TestMarshalOfAnEncoderThatFlushes(t *testing.T) {
-	t.Parallel()
-	reg := bson.NewRegistry()
-	reg.RegisterTypeEncoder(reflect.TypeOf(flushed{}), bson.ValueEncoderFunc(
-		func(_ bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
-			dw, err := vw.WriteDocument()
-			require.NoError(t, err)
-			element, err := dw.WriteDocumentElement("a")
-			require.NoError(t, err)
-			require.NoError(t, element.WriteInt32(int32(val.Field(0).Int())))
-			require.NoError(t, dw.WriteDocumentEnd())
-			return vw.(interface{ Flush() error }).Flush()
-		}))
-	want, err := bson.Marshal(bson.D{{Key: "a", Value: int32(7)}})
-	require.NoError(t, err)
-	got, err := marshal(flushed{7}, nil, reg)
-	require.NoError(t, err)
-	assert.Equal(t, want, []byte(got))
-}

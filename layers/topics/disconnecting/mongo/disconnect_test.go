@@ -9,7 +9,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -66,61 +65,6 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	for _, bound := range bounds {
 		assert.Equal(t, bounds[0], bound)
 	}
-}
-
-// TestEndSessionsHaveOneBudget is about Disconnect, which sends a command for each 10,000 sessions: whoever waits for it waits for the
-// backoffs of one command, not for those of each.
-func TestEndSessionsHaveOneBudget(t *testing.T) {
-	const batches = 3
-	tests := []struct {
-		name     string
-		replies  []any
-		rest     any
-		retries  retry.Limit
-		sent     int
-		backoffs int
-	}{
-		{name: "all well", rest: scripted.OK(), retries: 5, sent: batches},
-		{name: "every command rejected", rest: scripted.Overloaded(), retries: 5, sent: 6, backoffs: 5},
-		{name: "the second batch rejected to the end", replies: []any{scripted.Overloaded(), scripted.OK()},
-			rest: scripted.Overloaded(), retries: 2, sent: 2 + 3, backoffs: 1 + 2},
-		{name: "rejected, then executed", replies: []any{scripted.Overloaded(), scripted.Overloaded()}, rest: scripted.OK(),
-			retries: 5, sent: 2 + batches, backoffs: 2},
-		{name: "no retries", rest: scripted.Overloaded(), sent: 1},
-		{name: "another error", rest: scripted.Failure(1), retries: 5, sent: batches},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			s.Rest = tt.rest
-			s.Policy.MaxRetries = tt.retries
-			client := connectScript(t, s)
-			var sessions []*Session
-			for len(sessions) <= (batches-1)*endSessionsBatchSize {
-				session, err := client.StartSession()
-				require.NoError(t, err)
-				sessions = append(sessions, session)
-			}
-			for _, session := range sessions {
-				session.EndSession(context.Background())
-			}
-
-			require.NoError(t, client.Disconnect(context.Background()))
-			assert.Len(t, s.Sent, tt.sent)
-			assert.Len(t, s.Slept, tt.backoffs)
-			s.Finish()
-		})
-	}
-}
-
-// TestDisconnectEndsWithTheDeadline is about the end of sessions.
-func TestDisconnectEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, succeeds: true,
-			commands: []string{"ping", "endSessions", "endSessions", "endSessions", "endSessions"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
 }
 
 // TestTimeToClose is about what closes something without a deadline: the client's Timeout counts, however short, and ten seconds without it.

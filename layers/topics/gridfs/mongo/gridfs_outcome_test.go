@@ -431,22 +431,6 @@ func TestGridFSDelete(t *testing.T) {
 	}
 }
 
-// TestGridFSDrop is about Drop, which is called until it succeeds: after an error nothing more is dropped.
-func TestGridFSDrop(t *testing.T) {
-	rejected := scripted.Repeat(6, scripted.Rejected())
-	s := scripted.New(t, append(append(rejected, scripted.OK()), rejected...)...)
-	bucket := connectScript(t, s).Database("db").GridFSBucket()
-	require.Error(t, bucket.Drop(context.Background()))
-	require.Len(t, s.Sent, 6)
-	err := bucket.Drop(context.Background())
-	require.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError))
-	require.False(t, errorHasLabel(err, driver.NoWritesPerformed), "the files were dropped")
-	s.Replies = []any{scripted.OK(), scripted.OK()}
-	require.NoError(t, bucket.Drop(context.Background()))
-	require.Equal(t, fmt.Sprint([]string{"fs.files", "fs.chunks"}), fmt.Sprint(s.Field("drop")[len(s.Sent)-2:]))
-	s.Finish()
-}
-
 // TestGridFSMayBeInserted is about how the insert of a file's document can end.
 func TestGridFSMayBeInserted(t *testing.T) {
 	duplicate := driver.WriteCommandError{WriteErrors: driver.WriteErrors{{Code: 11000}}}

@@ -14,55 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-func TestChangeStreamRetries(t *testing.T) {
-	opened := scripted.OK(firstBatch(7))
-	event := scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
-	reading := options.Client()
-	withoutReads := options.Client().SetRetryReads(false)
-
-	tests := []struct {
-		name     string
-		opts     *options.ClientOptions
-		replies  []any
-		failing  bool
-		commands []string
-		slept    int
-	}{
-		{name: "overload", opts: reading, replies: []any{scripted.Overloaded(), scripted.Overloaded(), opened},
-			commands: []string{"aggregate", "aggregate", "aggregate"}, slept: 2},
-		{name: "overload, given up", opts: reading, replies: scripted.Repeat(6, scripted.Overloaded()), failing: true,
-			commands: []string{"aggregate", "aggregate", "aggregate", "aggregate", "aggregate", "aggregate"}, slept: 5},
-		{name: "retryable read", opts: reading, replies: []any{scripted.ShuttingDown(), opened},
-			commands: []string{"aggregate", "aggregate"}},
-		{name: "retryable read, given up", opts: reading, replies: scripted.Repeat(2, scripted.ShuttingDown()), failing: true,
-			commands: []string{"aggregate", "aggregate"}},
-		{name: "retryReads off", opts: withoutReads, replies: []any{scripted.ShuttingDown()}, failing: true,
-			commands: []string{"aggregate"}},
-		{name: "overload of getMore", opts: reading, replies: []any{opened, scripted.Overloaded(), event},
-			commands: []string{"aggregate", "getMore", "getMore"}, slept: 1},
-		{name: "resumed", opts: reading,
-			replies:  []any{opened, scripted.Failure(1, resumableErrorLabel), scripted.OK(), opened, event},
-			commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "getMore"}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			coll := connectScript(t, s, tt.opts).Database("db").Collection("coll")
-
-			stream, err := coll.Watch(context.Background(), Pipeline{})
-			assert.Equal(t, tt.failing, err != nil, "got %v", err)
-			if err == nil && len(s.Replies) > 0 {
-				assert.True(t, stream.Next(context.Background()), "got %v", stream.Err())
-			}
-			s.Finish()
-
-			assert.Equal(t, tt.commands, commandNames(t, s))
-			assert.Len(t, s.Slept, tt.slept)
-		})
-	}
-}
-
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded())
 	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }

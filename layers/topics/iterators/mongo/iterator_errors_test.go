@@ -34,18 +34,6 @@ func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[option
 	return stream
 }
 
-// TestResumeThatTimesOut is about the error 50 of an aggregate whose maxTimeMS is the rest of the call's time
-// (client-side-operations-timeout.md, "Change Streams": a timeout must not invalidate the stream).
-func TestResumeThatTimesOut(t *testing.T) {
-	s := scripted.New(t, emptyOpen, resumable, scripted.OK(), scripted.Failure(50), emptyOpen, oneEvent)
-	stream := watchScript(t, s)
-	require.False(t, stream.Next(context.Background()))
-	assert.True(t, IsTimeout(stream.Err()), "got %v", stream.Err())
-	assert.Equal(t, int64(7), stream.ID())
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
-	s.Finish()
-}
-
 // TestMayResumeAfter is about the errors of a resume: after some of them, the loop of an application would go on for ever.
 func TestMayResumeAfter(t *testing.T) {
 	for _, tt := range []struct {
@@ -70,19 +58,6 @@ func TestMayResumeAfter(t *testing.T) {
 		assert.Equal(t, tt.want, cs.afterResume(cs.err) == streamLost, "%T %v", tt.err, tt.err)
 		assert.Equal(t, tt.want, cs.afterResume(tt.err) == streamLost, "%T %v, as the driver's package has it", tt.err, tt.err)
 	}
-}
-
-// TestResumeAfterUnestablishedConnection is about a getMore that gets no connection to an overloaded server: that is a network error, after
-// which the stream is resumed in the same call (change-streams.md, "Resumable Error").
-func TestResumeAfterUnestablishedConnection(t *testing.T) {
-	closed := scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
-		Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-	}}}
-	replies := append([]any{emptyOpen}, scripted.Repeat(6, closed)...)
-	s := scripted.New(t, append(replies, scripted.OK(), emptyOpen, oneEvent)...)
-	stream := watchScript(t, s)
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
-	s.Finish()
 }
 
 // TestUnreadableReplies is about getMores whose replies cannot be read: the stream is resumed, but not again at once.
@@ -310,34 +285,6 @@ func poolNotReady(t *testing.T) error {
 	_, err := server.Connection(context.Background())
 	require.Error(t, err)
 	return err
-}
-
-// TestIsPoolClearedError is about commands of every kind, and about errors of other libraries.
-func TestIsPoolClearedError(t *testing.T) {
-	cleared := scripted.NoConnection{Err: poolNotReady(t)}
-	for name, run := range map[string]func(context.Context, *Collection) error{
-		"find":   func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
-		"insert": insertAny,
-		"update many": func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateMany(ctx, anything, increment)
-			return err
-		},
-		"aggregate": func(ctx context.Context, c *Collection) error {
-			_, err := c.Aggregate(ctx, Pipeline{})
-			return err
-		},
-		"runCommand": func(ctx context.Context, c *Collection) error {
-			return c.Database().RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
-		},
-		"bulk write": unsentWrites["bulk write"], "client bulk write": unsentWrites["client bulk write"],
-	} {
-		s := scripted.New(t, cleared, cleared)
-		err := run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
-		require.Error(t, err)
-		assert.True(t, IsPoolClearedError(err), "%s: %T %v", name, err, err)
-	}
-	assert.False(t, IsPoolClearedError(scripted.PoolCleared{}), "another type with a method Retryable")
-	assert.False(t, IsPoolClearedError(nil))
 }
 
 // cursorCleanUps are of cursors, some of which the driver opens itself.

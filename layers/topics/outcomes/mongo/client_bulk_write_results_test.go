@@ -81,26 +81,6 @@ func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 	})
 }
 
-// TestClientBulkWriteResultOfAModel is about results that do name their model.
-func TestClientBulkWriteResultOfAModel(t *testing.T) {
-	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
-		for _, index := range []any{int32(1), int64(1), 1.0} {
-			res, err := run(resultOf(index, 1))
-			require.NoError(t, err, "%T", index)
-			assert.Equal(t, 1, len(res.InsertResults)+len(res.UpdateResults)+len(res.DeleteResults))
-			if update, ok := res.UpdateResults[1]; ok {
-				want := ClientBulkWriteUpdateResult{MatchedCount: 1, ModifiedCount: 1, UpsertedID: int32(5)}
-				assert.Equal(t, want, update)
-			}
-
-			_, err = run(resultOf(index, 0))
-			var failed ClientBulkWriteException
-			require.True(t, errors.As(err, &failed), "%T: got %T (%v)", index, err, err)
-			assert.Equal(t, 11000, failed.WriteErrors[1].Code, "%T", index)
-		}
-	})
-}
-
 // TestClientBulkWriteResultOfOtherTypes is about the other fields of a result.
 func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
 	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
@@ -136,23 +116,6 @@ func TestClientBulkWriteCounts(t *testing.T) {
 	assert.Equal(t, &ClientBulkWriteResult{
 		InsertedCount: 11, MatchedCount: 22, ModifiedCount: 33, UpsertedCount: 44, DeletedCount: 55, Acknowledged: true,
 	}, res)
-}
-
-// TestClientBulkWriteCountsErrors is about a reply that counts an error, though no result tells which: an ordered bulk write ends.
-func TestClientBulkWriteCountsErrors(t *testing.T) {
-	counted := scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: int32(1)})
-	writes := inserts(scripted.MaxBatchCount + 1)
-	for _, ordered := range []bool{true, false} {
-		replies := []any{counted, scripted.OK(firstBatch(0))}
-		if ordered {
-			replies = replies[:1]
-		}
-		s := scripted.New(t, replies...)
-		_, err := connectScript(t, s).BulkWrite(context.Background(), writes, options.ClientBulkWrite().SetOrdered(ordered))
-		s.Finish()
-		var exception ClientBulkWriteException
-		assert.True(t, errors.As(err, &exception), "got %v", err)
-	}
 }
 
 // TestClientBulkWriteOfUnreadResults is about results that cannot be read, of writes that were executed: if the reply counts no error, all
@@ -195,17 +158,6 @@ func interruptedBulkWrite(t *testing.T, reply bson.D) error {
 	s.Finish()
 	assert.True(t, IsTimeout(err), "%v is no timeout", err)
 	return err
-}
-
-// TestInterruptedClientBulkWrite is TestInterruptedWrite for an exception that has no labels.
-func TestInterruptedClientBulkWrite(t *testing.T) {
-	err := interruptedBulkWrite(t, executedButOverloaded())
-	assert.True(t, errors.Is(err, context.DeadlineExceeded))
-	var exception ClientBulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteConcernErrors, 1)
-	assert.Equal(t, 462, exception.WriteConcernErrors[0].Code)
-	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
 }
 
 // TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.

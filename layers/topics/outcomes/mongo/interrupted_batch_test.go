@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -49,30 +48,4 @@ func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
 
 	require.Error(t, err)
 	assert.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), err.Error())
-}
-
-// TestInterruptedWriteErrors is about an interruption before the retry of a batch whose reply also tells of a write error.
-func TestInterruptedWriteErrors(t *testing.T) {
-	failed := scripted.OK(
-		writeErrorsAt(1), concernError(91),
-		bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
-	)
-	ctx := scripted.NewContext()
-	s := scripted.New(t, failed)
-	s.OnSelect = func() error {
-		if len(s.Sent) == 0 {
-			return nil
-		}
-		ctx.End(context.DeadlineExceeded)
-		return context.DeadlineExceeded
-	}
-	_, err := connectScript(t, s).Database("db").Collection("coll").InsertMany(ctx, []any{bson.D{}, bson.D{}})
-	s.Finish()
-
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	var exception BulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
-	require.Len(t, exception.WriteErrors, 1)
-	assert.Equal(t, 1, exception.WriteErrors[0].Index)
-	assert.NotNil(t, exception.WriteConcernError)
 }

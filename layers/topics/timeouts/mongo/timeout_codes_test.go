@@ -2,15 +2,11 @@ package mongo
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
 // The three replies of a server that has run out of maxTimeMS, in the order of the specification's examples.
@@ -44,25 +40,4 @@ func TestIsTimeoutAfterMaxTime(t *testing.T) {
 	assert.Greater(t, failed["ok: 0"], 60)
 	assert.Greater(t, failed["writeErrors"], 40)
 	assert.Greater(t, failed["writeConcernError"], 40)
-}
-
-func TestIsTimeoutOfJoinedErrors(t *testing.T) {
-	joined := func(errs ...error) error { return severalErrors(errs) }
-	canceled := topology.WaitQueueTimeoutError{Wrapped: context.Canceled}
-	for _, tt := range []struct {
-		err  error
-		want bool
-	}{
-		{context.DeadlineExceeded, true},
-		{canceled, false},
-		{joined(canceled, io.EOF), false},
-		{joined(canceled, context.DeadlineExceeded), true},
-		{fmt.Errorf("both: %w", joined(canceled, context.DeadlineExceeded)), true},
-		{fmt.Errorf("both: %w", joined(io.EOF, CommandError{Code: 50})), true},
-		{fmt.Errorf("both: %w", joined(canceled, io.EOF)), false},
-		{backpressure.Interruption{Err: joined(context.DeadlineExceeded, io.EOF), Cause: context.Canceled}, false},
-		{backpressure.Interruption{Err: joined(context.Canceled, io.EOF), Cause: context.DeadlineExceeded}, false},
-	} {
-		assert.Equal(t, tt.want, IsTimeout(tt.err), "%v", tt.err)
-	}
 }

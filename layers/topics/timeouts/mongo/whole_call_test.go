@@ -88,12 +88,3 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 		}
 	}
 }
-
-// TestDropWithoutContext is about a method whose backoffs end with the client's Timeout, also if the application gives no context.
-func TestDropWithoutContext(t *testing.T) {
-	var none context.Context
-	s := newImpatientScript(t)
-	require.Error(t, connectScript(t, s, options.Client().SetTimeout(patience)).Database("db").Drop(none))
-	s.Finish()
-	assert.LessOrEqual(t, s.Elapsed, patience)
-}

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -163,108 +162,11 @@ func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
 	assert.LessOrEqual(t, s.Elapsed, time.Minute)
 }
 
-// TestTimedOutCommitIsNotAborted is about a commit whose time is up after an attempt that the server may have executed: the end of the
-// session does not abort the transaction, and the application may commit again.
-func TestTimedOutCommitIsNotAborted(t *testing.T) {
-	for name, again := range map[string]bool{"end of the session": false, "another commit": true} {
-		again := again
-		t.Run(name, func(t *testing.T) {
-			ctx := scripted.NewContext()
-			s := scripted.New(t, scripted.OK(), scripted.ShuttingDown())
-			s.OnSelect = func() error {
-				if len(s.Sent) == 2 {
-					ctx.End(context.DeadlineExceeded)
-				}
-				return nil
-			}
-			want := []string{"insert", "commitTransaction"}
-			inTransaction(t, s, func(inTxn context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(inTxn, coll))
-				err := session.CommitTransaction(ctx)
-				require.True(t, IsTimeout(err), "got %v", err)
-				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				s.OnSelect = nil
-				if again {
-					s.Replies, want = append(s.Replies, scripted.OK()), append(want, "commitTransaction")
-					require.NoError(t, session.CommitTransaction(context.Background()))
-				}
-			})
-			assert.Equal(t, want, commandNames(t, s))
-		})
-	}
-}
-
 // TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
 func TestCommitWithoutServerInACall(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
 	_, err := insertInTransaction(context.Background(), t, s)
 	assert.ErrorIs(t, err, io.EOF)
-}
-
-// TestUnsentCommitIsAborted is about a commit that finds no server in time: nothing was sent that may have been executed, so that the end
-// of the session aborts the transaction.
-func TestUnsentCommitIsAborted(t *testing.T) {
-	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: context.DeadlineExceeded}, scripted.OK())
-	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		require.NoError(t, insertAny(ctx, coll))
-		err := session.CommitTransaction(context.Background())
-		assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	})
-	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(t, s))
-}
-
-// TestEndedContextIsNoUnknownCommit is about a commit whose context has ended before it begins: an application that commits until the
-// result is known would not stop.
-func TestEndedContextIsNoUnknownCommit(t *testing.T) {
-	ctx := scripted.NewContext()
-	ctx.End(context.DeadlineExceeded)
-	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: context.DeadlineExceeded}, scripted.OK())
-	inTransaction(t, s, func(inTxn context.Context, session *Session, coll *Collection) {
-		require.NoError(t, insertAny(inTxn, coll))
-		err := session.CommitTransaction(ctx)
-		require.Error(t, err)
-		assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	})
-}
-
-// TestUnknownCommitIsForTheMajority is about commits that were sent and whose result is unknown, for whatever reason: the next is for the
-// majority, and the end of the session aborts nothing (transactions.md, "Majority write concern is used when retrying commitTransaction").
-func TestUnknownCommitIsForTheMajority(t *testing.T) {
-	for name, replies := range map[string][]any{
-		"reply after the deadline":     {context.DeadlineExceeded},
-		"cancelled before the reply":   {context.Canceled},
-		"maxTimeMS expired":            {scripted.Failure(50)},
-		"no majority in time":          {scripted.OK(concernError(64))},
-		"maxTimeMS of a write concern": {scripted.OK(concernError(50))},
-		"network error, twice":         {io.EOF, io.EOF},
-		"sent, then no server in time": {scripted.ShuttingDown(), scripted.NoServer{Err: context.DeadlineExceeded}},
-		"then the reply after it":      {scripted.ShuttingDown(), context.DeadlineExceeded},
-	} {
-		for _, again := range []bool{false, true} {
-			replies, again := replies, again
-			t.Run(fmt.Sprintf("%s, again %v", name, again), func(t *testing.T) {
-				s := scripted.New(t, append([]any{scripted.OK()}, replies...)...)
-				sent := 0
-				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-					require.NoError(t, insertAny(ctx, coll))
-					err := session.CommitTransaction(context.Background())
-					assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-					sent = len(s.Sent)
-					if again {
-						s.Replies = []any{scripted.OK()}
-						require.NoError(t, session.CommitTransaction(context.Background()))
-					}
-				})
-				commands := commandNames(t, s)[sent:]
-				if !again {
-					assert.Empty(t, commands)
-					return
-				}
-				assert.Equal(t, []string{"commitTransaction"}, commands)
-				assert.Equal(t, "majority", s.Field("writeConcern", "w")[sent])
-			})
-		}
-	}
 }
 
 // commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
@@ -300,17 +202,6 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
 }
 
-// TestTimedOutCommitThatWasRejected is about a commit whose time is up after a rejection: the transaction is not committed, so the end
-// of the session aborts it, whatever retryWrites says.
-func TestTimedOutCommitThatWasRejected(t *testing.T) {
-	s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.OK())
-	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		err := commitOverTime(ctx, t, s, session, coll)
-		assert.False(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	}, options.Client().SetRetryWrites(false))
-	assert.Equal(t, []string{"insert", "commitTransaction", "abortTransaction"}, commandNames(t, s))
-}
-
 // TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
 // included.
 func TestNumbersOfRetryableWrites(t *testing.T) {
@@ -335,26 +226,6 @@ func TestNumbersOfRetryableWrites(t *testing.T) {
 	require.NoError(t, err)
 	s.Finish()
 	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
-}
-
-// TestTransactionHasOneNumber is about the number of a transaction, which the server knows all its commands by.
-func TestTransactionHasOneNumber(t *testing.T) {
-	for _, end := range []func(*Session, context.Context) error{(*Session).CommitTransaction, (*Session).AbortTransaction} {
-		s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
-		client := connectScript(t, s)
-		coll := client.Database("db").Collection("c")
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		ctx := NewSessionContext(context.Background(), session)
-
-		require.NoError(t, session.StartTransaction())
-		_, err = coll.InsertOne(ctx, bson.D{})
-		require.NoError(t, err)
-		require.NoError(t, end(session, ctx))
-		_, err = coll.InsertOne(ctx, bson.D{})
-		require.NoError(t, err)
-		assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
-	}
 }
 
 // TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
@@ -389,32 +260,4 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestTransactionCleanUpEndsWithTheDeadline is about the ends of transactions.
-func TestTransactionCleanUpEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "Session.AbortTransaction", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction), succeeds: true,
-			commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
-		{name: "Session.EndSession", replies: []any{scripted.OK()}, run: ending(endSession), succeeds: true,
-			commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
-		{name: "Session.CommitTransaction", replies: []any{scripted.OK()}, run: ending((*Session).CommitTransaction),
-			commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}},
-		{name: "WithTransaction, commit", replies: []any{scripted.OK()}, run: insertWithTransaction,
-			commands: []string{"insert", "commitTransaction", "commitTransaction", "commitTransaction", "commitTransaction"}},
-		{name: "WithTransaction, abort", replies: []any{scripted.Failure(1)}, run: insertWithTransaction,
-			commands: []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction", "abortTransaction"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
-}
-
-// TestWithTransactionCommitWithoutTokens is about a commit that no token is left to retry: the caller gets the error.
-func TestWithTransactionCommitWithoutTokens(t *testing.T) {
-	rejected := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
-	s := scripted.New(t, scripted.OK(), rejected)
-	s.Policy.Bucket = spentBucket(t)
-	_, err := insertInTransaction(context.Background(), t, s) // fails if there are more commits
-	assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-	assert.False(t, IsTimeout(err))
 }

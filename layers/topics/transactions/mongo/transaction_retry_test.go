@@ -5,57 +5,15 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
-
-// TestShardedTransactionRetries is about which router the commands of a transaction go to.
-func TestShardedTransactionRetries(t *testing.T) {
-	ok, overloaded := scripted.OK(), scripted.Overloaded()
-	tests := []struct {
-		name    string
-		replies []any
-		end     func(*Session, context.Context) error
-		want    string
-	}{
-		{name: "the first command, elsewhere", replies: []any{overloaded, overloaded, ok, ok, ok},
-			end: (*Session).CommitTransaction, want: "abccc"},
-		{name: "another, on the same", replies: []any{ok, overloaded, ok, ok}, end: (*Session).CommitTransaction, want: "aaaa"},
-		{name: "a rejected commit, on the same", replies: []any{ok, ok, overloaded, ok}, end: (*Session).CommitTransaction,
-			want: "aaaa"},
-		{name: "a commit of unknown result, elsewhere",
-			replies: []any{ok, ok, scripted.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult), ok},
-			end:     (*Session).CommitTransaction, want: "aaab"},
-		{name: "a commit whose error the driver labels, elsewhere", replies: []any{ok, ok, scripted.ShuttingDown(), ok},
-			end: (*Session).CommitTransaction, want: "aaab"},
-		{name: "a rejected abort, elsewhere", replies: []any{ok, ok, overloaded, overloaded, ok}, end: (*Session).AbortTransaction,
-			want: "aaabc"},
-		{name: "an abort that fails otherwise, elsewhere", replies: []any{ok, ok, scripted.ShuttingDown(), ok},
-			end: (*Session).AbortTransaction, want: "aaab"},
-		{name: "both kinds of failures of an abort", replies: []any{ok, ok, scripted.ShuttingDown(), overloaded, ok},
-			end: (*Session).AbortTransaction, want: "aaabc"},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := newShardedScript(t, tt.replies...)
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				require.NoError(t, insertAny(ctx, coll))
-				require.NoError(t, tt.end(session, ctx))
-			})
-			assert.Equal(t, tt.want, servers(s))
-		})
-	}
-}
 
 // TestCommandsOfTransactionsAreNotRetried is about errors after which other reads and writes are retried (retryable-writes.md,
 // "Supported Write Operations"; retryable-reads.md, "Unsupported Read Operations").
@@ -152,50 +110,6 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	}
 }
 
-// TestTransactionLabelsOfRetries is about commands of a transaction whose last attempt does not get as far as the server.
-func TestTransactionLabelsOfRetries(t *testing.T) {
-	ok, overloaded, lost := scripted.OK(), scripted.Overloaded(), scripted.NoServer{Err: errNoServer}
-	none := func(err error) any { return scripted.NoConnection{Err: err} }
-
-	tests := []struct {
-		name    string
-		replies []any
-		code    int32 // of the error returned
-	}{
-		{name: "no server", replies: []any{ok, lost}, code: 0},
-		{name: "no server after an overload", replies: []any{ok, overloaded, lost}, code: 462},
-		{name: "no server after two", replies: []any{ok, overloaded, overloaded, lost}, code: 462},
-		{name: "pool is paused", replies: []any{ok, none(scripted.PoolPaused())}, code: 0},
-		{name: "pool is cleared", replies: []any{ok, none(scripted.PoolCleared{})}, code: 0},
-		{name: "pool is paused after an overload", replies: []any{ok, overloaded, none(scripted.PoolPaused())}, code: 462},
-		{name: "pool is cleared after an overload", replies: []any{ok, overloaded, none(scripted.PoolCleared{})}, code: 462},
-		{name: "connection breaks in the handshake", replies: []any{ok, none(scripted.ClosedHandshake())}, code: 0},
-		{name: "connection breaks in the handshake after an overload",
-			replies: []any{ok, overloaded, none(scripted.ClosedHandshake())}, code: 462},
-		{name: "conflict that says it has written nothing, after an overload",
-			replies: []any{ok, overloaded, scripted.Failure(112, driver.TransientTransactionError, driver.NoWritesPerformed)},
-			code:    462},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := newShardedScript(t, append(tt.replies, ok /* abort */)...)
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				err := insertAny(ctx, coll)
-				var cmdErr CommandError
-				require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
-				assert.Equal(t, tt.code, cmdErr.Code)
-				assert.True(t, cmdErr.HasErrorLabel(driver.TransientTransactionError), "got %v", cmdErr.Labels)
-				assert.Equal(t, tt.code == 462, cmdErr.HasErrorLabel(driver.ErrSystemOverloadedError))
-				assert.False(t, cmdErr.HasErrorLabel(driver.RetryableWriteError))
-				assert.Nil(t, session.clientSession.PinnedServerAddr, "an abort would wait for the server that is gone")
-				require.NoError(t, session.AbortTransaction(ctx))
-			})
-		})
-	}
-}
-
 // TestWithTransactionOutlivesAnOutage is about a server that is lost in the retry of a command.
 func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 	ok := scripted.OK()
@@ -206,67 +120,6 @@ func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 		return insertTwice(ctx, coll)
 	}))
 	assert.Equal(t, 2, calls)
-}
-
-// TestCommitThatGetsNoConnection is about a commit that is not sent. It must not be taken for a transaction that can be run again: the
-// commit before may have been executed.
-func TestCommitThatGetsNoConnection(t *testing.T) {
-	unknown := scripted.Failure(91, driver.RetryableWriteError, driver.UnknownTransactionCommitResult)
-	for name, err := range map[string]error{
-		"paused": scripted.PoolPaused(), "cleared": scripted.PoolCleared{}, "closed in the handshake": scripted.ClosedHandshake(),
-	} {
-		none := scripted.NoConnection{Err: err}
-		t.Run(name, func(t *testing.T) {
-			s := newShardedScript(t, scripted.OK(), unknown, none, none, none, scripted.OK())
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				for i := 0; i < 2; i++ {
-					err := session.CommitTransaction(ctx)
-					assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-					assert.False(t, errorHasLabel(err, driver.TransientTransactionError), "got %v", err)
-				}
-				require.NoError(t, session.CommitTransaction(ctx))
-			})
-		})
-	}
-}
-
-// TestWithTransactionRefusedCommit is about a commit that the overload retry policy retries no more: the caller gets the error,
-// whatever refused the retry, and whether or not the result is unknown.
-func TestWithTransactionRefusedCommit(t *testing.T) {
-	refused := map[string]func(*scripted.Script) (context.Context, int){
-		"limit": func(*scripted.Script) (context.Context, int) { return context.Background(), 6 },
-		"no retries": func(s *scripted.Script) (context.Context, int) {
-			s.Policy.MaxRetries = retry.Never
-			return context.Background(), 1
-		},
-		"deadline": func(s *scripted.Script) (context.Context, int) {
-			s.Policy.FirstBackoff = retry.MaxBackoff
-			ctx := scripted.NewContext()
-			ctx.Until = s.Now().Add(2 * time.Second)
-			return ctx, 1
-		},
-	}
-	rejections := map[string]any{
-		"not sent": scripted.NoConnection{Err: scripted.BrokenHandshake{Cause: driver.Error{
-			Message: "closed", Labels: []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-		}}},
-		"sent": scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError),
-	}
-	for why, refuse := range refused {
-		for how, rejection := range rejections {
-			refuse, rejection := refuse, rejection
-			t.Run(why+"/"+how, func(t *testing.T) {
-				s := scripted.New(t, scripted.OK())
-				ctx, attempts := refuse(s)
-				s.Replies = append(s.Replies, scripted.Repeat(attempts, rejection)...)
-				_, err := insertInTransaction(ctx, t, s) // fails if there are more commits
-				assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
-				assert.False(t, IsTimeout(err))
-			})
-		}
-	}
 }
 
 // TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -24,60 +23,6 @@ func halfTransactionBackoffs(n int) []time.Duration {
 		halves = append(halves, longest/2)
 	}
 	return halves
-}
-
-func TestWithTransactionBackoff(t *testing.T) {
-	t.Run("grows with each attempt", func(t *testing.T) {
-		s := scripted.New(t)
-		for range transactionBackoffs {
-			s.Replies = append(s.Replies, scripted.OK(), aborted)
-		}
-		s.Replies = append(s.Replies, scripted.OK(), scripted.OK())
-
-		calls, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
-		assert.Equal(t, 14, calls)
-		assert.Equal(t, halfTransactionBackoffs(13), s.Slept)
-	})
-	t.Run("follows an error of the callback", func(t *testing.T) {
-		s := scripted.New(t, aborted, scripted.OK() /* abort */, scripted.OK(), scripted.OK())
-		calls, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
-		assert.Equal(t, 2, calls)
-		assert.Equal(t, halfTransactionBackoffs(1), s.Slept)
-	})
-	t.Run("precedes another commit", func(t *testing.T) {
-		unknown := scripted.Failure(1, driver.UnknownTransactionCommitResult)
-		s := scripted.New(t, scripted.OK(), unknown, unknown, scripted.OK())
-		calls, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
-		assert.Equal(t, 1, calls)
-		assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
-	})
-	t.Run("does not follow other errors", func(t *testing.T) {
-		s := scripted.New(t, scripted.Failure(1), scripted.OK() /* abort */)
-		calls, err := insertInTransaction(context.Background(), t, s)
-		assert.Equal(t, 1, calls)
-		var cmdErr CommandError
-		require.True(t, errors.As(err, &cmdErr))
-		assert.Equal(t, int32(1), cmdErr.Code)
-	})
-}
-
-// TestWithTransactionOverload is about overload errors, which are retried command by command: the transaction is not run
-// again for them.
-func TestWithTransactionOverload(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.OK())
-	calls, err := insertInTransaction(context.Background(), t, s)
-	require.NoError(t, err)
-	assert.Equal(t, 1, calls)
-	assert.Equal(t, []any{true, true, nil, nil}, s.Field("startTransaction"))
-	assert.Equal(t, []time.Duration{50 * time.Millisecond, 50 * time.Millisecond}, s.Slept)
-
-	s = scripted.New(t, append(scripted.Repeat(6, scripted.Overloaded()), scripted.OK() /* abort */)...)
-	calls, err = insertInTransaction(context.Background(), t, s)
-	assert.Equal(t, 1, calls)
-	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 }
 
 // leapingClock is a clock that moves only when somebody sleeps, and then by half a minute more.
@@ -157,75 +102,6 @@ func TestWithTransactionTimeout(t *testing.T) {
 	})
 }
 
-// TestWithTransactionFinalErrors is about errors that end WithTransaction whatever the time. They stay what they are when it is
-// up (transactions-convenient-api.md of 2026-04-10, "Timeout Error propagation").
-func TestWithTransactionFinalErrors(t *testing.T) {
-	ok := scripted.OK()
-	late := scripted.Overloaded() // the clock leaps over the deadline during the backoff
-	unknown := driver.UnknownTransactionCommitResult
-
-	tests := []struct {
-		name    string
-		replies []any
-		code    int32
-		label   string
-		timeout bool
-	}{
-		{name: "commit, unauthorized", replies: []any{ok, late, scripted.Failure(13)}, code: 13},
-		{name: "commit, duplicate key", replies: []any{ok, late, scripted.Failure(11000)}, code: 11000},
-		{name: "commit, unsatisfiable write concern", replies: []any{ok, late, scripted.OK(concernError(100))}, code: 100},
-		{name: "commit, maxTimeMS expired", replies: []any{ok, late, scripted.Failure(50, unknown)}, code: 50, label: unknown,
-			timeout: true},
-		{name: "commit, result unknown", replies: []any{ok, late, scripted.Failure(64, unknown)}, code: 64, label: unknown,
-			timeout: true},
-		{name: "commit, write concern not reached", replies: []any{ok, late, scripted.OK(concernError(64))}, code: 64,
-			label: unknown, timeout: true},
-		{name: "commit, transient", replies: []any{ok, late, aborted}, code: 251, label: driver.TransientTransactionError,
-			timeout: true},
-		{name: "callback, duplicate key", replies: []any{late, scripted.Failure(11000), ok /* abort */}, code: 11000},
-		{name: "callback, transient", replies: []any{late, aborted, ok /* abort */}, code: 251,
-			label: driver.TransientTransactionError, timeout: true},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			s.Policy.Clock = &leapingClock{Script: s, now: s.Now()}
-			ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(20*time.Second))
-			defer cancel()
-			_, err := insertInTransaction(ctx, t, s)
-
-			assert.Equal(t, tt.timeout, IsTimeout(err), "got %v", err)
-			var cmdErr CommandError
-			require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
-			assert.Equal(t, tt.code, cmdErr.Code)
-			assert.True(t, tt.label == "" || errorHasLabel(err, tt.label), "the label is lost")
-		})
-	}
-}
-
-// TestWithTransactionCommitsOnceWithinMaxTimeMS is about a commit that took as long as the application permits: another would exceed
-// that, and turn an error into a success (transactions-convenient-api.md, "The commit is not retried after a MaxTimeMSExpired error").
-func TestWithTransactionCommitsOnceWithinMaxTimeMS(t *testing.T) {
-	for name, expired := range map[string]bson.D{
-		"error":                        scripted.Failure(50),
-		"error that the server labels": scripted.Failure(50, "UnknownTransactionCommitResult"),
-		"write concern error":          scripted.OK(concernError(50)),
-	} {
-		expired := expired
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(), expired)
-			s.Rest = scripted.OK()
-			_, err := insertInTransaction(context.Background(), t, s)
-			assert.Equal(t, []string{"insert", "commitTransaction"}, commandNames(t, s))
-			var cmdErr CommandError
-			require.True(t, errors.As(err, &cmdErr), "got %T (%v)", err, err)
-			assert.True(t, cmdErr.IsMaxTimeMSExpiredError(), "got %v", err)
-			assert.True(t, cmdErr.HasErrorLabel("UnknownTransactionCommitResult"), "got %v", err)
-		})
-	}
-}
-
 // transactions-convenient-api/tests, "Retry Backoff is Enforced".
 func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
@@ -246,17 +122,6 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 	}
 	assert.Equal(t, time.Duration(0), duration(0))
 	assert.InDelta(t, sumOfTransactionBackoffs.Seconds(), duration(1).Seconds(), 0.5)
-}
-
-// TestWithTransactionThatCannotStart is about a session that cannot start a transaction: the callback is not called.
-func TestWithTransactionThatCannotStart(t *testing.T) {
-	session, err := connectScript(t, scripted.New(t)).StartSession()
-	require.NoError(t, err)
-	require.NoError(t, session.StartTransaction())
-	called := false
-	_, err = session.WithTransaction(context.Background(), func(context.Context) (any, error) { called = true; return nil, nil })
-	assert.ErrorContains(t, err, "transaction already in progress")
-	assert.False(t, called)
 }
 
 // TestWithTransactionWithoutAPolicy is about a deployment of another package.

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -116,20 +115,6 @@ type answeredError struct{}
 
 func (answeredError) Error() string   { return "malformed" }
 func (answeredError) serverAnswered() {}
-
-// TestCauseOfEstablishmentErrors is about all of them: which get the labels of a retryable overload error.
-func TestCauseOfEstablishmentErrors(t *testing.T) {
-	for name, tt := range establishments() {
-		tt := tt
-		t.Run(name, func(t *testing.T) {
-			for _, err := range []error{tt.err, fmt.Errorf("wrapped: %w", tt.err)} {
-				require.Error(t, err)
-				assert.Equal(t, !tt.want, cannotBeOverload(ConnectionError{Wrapped: err}), "%v: %s", err, tt.why)
-				assert.Equal(t, tt.want, labelled(err), "%v: %s", err, tt.why)
-			}
-		})
-	}
-}
 
 // TestEstablishmentErrorAndPool is about what becomes of the server and its pool after each of these errors. Only what is no overload clears
 // the pool.

@@ -3,9 +3,7 @@ package topology
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -16,10 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -66,56 +62,6 @@ var message = []byte{16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 func withTLS(cfg *tls.Config) ConnectionOption {
 	return WithTLSConfig(func(*tls.Config) *tls.Config { return cfg })
-}
-
-func TestConnectOverloadLabels(t *testing.T) {
-	certificate := scripted.SelfSigned(t)
-	trusting := &tls.Config{InsecureSkipVerify: true}
-
-	tests := []struct {
-		name    string
-		serve   func(net.Conn)
-		opts    []ConnectionOption
-		labeled bool
-	}{
-		{name: "closed at once", serve: func(net.Conn) {}, opts: nil, labeled: true},
-		{name: "closed during hello", serve: func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) }, opts: nil, labeled: true},
-		{name: "closed during authentication", serve: func(nc net.Conn) {
-			_, _ = nc.Read(make([]byte, 1))
-			_, _ = nc.Write(message)
-		}, opts: nil, labeled: false},
-		{name: "closed during the TLS handshake", serve: func(nc net.Conn) { _, _ = nc.Read(make([]byte, 1)) },
-			opts: []ConnectionOption{withTLS(trusting)}, labeled: true},
-		{name: "closed during hello over TLS", serve: func(nc net.Conn) {
-			secure := tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}})
-			_, _ = secure.Read(make([]byte, 1))
-		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: true},
-		{name: "plain text in reply to TLS", serve: func(nc net.Conn) {
-			_, _ = nc.Write([]byte("this is no TLS record\n"))
-			_, _ = io.Copy(io.Discard, nc)
-		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: false},
-		{name: "certificate of an unknown authority", serve: func(nc net.Conn) {
-			_ = tls.Server(nc, &tls.Config{Certificates: []tls.Certificate{certificate}}).Handshake()
-		}, opts: []ConnectionOption{withTLS(&tls.Config{RootCAs: x509.NewCertPool()})}, labeled: false},
-		{name: "alert: the server has no certificate", serve: func(nc net.Conn) {
-			_ = tls.Server(nc, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-				return nil, errors.New("none")
-			}}).Handshake()
-		}, opts: []ConnectionOption{withTLS(trusting)}, labeled: false},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			err := establish(t, &pool{}, tt.serve, tt.opts...)
-			var connErr ConnectionError
-			require.True(t, errors.As(err, &connErr), "got %T (%v), want a ConnectionError", err, err)
-			var labeled interface{ HasErrorLabel(string) bool }
-			require.True(t, errors.As(err, &labeled))
-			for _, label := range []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
-				assert.Equal(t, tt.labeled, labeled.HasErrorLabel(label), "%s of %v", label, err)
-			}
-		})
-	}
 }
 
 // TestServerOverloadDuringEstablishment is about what becomes of the server and its pool.
@@ -166,51 +112,6 @@ func keepsPool(t *testing.T, loadBalanced bool, dialErr error) {
 	failed := events.Events(func(e *event.PoolEvent) bool { return e.Type == event.ConnectionCheckOutFailed })
 	assert.Len(t, failed, attempts)
 	assert.Equal(t, int64(0), server.OperationCount())
-}
-
-// TestConnectionErrorLabels is about the labels that a ConnectionError has beside those of the error that it wraps.
-func TestConnectionErrorLabels(t *testing.T) {
-	network := driver.Error{Labels: []string{driver.NetworkError}, Wrapped: ConnectionError{Wrapped: io.EOF}}
-	rejected := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
-	overload := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError}
-
-	tests := []struct {
-		name string
-		err  ConnectionError
-		want []string
-	}{
-		{name: "none", err: ConnectionError{Wrapped: io.EOF}, want: nil},
-		{name: "wraps nothing", err: ConnectionError{}, want: nil},
-		{name: "overload", err: ConnectionError{Wrapped: io.EOF, overloaded: true}, want: overload},
-		{name: "a command's", err: ConnectionError{Wrapped: network}, want: []string{driver.NetworkError}},
-		{name: "a command's that something wraps", err: ConnectionError{Wrapped: fmt.Errorf("auth: %w", network)},
-			want: []string{driver.NetworkError}},
-		{name: "a command's and overload", err: ConnectionError{Wrapped: network, overloaded: true}, want: overload},
-		{name: "a server's", err: ConnectionError{Wrapped: fmt.Errorf("auth: %w", errRejected)}, want: rejected},
-		{name: "of a write", err: ConnectionError{Wrapped: network, retryableWrite: true},
-			want: []string{driver.NetworkError, driver.RetryableWriteError}},
-		{name: "of a connection error", err: ConnectionError{Wrapped: ConnectionError{Wrapped: io.EOF, overloaded: true}},
-			want: overload},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, label := range []string{
-				driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.NetworkError, driver.RetryableWriteError,
-			} {
-				if tt.err.HasErrorLabel(label) {
-					got = append(got, label)
-				}
-			}
-			assert.Equal(t, tt.want, got)
-			assert.Equal(
-				t,
-				len(tt.want) > 1 && tt.want[0] == driver.ErrSystemOverloadedError,
-				backpressure.IsRetryableOverload(tt.err),
-			)
-		})
-	}
 }
 
 // labeler is what package driver asks of such errors.

@@ -56,16 +56,3 @@ func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 		require.NoError(t, topology.Disconnect(context.Background()))
 	}
 }
-
-// TestMaxAdaptiveRetries: the option is the number of retries after overload errors.
-func TestMaxAdaptiveRetries(t *testing.T) {
-	const rejected = 462
-	for _, limit := range []uint{0, 1, 2, 4} {
-		l := scripted.Listen(t, scripted.Failure(rejected, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
-		topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(limit))
-		topology.cfg.overload.Jitter = func() float64 { return 0 }
-		require.Error(t, find(context.Background(), topology))
-		assert.Equal(t, int64(limit)+1, l.Commands.Load())
-		require.NoError(t, topology.Disconnect(context.Background()))
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -85,19 +84,4 @@ func assertGoroutines(t *testing.T, want int) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines are left, want at most %d", left, want)
-}
-
-// TestOverloadOfConnectionRateLimiter is about a server that accepts no connections for a while: that ends in a slower
-// success rather than in an error.
-func TestOverloadOfConnectionRateLimiter(t *testing.T) {
-	l := scripted.Listen(t, scripted.OK(), nil)
-	topology := connectTopology(t, l, options.Client())
-	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
-	_, err := topology.SelectServer(context.Background(), &serverselector.Write{}) // waits for the monitor
-	require.NoError(t, err)
-
-	l.Refuse.Store(int64(topology.cfg.overload.MaxRetries))
-	require.NoError(t, ping(context.Background(), topology))
-	assert.Equal(t, int64(1), l.Commands.Load())
 }

@@ -3,12 +3,8 @@ package topology
 import (
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
 func TestTopologyOverloadPolicy(t *testing.T) {
@@ -32,20 +28,4 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 			assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
 		})
 	}
-}
-
-// TestServersShareTheClientsOverloadPolicy is about cursors: they run their commands on a server, without the topology.
-func TestServersShareTheClientsOverloadPolicy(t *testing.T) {
-	client := newTopology(t, options.Client())
-	for _, addr := range []address.Address{"a:27017", "b:27017"} {
-		server := NewServer(addr, bson.NewObjectID(), 0, client.cfg.ServerOpts...)
-		assert.True(t, client.cfg.overload == backpressure.PolicyOf(server))
-		assert.True(t, client.cfg.overload == backpressure.PolicyOf(&SelectedServer{Server: server}))
-	}
-	assert.True(t, client.cfg.overload != newTopology(t, options.Client()).cfg.overload, "each client has its own")
-}
-
-// TestMonitoringIsExempt is about the commands of connection establishment, authentication and monitoring.
-func TestMonitoringIsExempt(t *testing.T) {
-	assert.Nil(t, backpressure.PolicyOf(driver.SingleConnectionDeployment{}))
 }

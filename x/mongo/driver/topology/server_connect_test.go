@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"testing"
-	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
@@ -52,34 +51,6 @@ func TestPoolThatNothingMonitorsIsReady(t *testing.T) {
 			require.NoError(t, server.Disconnect(context.Background()))
 		})
 	}
-}
-
-// TestKnownServerMakesItsPoolReady is about what kinds of servers do so: all that answer.
-func TestKnownServerMakesItsPoolReady(t *testing.T) {
-	for kind, want := range map[description.ServerKind]int{
-		description.Unknown:                poolPaused,
-		description.ServerKindStandalone:   poolReady,
-		description.ServerKindRSPrimary:    poolReady,
-		description.ServerKindMongos:       poolReady,
-		description.ServerKindRSArbiter:    poolReady,
-		description.ServerKindRSGhost:      poolReady,
-		description.ServerKindRSMember:     poolReady,
-		description.ServerKindLoadBalancer: poolReady,
-		description.ServerKindRSSecondary:  poolReady,
-	} {
-		server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
-		server.updateDescription(description.Server{Addr: "a", Kind: kind})
-		assert.Equal(t, want, server.pool.getState(), kind.String())
-		server.pool.close(context.Background())
-	}
-}
-
-func TestConnectTwice(t *testing.T) {
-	server := NewServer("a", newTopology(t, options.Client()).id, time.Second, withMonitoringDisabled(func(bool) bool { return true }))
-	require.NoError(t, server.Connect(nil))
-	assert.Equal(t, ErrServerConnected, server.Connect(nil))
-	require.NoError(t, server.Disconnect(context.Background()))
-	assert.Equal(t, ErrPoolNotPaused, server.Connect(nil), "its pool is closed for good")
 }
 
 // TestLoadBalancedTopologyEvents is about what is published of a topology behind a load balancer, from its beginning to its end: it starts

@@ -102,17 +102,6 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestReadsAndWrites are judged apart.
-func TestReadsAndWrites(t *testing.T) {
-	s := newSubject()
-	write := first
-	write.Write = true
-	s.ended(write, 100, 0)
-	if s.draw = 0; s.Decide(first) != Send || s.Decide(write) != Withhold {
-		t.Error("reads are withheld, or writes are not")
-	}
-}
-
 // TestTokens: an accepted attempt earns a tenth, a retry its own as well, up to ten. Those of what continues something are ten at
 // first, without the option the others, too, and again after a minute without a rejection.
 func TestTokens(t *testing.T) {

@@ -67,25 +67,6 @@ func TestLateTimeout(t *testing.T) {
 	}
 }
 
-// TestLateTimeoutEnds: whoever waits is told.
-func TestLateTimeoutEnds(t *testing.T) {
-	t.Parallel()
-	over, cancel := WithServerSelectionTimeout(context.Background(), time.Millisecond)
-	defer cancel()
-	<-over.Done()
-	assert.Equal(t, context.DeadlineExceeded, over.Err())
-	cancel()
-	assert.Equal(t, context.DeadlineExceeded, over.Err())
-
-	parent, cancelParent := context.WithCancel(context.Background())
-	child, cancelChild := WithServerSelectionTimeout(parent, time.Hour)
-	defer cancelChild()
-	waits := child.Done()
-	cancelParent()
-	<-waits
-	assert.Equal(t, context.Canceled, child.Err())
-}
-
 // TestLateTimeoutThatWasCanceled: the deadline passes between the cancellation and the first question.
 func TestLateTimeoutThatWasCanceled(t *testing.T) {
 	t.Parallel()

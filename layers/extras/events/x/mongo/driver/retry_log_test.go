@@ -2,7 +2,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -178,14 +177,6 @@ func TestRetryLogOfAService(t *testing.T) {
 type closedConnection struct{ mnet.Describer }
 
 func (closedConnection) ID() string { return "<closed>" }
-
-func TestRetryLogOfAClosedConnection(t *testing.T) {
-	s := scripted.New(t)
-	sink := logTo(t, s, logger.LevelInfo)
-	s.Policy.LogDecision(&event.RetryDecidedEvent{Failure: errors.New("x")}, &mnet.Connection{Describer: closedConnection{}})
-	require.Len(t, sink.keys, 1)
-	assert.Equal(t, "Command retry refused", sink.keys[0]["message"])
-}
 
 // manualClock is a clock that the test sets.
 type manualClock struct {

@@ -2,7 +2,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -192,39 +191,6 @@ func TestRetryMonitorReasons(t *testing.T) {
 	}
 }
 
-func TestRetryMonitorDeadline(t *testing.T) {
-	s := scripted.New(t, scripted.Rejected())
-	r := record(s)
-	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
-	defer cancel()
-	s.Elapsed = time.Hour - 49*ms
-
-	_ = s.Execute(ctx, s.Write())
-	assert.Equal(t, []string{"attempt 1: refused, deadline"}, r.lines())
-}
-
-func TestRetryMonitorInterruptedBackoff(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded())
-	clock := &steppingClock{Clock: s, step: 7 * ms}
-	s.Policy.Clock = clock
-	s.OnSleep = func() {
-		if len(s.Slept) == 2 {
-			cancel()
-		}
-	}
-	r := record(s)
-
-	err := s.Execute(ctx, s.Write())
-	require.True(t, errors.Is(err, context.Canceled))
-	assert.Equal(t, []string{
-		"attempt 1: retry after 50ms, overloaded",
-		"attempt 2: retry after 100ms, overloaded",
-		// The second retry was not made. Its backoff lasted for one step of the clock.
-		`failed: attempts 2, retries 1, backoff 57ms, "contextDone"`,
-	}, r.lines())
-}
-
 // steppingClock is a clock that goes on by a step whenever it is asked.
 type steppingClock struct {
 	backpressure.Clock
@@ -284,14 +250,6 @@ func TestRetryMonitorEvents(t *testing.T) {
 	assert.Equal(t, 1000.0, *finished.Tokens)
 }
 
-func TestRetryMonitorTokensWithoutBucket(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-	r := record(s)
-	require.NoError(t, s.Execute(context.Background(), s.Read()))
-	assert.Nil(t, r.decided[0].Tokens)
-	assert.Nil(t, r.finished[0].Tokens)
-}
-
 func TestRetryMonitorBatches(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 	r := record(s)
@@ -323,37 +281,6 @@ func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
 	}, lines[5:])
 }
 
-func TestRetryMonitorWithoutFunctions(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-	s.Policy.Monitor = &event.RetryMonitor{}
-	require.NoError(t, s.Execute(context.Background(), s.Read()))
-}
-
-// TestRetryMonitorBuildsNoCommands is about a command of the application that is not sent, so that there is no server to build it for.
-func TestRetryMonitorBuildsNoCommands(t *testing.T) {
-	for name, reply := range map[string]any{
-		"no server":       scripted.NoServer{Err: errors.New("none")},
-		"no connection":   scripted.NoConnection{Err: errors.New("none")},
-		"no handshake":    scripted.OverloadedHandshake(),
-		"a pool that was": scripted.NoConnection{Err: scripted.PoolPaused()},
-	} {
-		reply := reply
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, reply)
-			s.Policy.RetryReads = false
-			r := record(s)
-			op := s.Command()
-			op.CommandFn = func([]byte, description.SelectedServer) ([]byte, error) {
-				t.Error("the command was built")
-				return nil, errors.New("no wire version")
-			}
-			require.Error(t, s.Execute(context.Background(), op))
-			require.Len(t, r.decided, 1)
-			assert.Equal(t, "", r.decided[0].CommandName)
-		})
-	}
-}
-
 // TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
 func TestRetryMonitorCostsNothing(t *testing.T) {
 	allocations := func(monitor *event.RetryMonitor) float64 {
@@ -373,17 +300,4 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 	assert.Equal(t, 0, calls)
 	// Pools of buffers make the count differ by one from run to run.
 	assert.True(t, with <= without+1, "%v allocations, and %v without a monitor", with, without)
-}
-
-// TestRetryMonitorHasItsOwnPurpose: what a monitor does with its context is not for the operation's purpose.
-func TestRetryMonitorHasItsOwnPurpose(t *testing.T) {
-	seen := contexts{}
-	s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-	s.Policy.Monitor = &event.RetryMonitor{
-		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { seen.see(ctx, "Decided") },
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { seen.see(ctx, "Finished") },
-	}
-	purpose := backpressure.Purpose{Until: s.Now().Add(time.Hour)}
-	require.NoError(t, s.Read().Execute(backpressure.WithPurpose(context.Background(), purpose)))
-	assert.Equal(t, contexts{"Decided": false, "Finished": false}, seen)
 }

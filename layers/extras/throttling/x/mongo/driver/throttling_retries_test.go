@@ -114,20 +114,3 @@ func TestCommandAlone(t *testing.T) {
 		assert.Len(t, s.Sent, want[scope], name)
 	}
 }
-
-// TestTransactionsTell: a server that rejects the first commands of transactions is known to.
-func TestTransactionsTell(t *testing.T) {
-	s := scripted.New(t)
-	s.Policy.Throttling = throttle.All
-	s.Rest = scripted.Overloaded()
-	s.Policy.MaxRetries = retry.Never
-	for i := 0; i < 6; i++ {
-		require.Error(t, s.Execute(context.Background(), s.Transaction()))
-	}
-	withheld, _ := s.Throttles["a:27017"].State(true)
-	assert.InDelta(t, 1, withheld, 1e-9, "six are known")
-	s.Policy.MaxRetries = 9
-	before := len(s.Sent)
-	require.Error(t, s.Execute(context.Background(), laterInTransaction(s)))
-	assert.Len(t, s.Sent, before+10, "what has begun is not withheld")
-}

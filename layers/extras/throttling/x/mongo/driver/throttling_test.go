@@ -13,14 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
-	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -61,58 +58,6 @@ func reject(s *scripted.Script, host string, n int) {
 func accepted(s *scripted.Script, host string, write bool) float64 {
 	_, share := s.Throttles[address.Address(host+":27017")].State(write)
 	return share
-}
-
-func TestNeverThrottled(t *testing.T) {
-	tests := map[string]func(*testing.T, *scripted.Script) driver.Operation{
-		"commitTransaction": func(t *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Transaction()
-			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-			op.Client.Committing = true
-			return op
-		},
-		"abortTransaction": func(t *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Transaction()
-			require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-			op.Client.Aborting = true
-			return op
-		},
-		"the second command of a transaction": func(_ *testing.T, s *scripted.Script) driver.Operation {
-			return laterInTransaction(s)
-		},
-		"getMore": func(_ *testing.T, s *scripted.Script) driver.Operation { return nextBatch(s) },
-		"killCursors": func(_ *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Command()
-			op.Legacy = driver.LegacyKillCursors
-			return op
-		},
-		"endSessions": func(_ *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Command()
-			op.Name = driverutil.EndSessionsOp
-			return op
-		},
-		"an unacknowledged write": func(_ *testing.T, s *scripted.Script) driver.Operation {
-			op := s.Command()
-			op.Type = driver.Write
-			op.WriteConcern = writeconcern.Unacknowledged()
-			return op
-		},
-	}
-	for name, op := range tests {
-		op := op
-		t.Run(name, func(t *testing.T) {
-			s := throttled(t, []any{scripted.OK()}, []string{"a"})
-			command := op(t, s)
-			if !command.WriteConcern.Acknowledged() {
-				s.Replies = nil
-			}
-			if err := s.Execute(context.Background(), command); err != driver.ErrUnacknowledgedWrite {
-				require.NoError(t, err)
-			}
-			assert.Len(t, s.Sent, 1)
-			assert.Empty(t, s.Slept)
-		})
-	}
 }
 
 // TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
@@ -189,50 +134,6 @@ func TestWithheldSaysNothing(t *testing.T) {
 		after, _ := s.Throttles["a:27017"].State(false)
 		assert.InDelta(t, before, after, 1e-9)
 		assert.InDelta(t, 0.5, accepted(s, "a", false), 1e-9)
-	}
-}
-
-// TestThrottleLearns: rejections are counted, other errors are not, and neither is what nobody knows of.
-func TestThrottleLearns(t *testing.T) {
-	tests := []struct {
-		name  string
-		reply any
-		op    func(*scripted.Script) driver.Operation
-		write bool
-		want  float64 // the share that was accepted, after one rejection before
-	}{
-		{name: "success", reply: scripted.OK(), op: (*scripted.Script).Read, want: 1.0 / 2},
-		{name: "another error", reply: scripted.Failure(1), op: (*scripted.Script).Read, want: 1.0 / 2},
-		{name: "a write", reply: scripted.OK(), op: (*scripted.Script).Write, write: true, want: 1.0 / 2},
-		{name: "a write says nothing of reads", reply: scripted.OK(), op: (*scripted.Script).Write},
-		{name: "a read says nothing of writes", reply: scripted.OK(), op: (*scripted.Script).Read, write: true},
-		{name: "a command that may be either", reply: scripted.OK(), op: (*scripted.Script).Command, write: true, want: 1.0 / 2},
-		{name: "a broken connection tells nothing", reply: io.ErrUnexpectedEOF, op: (*scripted.Script).Transaction, write: true},
-		{name: "nor does a timeout", reply: context.DeadlineExceeded, op: (*scripted.Script).Transaction, write: true},
-		{name: "a rejection", reply: scripted.Overloaded(), op: (*scripted.Script).Read},
-		{name: "nor does a query that the server admitted and then stopped",
-			reply: scripted.Failure(473, driver.ErrSystemOverloadedError), op: (*scripted.Script).Read},
-		{name: "a rejected write concern", reply: overloadedWriteConcern, op: (*scripted.Script).Write, write: true},
-		{name: "a write without a reply", reply: nil, op: func(s *scripted.Script) driver.Operation {
-			op := s.Command()
-			op.Type, op.WriteConcern = driver.Write, writeconcern.Unacknowledged()
-			return op
-		}, write: true},
-		{name: "what continues something, which is always sent", reply: scripted.OK(), op: nextBatch},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := throttled(t, nil, nil, "a")
-			if tt.reply != nil {
-				s.Replies = []any{tt.reply}
-			}
-			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
-			reject(s, "a", 1)
-			_ = s.Execute(context.Background(), tt.op(s))
-			require.Len(t, s.Sent, 1)
-			assert.InDelta(t, tt.want, accepted(s, "a", tt.write), 1e-9)
-		})
 	}
 }
 
@@ -342,25 +243,6 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 		assert.Len(t, s.Sent, tt.sent, name)
 		assert.Len(t, s.Slept, 50, name)
 	}
-}
-
-// TestWithoutThrottling: servers that have a throttle are not asked if the option is false.
-func TestWithoutThrottling(t *testing.T) {
-	s := throttled(t, []any{scripted.OK()}, []string{"a"})
-	s.Policy.Throttling = throttle.Nothing
-	require.NoError(t, s.Execute(context.Background(), s.Read()))
-	assert.Len(t, s.Sent, 1)
-}
-
-// TestThrottledTransactionStarts: a transaction whose first command was withheld has not begun, and begins with the retry.
-func TestThrottledTransactionStarts(t *testing.T) {
-	s := throttled(t, []any{scripted.OK()}, []string{"a"})
-	s.OnSleep = func() { s.Throttles["a:27017"] = newThrottle(s) }
-	require.NoError(t, s.Execute(context.Background(), s.Transaction()))
-	require.Len(t, s.Sent, 1)
-	start, err := s.Sent[0].Command.LookupErr("startTransaction")
-	require.NoError(t, err)
-	assert.Equal(t, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, start)
 }
 
 // TestThrottlingAllocatesNothing: as long as nothing is rejected, neither the option nor a mark costs an allocation.

@@ -89,14 +89,6 @@ func TestDecompressAnnouncementInside(t *testing.T) {
 	assert.True(t, after.TotalAlloc-before.TotalAlloc < 64<<20, "allocated %d bytes", after.TotalAlloc-before.TotalAlloc)
 }
 
-// TestDecompressNothing is about a message that says that it is not compressed: no size is read from it.
-func TestDecompressNothing(t *testing.T) {
-	in := []byte("as it is")
-	out, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: wiremessage.CompressorNoOp, UncompressedSize: -1})
-	require.NoError(t, err)
-	assert.Equal(t, in, out)
-}
-
 // TestDecompressTwoBlocks is about a frame that makes the package zstd before v1.20.2 panic (GO-2026-6865). Its first block leaves a table
 // of 2^15 states, which the second block takes for its own: the count of its only symbol, 2^15, becomes negative, so no state is written.
 func TestDecompressTwoBlocks(t *testing.T) {

@@ -74,31 +74,6 @@ func TestShortDocument(t *testing.T) {
 	}
 }
 
-// TestDocumentFromReader is about what has not changed: whole documents, what follows them, and what ends too early.
-func TestDocumentFromReader(t *testing.T) {
-	t.Parallel()
-	empty := []byte{5, 0, 0, 0, 0}
-	r := bytes.NewReader(append(append([]byte{}, empty...), 1, 2))
-	doc, err := bsoncore.NewDocumentFromReader(r)
-	require.NoError(t, err)
-	assert.Equal(t, bsoncore.Document(empty), doc)
-	assert.Equal(t, 2, r.Len())
-
-	_, err = bsoncore.NewDocumentFromReader(nil)
-	assert.ErrorIs(t, err, bsoncore.ErrNilReader)
-	for want, data := range map[error][]byte{
-		io.EOF:              {},
-		io.ErrUnexpectedEOF: {5, 0},
-	} {
-		_, err = bsoncore.NewDocumentFromReader(bytes.NewReader(data))
-		assert.ErrorIs(t, err, want)
-	}
-	_, err = bsoncore.NewDocumentFromReader(bytes.NewReader([]byte{6, 0, 0, 0, 0}))
-	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	_, err = bsoncore.NewDocumentFromReader(bytes.NewReader([]byte{5, 0, 0, 0, 1}))
-	assert.ErrorIs(t, err, bsoncore.ErrMissingNull)
-}
-
 // TestLongDocumentFromReader is about documents around the sizes at which more is allocated, and those that end before.
 func TestLongDocumentFromReader(t *testing.T) {
 	t.Parallel()

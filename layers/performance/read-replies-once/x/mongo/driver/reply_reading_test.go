@@ -7,7 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 func reply(t *testing.T, fields ...bson.E) bsoncore.Document {
@@ -48,31 +47,5 @@ func TestSucceeded(t *testing.T) {
 		assert.Error(t, ExtractErrorFromServerResponse(whole[:end]))
 		_, err := whole[:end].Elements()
 		assert.Error(t, err)
-	}
-}
-
-func TestUpdateClusterTimes(t *testing.T) {
-	t.Parallel()
-	clock := &session.ClusterClock{}
-	op := Operation{Clock: clock, Client: &session.Client{}}
-	for _, seconds := range []uint32{5, 7, 7, 6} {
-		op.updateClusterTimes(reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: seconds}}}}))
-	}
-	want := bson.Raw(reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 7}}}}))
-	assert.Equal(t, want, clock.GetClusterTime())
-	assert.Equal(t, want, op.Client.ClusterTime)
-
-	for _, other := range []any{"text", int32(1), bson.D{}} {
-		op.updateClusterTimes(reply(t, bson.E{Key: "$clusterTime", Value: other}))
-	}
-	op.updateClusterTimes(reply(t))
-	assert.Equal(t, want, clock.GetClusterTime())
-}
-
-func TestGetCommandName(t *testing.T) {
-	t.Parallel()
-	command := reply(t, bson.E{Key: "find", Value: "c"})
-	for _, name := range []string{"find", "fin", "finds", "", "aggregate", "find\x00\x02\x00\x00\x00c\x00\x00"} {
-		assert.Equal(t, "find", Operation{Name: name}.getCommandName(command), "%q", name)
 	}
 }

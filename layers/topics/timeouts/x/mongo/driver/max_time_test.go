@@ -2,8 +2,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -73,19 +71,6 @@ func TestMaxTimeAfterEncryption(t *testing.T) {
 	assert.Empty(t, s.Sent)
 }
 
-// TestKeyVaultTimesOut is about a retry whose keys cannot be read in time. If only the key vault client's own Timeout has passed, the
-// retry could not be built, and the earlier error is returned as it is. If the operation's has, that error says so.
-func TestKeyVaultTimesOut(t *testing.T) {
-	for _, takes := range []time.Duration{time.Hour, 6 * time.Hour} {
-		s, ctx := scripted.New(t, scripted.Overloaded()), newTimed()
-		op := s.Read()
-		op.Crypt = &slowCrypt{ctx: ctx, takes: takes, fails: fmt.Errorf("find of keys: %w", driver.ErrDeadlineWouldBeExceeded)}
-		err := s.Execute(ctx, op)
-		assert.ErrorContains(t, err, "scripted")
-		assert.Equal(t, takes > 5*time.Hour, errors.Is(err, driver.ErrDeadlineWouldBeExceeded), "%v", err)
-	}
-}
-
 // TestMaxTimeOfOutputAggregates is about aggregates: those that write have a limit on the server, because they open no cursor that would
 // live only as long.
 func TestMaxTimeOfOutputAggregates(t *testing.T) {
@@ -95,22 +80,6 @@ func TestMaxTimeOfOutputAggregates(t *testing.T) {
 		op.OmitMaxTimeMS, op.IsOutputAggregate = true, writes
 		require.NoError(t, s.Execute(newTimed(), op))
 		assert.Equal(t, writes, s.Field("maxTimeMS")[0] != nil, "writes: %v", writes)
-	}
-}
-
-// TestMaxTimeOfAnApplicationsOwn is about a command in which the application has set it: servers reject a command that has the field twice.
-func TestMaxTimeOfAnApplicationsOwn(t *testing.T) {
-	for _, writes := range []bool{false, true} {
-		for _, encrypts := range []bool{false, true} {
-			s, ctx := scripted.New(t, scripted.OK()), newTimed()
-			op := s.Read()
-			op.OwnMaxTime, op.OmitMaxTimeMS, op.IsOutputAggregate = true, writes, writes
-			if encrypts {
-				op.Crypt = &slowCrypt{ctx: ctx}
-			}
-			require.NoError(t, s.Execute(ctx, op))
-			assert.Nil(t, s.Field("maxTimeMS")[0], "aggregate that writes: %v, encrypts: %v", writes, encrypts)
-		}
 	}
 }
 

@@ -2,21 +2,16 @@ package topology
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
-	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -97,32 +92,6 @@ func (s *selection) expect(when string, hosts ...address.Address) {
 	}
 }
 
-func TestSelectionAvoidsServersThatReject(t *testing.T) {
-	kinds := map[string]struct {
-		topology description.TopologyKind
-		server   description.ServerKind
-	}{
-		"replica set":     {topology: description.TopologyKindReplicaSetNoPrimary, server: description.ServerKindRSSecondary},
-		"sharded cluster": {topology: description.TopologyKindSharded, server: description.ServerKindMongos},
-	}
-	for name, kind := range kinds {
-		kind := kind
-		t.Run(name, func(t *testing.T) {
-			s := newSelection(t, kind.topology, kind.server, "a", "b", "c")
-			s.expect("before", "a", "b", "c")
-			s.reject("a")
-			s.expect("after a rejection", "b", "c")
-			s.reject("b", "c")
-			s.expect("all are overloaded", "a", "b", "c")
-			s.clock.time = s.clock.time.Add(time.Second)
-			s.expect("a second later", "a", "b", "c")
-			s.reject("a", "a", "b", "b", "c")
-			s.expect("one is less overloaded", "a", "b", "c") // where it is not one of the two to select from
-			assert.True(t, s.selected()["c"] > 100, "it is always selected where it is one of them")
-		})
-	}
-}
-
 // TestSelectionWeighsRejections is about what a rejection is worth: as much as an operation in progress.
 func TestSelectionWeighsRejections(t *testing.T) {
 	s := newSelection(t, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, "a", "b")
@@ -138,48 +107,6 @@ func TestSelectionWeighsRejections(t *testing.T) {
 	s.expect("a while later", "a", "b")
 	s.clock.time = s.clock.time.Add(time.Second)
 	s.expect("later", "a")
-}
-
-func TestSelectionOfASingleServerThatRejects(t *testing.T) {
-	kinds := map[description.TopologyKind]description.ServerKind{
-		description.TopologyKindSingle:                description.ServerKindStandalone,
-		description.TopologyKindLoadBalanced:          description.ServerKindLoadBalancer,
-		description.TopologyKindReplicaSetWithPrimary: description.ServerKindRSPrimary,
-	}
-	for topology, server := range kinds {
-		s := newSelection(t, topology, server, "a")
-		s.reject("a", "a", "a")
-		s.expect(topology.String(), "a")
-	}
-}
-
-func TestServerCountsRejections(t *testing.T) {
-	writeError := driver.WriteCommandError{Labels: errRejected.Labels}
-	tests := []struct {
-		name string
-		err  error
-		want int64
-	}{
-		{name: "no error", err: nil, want: 0},
-		{name: "command error", err: errRejected, want: 1},
-		{name: "a command that the server admitted and then stopped",
-			err: driver.Error{Code: 473, Labels: []string{driver.ErrSystemOverloadedError}}},
-		{name: "write error", err: writeError, want: 1},
-		{name: "other label", err: driver.Error{Labels: []string{driver.ErrRetryableError}}, want: 0},
-		{name: "no labels", err: errors.New("other"), want: 0},
-		{name: "the error of another server that it wraps", err: fmt.Errorf("no key: %w", errRejected), want: 0},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
-			server := s.topology.servers["a"]
-			assert.Equal(t, driver.NoChange, server.ProcessError(tt.err, freshConnection{}))
-			assert.Equal(t, tt.want, server.load())
-			assert.Equal(t, tt.want > 0, s.topology.cfg.overload.Rejected())
-			assert.Equal(t, int64(0), server.OperationCount(), "it counts operations")
-		})
-	}
 }
 
 // TestServerCountsConnections is about connections that were not established: those that the server may have closed because it is
@@ -203,32 +130,6 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
 	server.ProcessError(errRejected, freshConnection{})
 	assert.Equal(t, int64(0), server.load())
-}
-
-// TestWithoutAdaptiveThrottling is about the choice of servers: it stays as it was unless the option is on, whatever a server rejects.
-func TestWithoutAdaptiveThrottling(t *testing.T) {
-	for name, opts := range map[string]*options.ClientOptions{
-		"default":         options.Client(),
-		"off":             options.Client().SetAdaptiveThrottling(false),
-		"adaptiveRetries": options.Client().SetAdaptiveRetries(true),
-	} {
-		opts := opts
-		t.Run(name, func(t *testing.T) {
-			kind, server := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
-			s := newSelectionWith(t, opts, kind, server, "a", "b")
-			s.reject("a", "a", "a")
-			s.topology.servers["a"].ProcessHandshakeError(errRejected, 0, nil)
-			s.expect("a rejects everything", "a", "b")
-			s.topology.servers["b"].operationCount = 1
-			s.expect("b is busier", "a")
-
-			off := s.topology.cfg.overload.Throttling == throttle.Nothing
-			assert.Equal(t, !off, s.topology.cfg.overload.Rejected())
-			assert.Nil(t, s.topology.ThrottleProbabilities())
-			_, known := backpressure.ThrottleOf(s.topology.servers["a"])
-			assert.Equal(t, off, known == nil)
-		})
-	}
 }
 
 // TestSelectionOfServersThatLeft is about a server that leaves between the selection and the draw: SelectServer finds that out.

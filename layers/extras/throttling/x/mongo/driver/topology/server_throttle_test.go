@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -71,39 +70,6 @@ func TestRefusedConnectionsThrottle(t *testing.T) {
 			}
 			assert.InDelta(t, tt.want, s.topology.ThrottleProbabilities()["a:27017"], 1e-9)
 		})
-	}
-}
-
-// TestScope: the option has three states.
-func TestScope(t *testing.T) {
-	for _, tt := range []struct {
-		uri  string
-		set  func(*options.ClientOptions)
-		want throttle.Scope
-	}{
-		{uri: "", want: throttle.Retries},
-		{uri: "adaptiveRetries=true", want: throttle.Retries},
-		{uri: "adaptiveThrottling=true", want: throttle.All},
-		{uri: "adaptiveThrottling=false", want: throttle.Nothing},
-		{set: func(o *options.ClientOptions) { o.SetAdaptiveThrottling(true) }, want: throttle.All},
-		{set: func(o *options.ClientOptions) { o.SetAdaptiveThrottling(false) }, want: throttle.Nothing},
-		{uri: "adaptiveThrottling=true", set: func(o *options.ClientOptions) { o.SetAdaptiveThrottling(false) }, want: throttle.Nothing},
-		{uri: "adaptiveThrottling=false", set: func(o *options.ClientOptions) { o.AdaptiveThrottling = nil }, want: throttle.Retries},
-	} {
-		opts := options.Client().ApplyURI("mongodb://a/?" + tt.uri)
-		if tt.set != nil {
-			tt.set(opts)
-		}
-		topology := newTopology(t, opts)
-		server := NewServer("a:27017", topology.id, defaultConnectionTimeout, topology.cfg.ServerOpts...)
-		_, known := backpressure.ThrottleOf(server)
-		if tt.want == throttle.Nothing {
-			assert.Nil(t, known, "%+v", tt)
-			assert.Nil(t, server.rejections, "%+v", tt)
-		} else {
-			assert.Equal(t, tt.want, known.Scope(), "%+v", tt)
-		}
-		assert.Equal(t, tt.want == throttle.All, topology.ThrottleProbabilities() != nil, "%+v", tt)
 	}
 }
 

@@ -52,20 +52,3 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 		}
 	}
 }
-
-// A context that the application cancelled is the cause whatever the network reports.
-func TestWireMessageCancelled(t *testing.T) {
-	client, server := net.Pipe()
-	defer server.Close()
-	ctx, cancel := context.WithCancel(context.Background())
-	conn := newConnection("test")
-	conn.nc = client
-	conn.state = connConnected
-
-	go cancel()
-	_, err := conn.readWireMessage(ctx)
-
-	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
-	assert.Equal(t, connDisconnected, conn.state)
-	assert.Error(t, conn.writeWireMessage(context.Background(), nil))
-}

@@ -59,22 +59,6 @@ func TestUncompressedSize(t *testing.T) {
 	}
 }
 
-// TestTruncatedCompressedMessage is about messages that end before their size: they are left to the decompression.
-func TestTruncatedCompressedMessage(t *testing.T) {
-	t.Parallel()
-	for length := 4; length < 25; length++ {
-		var wm []byte
-		if length >= 16 {
-			_, wm = wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
-		}
-		wm = append(wm, make([]byte, length-len(wm))...)
-		wm = bsoncore.UpdateLength(wm, 0, int32(length))
-		got, _, err := receive(t, 0, wm)
-		require.NoError(t, err)
-		assert.Equal(t, wm, got)
-	}
-}
-
 func receive(t *testing.T, limit uint32, wm []byte) ([]byte, *connection, error) {
 	t.Helper()
 	client, server := net.Pipe()

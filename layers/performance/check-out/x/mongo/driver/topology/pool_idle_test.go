@@ -56,34 +56,3 @@ func TestTakeTheOnlyIdle(t *testing.T) {
 	assert.Equal(t, only, p.takeIdle())
 	assert.Nil(t, p.takeIdle())
 }
-
-// TestTakeIdleOfUnreadyPool: nothing is taken from a pool that was cleared or closed.
-func TestTakeIdleOfUnreadyPool(t *testing.T) {
-	t.Parallel()
-	for _, state := range []int{poolPaused, poolClosed} {
-		p := idlePool(t, nil, 1)
-		p.state = state
-		_, err := p.checkOut(context.Background())
-		assert.Error(t, err)
-		assert.Equal(t, 1, p.availableConnectionCount())
-		p.state = poolReady
-	}
-}
-
-// TestPoolClosesAll: a pool that is closed has no connections, and says why they were closed.
-func TestPoolClosesAll(t *testing.T) {
-	t.Parallel()
-	var reasons []string
-	p := idlePool(t, &event.PoolMonitor{Event: func(e *event.PoolEvent) {
-		if e.Type == event.ConnectionClosed {
-			reasons = append(reasons, e.Reason)
-		}
-	}}, 2)
-	used, err := p.checkOut(context.Background())
-	require.NoError(t, err)
-	idle := p.idleConns[0]
-	p.close(context.Background())
-	assert.Equal(t, []string{event.ReasonPoolClosed, event.ReasonPoolClosed}, reasons)
-	assert.Equal(t, []int{0, 0}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
-	assert.True(t, used.closed() && idle.closed())
-}

@@ -24,38 +24,6 @@ func pipe(t *testing.T) (*connection, net.Conn) {
 	return c, server
 }
 
-// TestCancelInTheMidst: a context that is cancelled in the midst of a write or a read ends it and closes the connection.
-func TestCancelInTheMidst(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		do      func(context.Context, *connection) error
-		read    int // bytes that the server reads before the context is cancelled
-		written []byte
-	}{
-		"write":       {do: func(ctx context.Context, c *connection) error { return c.writeWireMessage(ctx, make([]byte, 100)) }, read: 10},
-		"read":        {do: readReply},
-		"read header": {do: readReply, written: []byte{20, 0}},
-		"read body":   {do: readReply, written: []byte{20, 0, 0, 0, 1, 2}},
-	} {
-		c, server := pipe(t)
-		ctx, cancel := context.WithCancel(context.Background())
-		result := make(chan error)
-		go func() { result <- tt.do(ctx, c) }()
-		if tt.read > 0 {
-			_, err := server.Read(make([]byte, tt.read))
-			require.NoError(t, err)
-		}
-		if len(tt.written) > 0 {
-			_, err := server.Write(tt.written)
-			require.NoError(t, err)
-		}
-		cancel()
-		err := <-result
-		assert.True(t, errors.Is(err, context.Canceled), "%s: %v", name, err)
-		assert.True(t, c.closed(), name)
-	}
-}
-
 func readReply(ctx context.Context, c *connection) error {
 	_, err := c.readWireMessage(ctx)
 	return err
@@ -75,29 +43,6 @@ func TestDeadlineInTheMidst(t *testing.T) {
 		require.NotNil(t, c.awaitRemainingBytes)
 		assert.Equal(t, rest, *c.awaitRemainingBytes)
 	}
-}
-
-// TestCancelBeforeAndAfter: a context that has ended cancels what begins, and one that ends later does not close the connection.
-func TestCancelBeforeAndAfter(t *testing.T) {
-	t.Parallel()
-	reply := []byte{5, 0, 0, 0, 1}
-
-	c, server := pipe(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { _, _ = server.Write(reply) }()
-	got, err := c.readWireMessage(ctx)
-	require.NoError(t, err)
-	assert.Equal(t, reply, got)
-	cancel()
-	go func() { _, _ = server.Write(reply) }()
-	got, err = c.readWireMessage(context.Background())
-	require.NoError(t, err)
-	assert.Equal(t, reply, got)
-
-	go func() { _, _ = server.Write(reply) }()
-	err = readReply(ctx, c)
-	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
-	assert.True(t, c.closed())
 }
 
 // TestMessageOfNoSize: nothing can be read after a size that is none.

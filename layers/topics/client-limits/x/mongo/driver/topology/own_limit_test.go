@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -98,34 +97,4 @@ func TestLocalErrorAndPool(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestOwnLimitInAuthentication is about credentials that are read from a file, or asked for over another connection: a client that is out of
-// files learns nothing of the server either. One that may not read its credentials cannot authenticate to any.
-func TestOwnLimitInAuthentication(t *testing.T) {
-	for name, tt := range localFailures() {
-		if !tt.want.own() {
-			continue
-		}
-		tt := tt
-		t.Run(name, func(t *testing.T) {
-			err, cleared, kind := failToEstablish(t, nil, fmt.Errorf("no credentials: %w", tt.err))
-			own := tt.want != notAllowed
-			assert.Equal(t, own, errors.Is(err, backpressure.ErrOwnLimit), "%v", err)
-			assert.Equal(t, own, strings.Contains(err.Error(), string(tt.want)), "%v", err)
-			assert.Equal(t, !own, cleared, "cleared")
-			assert.Equal(t, !own, kind == description.Unknown, "unknown")
-			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError))
-		})
-	}
-}
-
-// TestMonitorNamesTheClientsLimit is about a check that finds no file left: the server's error says so.
-func TestMonitorNamesTheClientsLimit(t *testing.T) {
-	conn := newConnection("a:27017", WithDialer(func(Dialer) Dialer {
-		return DialerFunc(func(context.Context, string, string) (net.Conn, error) {
-			return nil, dialling("socket", syscall.EMFILE)
-		})
-	}))
-	assert.Contains(t, conn.connect(context.Background()).Error(), "(see ulimit -n): dial tcp: socket: too many open files")
 }

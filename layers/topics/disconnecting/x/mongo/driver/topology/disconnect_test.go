@@ -197,22 +197,3 @@ func TestConnectionOfAClosedPool(t *testing.T) {
 		assert.Equal(t, disconnected, errors.Is(err, backpressure.ErrDisconnected), "got %v", err)
 	}
 }
-
-// TestDialEndsWithItsPool is about a connection that is dialled without a connectTimeout.
-func TestDialEndsWithItsPool(t *testing.T) {
-	dialled := make(chan struct{})
-	conn := newConnection("a:27017", WithDialer(func(Dialer) Dialer {
-		return DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
-			close(dialled)
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
-	}))
-	conn.pool = newPool(poolConfig{})
-	go func() {
-		<-dialled
-		close(conn.pool.done)
-	}()
-	err := conn.connect(context.Background())
-	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-}
