@@ -17,7 +17,7 @@ import (
 func TestTableIsOfOurs(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
-	var defects []Defect
+	var defects []Mutant
 	require.NoError(t, strict.Read(filepath.Join(root, Table), &defects))
 	for _, d := range defects {
 		assert.NotEqual(t, d.Text, d.Instead, d.Name)
@@ -108,27 +108,28 @@ func TestMutants(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, chosen, again, "with the same seed")
 	for _, m := range chosen {
-		assert.True(t, m.Line > 15 || m.Line == 12, "of upstream: %v", m)
+		assert.True(t, m.line > 15 || m.line == 12, "of upstream: %v", m)
 	}
-	named, err := Named(tree, []Defect{
+	named, err := Named(tree, []Mutant{
 		{Name: "nothing is added", In: "p", Text: "c.n += n", Instead: "_ = n"}, {Name: "broken", In: "p", Text: "n > limit", Instead: `n > ""`},
 	})
 	require.NoError(t, err)
-	_, err = Named(tree, []Defect{{Name: "twice", In: "p", Text: "n"}})
+	_, err = Named(tree, []Mutant{{Name: "twice", In: "p", Text: "n"}})
 	assert.ErrorContains(t, err, `etc/planted.yaml: the entry "twice" is out of date`)
 
-	planted, err := Plant(t.Context(), tree, append(chosen, named...))
+	copied := filepath.Join(root, "copied")
+	planted, err := Plant(t.Context(), tree, copied, append(chosen, named...))
 	require.NoError(t, err)
 	assert.NotContains(t, planted, named[1], "it does not compile")
-	all := Tests{Tree: tree, ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
+	all := Tests{Tree: copied, ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
 	var out strings.Builder
 	require.NoError(t, all.Learn(t.Context(), &out))
 	assert.Equal(t, "fails alone, without a mutant: p TestFails\n", out.String())
-	share, err := Run(t.Context(), planted, []string{"tests"}, map[string]Judge{"tests": all.Judge}, true, &out)
+	share, err := Run(t.Context(), planted, []Judge{{"tests", all.Look}}, true, &out)
 	require.NoError(t, err)
 	assert.Less(t, share, 1.0)
 	for _, m := range planted {
-		said := map[bool]string{true: "tests: TestAdd", false: "survived"}[m.Line > 15 && m.Line < 23]
+		said := map[bool]string{true: "tests: TestAdd", false: "survived"}[m.line > 15 && m.line < 23]
 		assert.Contains(t, out.String(), said+": "+m.String()+"\n")
 	}
 }
