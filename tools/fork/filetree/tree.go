@@ -17,12 +17,10 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// Tree is the content of a directory: regular files by their slash-separated
-// path. Modes are not part of it; files are written as 0644.
+// Tree is the content of a directory: regular files by their slash-separated path. Modes are not part of it; files are written as 0644.
 type Tree map[string][]byte
 
-// Read reads all regular files below dir. Anything else, a symbolic link
-// for instance, is an error: module zips drop it silently.
+// Read reads all regular files below dir. Anything else, a symbolic link for instance, is an error: module zips drop it silently.
 func Read(dir string) (Tree, error) {
 	t := Tree{}
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {

@@ -51,8 +51,7 @@ func On(m *upstream.Module) *Laid {
 	return &Laid{Plan: &plan.Plan{Module: m}, Module: &pristine}
 }
 
-// Lay returns the module with more layers. If a layer has problems, Lay does not
-// try the later ones, and only the Plan is of use.
+// Lay returns the module with more layers. If a layer has problems, Lay does not try the later ones, and only the Plan is of use.
 func (l *Laid) Lay(layers ...*plan.Layer) (*Laid, problem.List, error) {
 	p := *l.Plan
 	p.Overlay, p.Touches, p.Added = slices.Clone(p.Overlay), slices.Clone(p.Touches), slices.Clone(p.Added)

@@ -60,8 +60,7 @@ func TestSeriesRefused(t *testing.T) {
 		{name: "versions", file: "etc/series/limits.md", text: string(message("Count")) + "\n[=v2] It was.\n", want: "base term"},
 		{name: "paragraph", file: "fixes/none/pool/open.go", text: "package pool\n\n// Open is ours.\n//\n//fork:replace ours\nfunc Open(cfg Config) *Pool { return nil }\n",
 			want: "the comment of pool Open has no paragraph 0"},
-		{name: "name taken", file: "etc/series/series.yaml",
-			text: "left: [pool/own.go]\nfiles: {pool/get.go: pool/pool.go}\n",
+		{name: "name taken", file: "etc/series/series.yaml", text: "left: [pool/own.go]\nfiles: {pool/get.go: pool/pool.go}\n",
 			want: "pool/get.go cannot be named pool/pool.go: there is a file of this name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,9 +5,11 @@ package syntax
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
 	"path"
 	"regexp"
@@ -263,8 +265,7 @@ func PackageUses(s *File, start, end int) map[string]bool {
 	return uses
 }
 
-// Key names a package-level declaration: the package and the declaration's name in it. Its text form is
-// "x/mongo/driver Operation.Execute".
+// Key names a package-level declaration: the package and the declaration's name in it. Its text form is "x/mongo/driver Operation.Execute".
 type Key struct {
 	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
 	// "_test" appended, as in the go command's own output.
@@ -315,3 +316,45 @@ func LineEnd(src []byte, i int) int {
 
 // LineStart returns the offset of the first byte of the line that holds i.
 func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
+
+// Fingerprint identifies what declarations say: the SHA-256 of their tokens. Comments, layout and the file play no part in it. A
+// constant whose value depends on its place is hashed with its whole group.
+func Fingerprint(decls ...*Decl) string {
+	h := sha256.New()
+	write := func(tok token.Token, lit string) { fmt.Fprintf(h, "%d %d %s\n", tok, len(lit), lit) }
+	for _, d := range decls {
+		var from, to token.Pos
+		switch {
+		case d.Func != nil:
+			from, to = d.Func.Type.Func, d.Func.End()
+		case d.Implied():
+			from, to = d.Gen.Pos(), d.Gen.End()
+		default: // without the parentheses that others may share
+			from, to = d.Spec.Pos(), d.Spec.End()
+			write(d.Gen.Tok, d.Gen.Tok.String())
+		}
+		tokens(d.File.Text(from, to), write)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// tokens writes the tokens of src. Semicolons before a closing bracket are left out, since whether the scanner inserts them depends on
+// line breaks only.
+func tokens(src []byte, write func(tok token.Token, lit string)) {
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", fset.Base(), len(src)), src, nil, 0)
+	for pending := false; ; {
+		_, tok, lit := s.Scan()
+		if pending && tok != token.RPAREN && tok != token.RBRACE && tok != token.EOF {
+			write(token.SEMICOLON, ";")
+		}
+		pending = tok == token.SEMICOLON
+		if tok == token.EOF {
+			return
+		}
+		if !pending {
+			write(tok, cmp.Or(lit, tok.String()))
+		}
+	}
+}

@@ -23,8 +23,7 @@ import (
 	"mongofork/tools/rig/specs"
 )
 
-// fixture is a repository with a fork whose overlay adds TestOurs in the packages p and internal/integration/unified, and a fake
-// go test.
+// fixture is a repository with a fork whose overlay adds TestOurs in the packages p and internal/integration/unified, and a fake go test.
 type fixture struct {
 	*Rig
 	// answer returns the lines "package Test outcome [message]" of a run.
