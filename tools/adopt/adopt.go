@@ -29,10 +29,9 @@ const (
 // Application is a module that uses the driver.
 type Application struct {
 	// Dir is the folder of its go.mod, Project the repository of the fork.
-	Dir     string
-	Project *fork.Project
-	// Progress is called with the name of each step that takes long, when the step begins.
-	Progress func(step string)
+	Dir      string
+	Project  *fork.Project
+	Progress func(step string) // called with the name of each step that takes long, when the step begins
 }
 
 // Options say how Change changes an application; as kong takes them.
@@ -45,13 +44,11 @@ type Options struct {
 
 // Change is a change of an application.
 type Change struct {
-	// Module is the application's module path.
-	Module string
+	Module string // the application's module path
 	// Required is the driver version in effect without the fork. Base is the version that the fork is built on; it is empty if the fork
 	// was removed.
 	Required, Base string
-	// Diff is what has changed in go.mod.
-	Diff string
+	Diff           string // what has changed in go.mod
 	// Notes are the effects that a reader of the diff could miss. Effect is what Check says of the changed application.
 	Notes  []string
 	Effect string
@@ -286,8 +283,7 @@ const (
 	marker     = "// mongofork use"
 	markBefore = ": before, "
 	markAbsent = "nothing"
-	// release begins the pre-release in the version of a released fork.
-	release = "-fork."
+	release    = "-fork." // begins the pre-release in the version of a released fork
 )
 
 func parse(dir string) (*modfile.File, error) {

@@ -34,12 +34,9 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 // Program is a program with a command line.
 type Program struct {
 	Name, Description string
-	// CLI is a pointer to the flags, arguments and commands, as kong takes them.
-	CLI any
-	// Options are further options of the parser.
-	Options []kong.Option
-	// Do executes the command line, which CLI holds by then.
-	Do func(*kong.Context) error
+	CLI               any                       // a pointer to the flags, arguments and commands, as kong takes them
+	Options           []kong.Option             // further options of the parser
+	Do                func(*kong.Context) error // executes the command line, which CLI holds by then
 	// Failed prints the error of Do and returns the exit code. If it is nil, that is ExitFailed.
 	Failed func(err error, stderr io.Writer) int
 }

@@ -16,8 +16,7 @@ import (
 
 // Folder is a directory that the builder owns. A manifest of what the builder wrote lies beside it, so that no module zip contains it.
 type Folder struct {
-	// Dir is the directory.
-	Dir string
+	Dir string // the directory
 	// Links are files in Dir that are hard links to files elsewhere, so that editing one edits both. Unlike symbolic links they need no
 	// rights on any system, and go mod vendor copies them.
 	Links map[string]string

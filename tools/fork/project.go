@@ -36,12 +36,9 @@ import (
 
 // Project is a repository that holds an overlay.
 type Project struct {
-	// Root is the repository's directory.
-	Root string
-	// Module is the path of upstream's module, Base the version of it to build on.
-	Module, Base string
-	// Source provides upstream's modules.
-	Source upstream.Source
+	Root         string          // the repository's directory
+	Module, Base string          // the path of upstream's module, and the version of it to build on
+	Source       upstream.Source // provides upstream's modules
 	// State says what the commit of folders of a working copy is; without it everything counts as released.
 	State func(ctx context.Context, root string, folders []string) (git.State, error)
 }
@@ -192,15 +189,11 @@ const descriptions = "etc/module"
 
 // Fork is the module that applications get: a base with the overlay.
 type Fork struct {
-	Plan *plan.Plan
-	// Level is the patch level, as in version.Fork; empty if the overlay does not name one.
-	Level string
-	// Tree is the module.
-	Tree filetree.Tree
-	// Time is that of the commit that it was made from.
-	Time time.Time
-	// Nameless is the error of git if it refuses to say which commit that is.
-	Nameless error
+	Plan     *plan.Plan
+	Level    string        // the patch level, as in version.Fork; empty if the overlay does not name one
+	Tree     filetree.Tree // the module
+	Time     time.Time     // that of the commit that it was made from
+	Nameless error         // the error of git if it refuses to say which commit that is
 }
 
 // Module returns the fork's version: the base, a hyphen, and the patch level. Upstream never releases such a pre-release of the base, so no

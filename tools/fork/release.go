@@ -38,10 +38,9 @@ type released struct {
 
 // Release is a folder that serves as a GOPROXY.
 type Release struct {
-	Fork  Fork
-	Files filetree.Tree
-	// Record is ReleasedFile with a release that is for good; nil if it is not.
-	Record []byte
+	Fork   Fork
+	Files  filetree.Tree
+	Record []byte // ReleasedFile with a release that is for good; nil if it is not
 }
 
 // Release builds the fork and the adapters as modules for a GOPROXY, with an SBOM, a VEX document, the lines for go.sum, and SHA256SUMS. If
@@ -287,8 +286,7 @@ type Advisory struct {
 	// ID is the advisory's ID, the fix's ticket, or a short name. Impact says what an attacker can do, or what goes wrong, Fixed which
 	// of upstream's versions have a fix.
 	ID, Title, Impact, Fixed string
-	// Aliases are the names of other databases, such as GO-2026-1234, by which scanners report it.
-	Aliases []string
+	Aliases                  []string // the names of other databases, such as GO-2026-1234, by which scanners report it
 	// Affected holds the ranges of upstream's versions that have the defect, in the terms of //fork:base.
 	Affected []syntax.BaseRange
 	// Mended says how the fork fixes what upstream did not; nil if it does not. By are the keys of the declarations that the overlay
@@ -297,8 +295,7 @@ type Advisory struct {
 	// Dependency is the module with the defect, if it is not upstream's: the first version without the defect, and the Go version that
 	// this one needs.
 	Dependency *struct{ Module, Fixed, Go string }
-	// Accepted says, by base, why the fork may be built and handed out although the advisory is open.
-	Accepted map[string]string
+	Accepted   map[string]string // says, by base, why the fork may be built and handed out although the advisory is open
 }
 
 // Affects reports whether a version of upstream has the defect.

@@ -51,10 +51,9 @@ type app struct {
 	ctx     context.Context
 	project *fork.Project
 	// base is the project's if the command line names it.
-	base string
-	out  io.Writer
-	// progress is where what takes long is told.
-	progress io.Writer
+	base     string
+	out      io.Writer
+	progress io.Writer // where what takes long is told
 }
 
 // printf prints for the user.

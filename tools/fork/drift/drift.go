@@ -28,8 +28,7 @@ import (
 
 // Row is the drift of one declaration.
 type Row struct {
-	// Subject is the declaration.
-	Subject syntax.Key
+	Subject syntax.Key // the declaration
 	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; none if the fork has it as it is.
 	Ours []string
 	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
@@ -60,9 +59,8 @@ func (r Row) Diff() string {
 
 // Report is the drift from a plan's version to another one.
 type Report struct {
-	Rows []Row
-	// Added are what the other version has for the first time: see additions.
-	Added []string
+	Rows  []Row
+	Added []string // what the other version has for the first time: see additions
 	// Misfits are all other reasons why the overlay's files for the other version cannot be laid over it or compiled.
 	Misfits problem.List
 	// Uncompiled is true if the files could not be laid over it, so that Misfits does not have what the compiler would find.

@@ -31,10 +31,8 @@ var environment = []string{
 
 // Repository is a repository of the builder's own.
 type Repository struct {
-	// Dir is its folder.
-	Dir string
-	// Err is the first error; after it no command runs.
-	Err error
+	Dir string // its folder
+	Err error  // the first error; after it no command runs
 
 	ctx    context.Context
 	author string
@@ -70,14 +68,10 @@ func (g *Repository) Commit(t filetree.Tree, message string) {
 
 // State is what a working copy's repository says of some of its folders.
 type State struct {
-	// Commit is the last commit that changed them, abbreviated; empty if there is no repository.
-	Commit string
-	// Time is that of the commit that is checked out.
-	Time time.Time
-	// Edited is whether they have changes since.
-	Edited bool
-	// Tags are on the commit that is checked out. There are none if a file of that is edited.
-	Tags []string
+	Commit string    // the last commit that changed them, abbreviated; empty if there is no repository
+	Time   time.Time // that of the commit that is checked out
+	Edited bool      // whether they have changes since
+	Tags   []string  // on the commit that is checked out. There are none if a file of that is edited.
 }
 
 // StateOf returns the state of folders in the working copy at root. It is empty if root is not a repository. If git refuses to answer, that

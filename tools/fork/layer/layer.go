@@ -38,10 +38,8 @@ func Lay(m *upstream.Module, o plan.Overlay) (*plan.Plan, filetree.Tree, problem
 
 // Laid is a module with some layers.
 type Laid struct {
-	// Plan is what the layers change in the module.
-	Plan *plan.Plan
-	// Module is the result.
-	Module *upstream.Module
+	Plan   *plan.Plan       // what the layers change in the module
+	Module *upstream.Module // the result
 }
 
 // On is a module before the first layer.

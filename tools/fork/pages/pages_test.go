@@ -147,10 +147,9 @@ func TestPagesCountTheReports(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	// notInAnchors are the characters of a heading that its anchor lacks.
-	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}\- _]`)
+	link         = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}\- _]`) // the characters of a heading that its anchor lacks
 )
 
 // TestLinks follows each link within the repository to its file and its heading. The pages of the site that shows them, such as that of

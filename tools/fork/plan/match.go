@@ -24,12 +24,10 @@ type Touch struct {
 	File *syntax.File
 	Line int
 	// Ours is nil if upstream's is removed.
-	Ours   *syntax.Decl
-	Theirs *syntax.Decl
-	// All is Theirs and, if it is removed, what cannot be there without it.
-	All []*syntax.Decl
-	// Wrapped is how what ours wraps is called in the fork.
-	Wrapped string
+	Ours    *syntax.Decl
+	Theirs  *syntax.Decl
+	All     []*syntax.Decl // Theirs and, if it is removed, what cannot be there without it
+	Wrapped string         // how what ours wraps is called in the fork
 }
 
 // Plan is an overlay whose every directive has found its upstream declaration.

@@ -35,12 +35,9 @@ type File struct {
 	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder.
 	Path, From string
 	Data       []byte
-	// Source is nil for files that are not Go source.
-	Source *syntax.File
-	// Decls are the declarations with their directives.
-	Decls []*syntax.Decl
-	// Removals are its //fork:remove directives.
-	Removals []Touch
+	Source     *syntax.File   // nil for files that are not Go source
+	Decls      []*syntax.Decl // the declarations with their directives
+	Removals   []Touch        // its //fork:remove directives
 
 	versions syntax.BaseRange
 }
@@ -217,12 +214,9 @@ const FoldersFile = "etc/overlay"
 // Layer is a set of files that is laid over a module at once. Either it consists of folders that have the same paths in the module, or it
 // is one folder that contains such paths, such as layers/fixes/pool with layers/fixes/pool/x/mongo/driver.
 type Layer struct {
-	// Name is that of the folder, or what the list calls the folders.
-	Name string
-	// Folders have the files.
-	Folders []string
-	// Alone is true for a layer that is not part of the fork, such as a fix for upstream of code that the fork replaces.
-	Alone bool
+	Name    string   // that of the folder, or what the list calls the folders
+	Folders []string // where the files are
+	Alone   bool     // true for a layer that is not part of the fork, such as a fix for upstream of code that the fork replaces
 	// Below is true if the module's paths begin below the folder. Files in the folder itself, such as its README, are not part of the
 	// module.
 	Below bool

@@ -10,14 +10,10 @@ import (
 
 // Problem is one failed assertion about the overlay, the lock or the output.
 type Problem struct {
-	// File is relative to the repository's root, with slashes.
-	File string
-	// Line is 1-based; 0 means the file as a whole.
-	Line int
-	// Message says what failed and what stands there now.
-	Message string
-	// Mend is the command, or the edit, that cures it.
-	Mend string
+	File    string // relative to the repository's root, with slashes
+	Line    int    // 1-based; 0 means the file as a whole
+	Message string // says what failed and what stands there now
+	Mend    string // the command, or the edit, that cures it
 }
 
 // String returns the problem as one line "file:line: message", followed by an indented line with the cure if there is one.

@@ -23,12 +23,9 @@ type File struct {
 	Path, From string
 	Src        []byte
 	AST        *ast.File
-	// Constraint is the condition of its //go:build line.
-	Constraint string
-	// Decls are the package-level declarations, one per name, in order.
-	Decls []*Decl
-	// Fset has the positions of AST.
-	Fset *token.FileSet
+	Constraint string         // the condition of its //go:build line
+	Decls      []*Decl        // the package-level declarations, one per name, in order
+	Fset       *token.FileSet // has the positions of AST
 }
 
 // Parse parses a file and finds its declarations.
@@ -145,17 +142,13 @@ type Decl struct {
 	File *File
 
 	// Func is set for functions and methods, Gen and Spec for the others.
-	Func *ast.FuncDecl
-	Gen  *ast.GenDecl
-	Spec ast.Spec
-	// Directive says how one of the overlay's touches one of upstream's; nil if it does not.
-	Directive *Directive
-	// Shared counts the names that the spec declares ("a, b = 1, 2").
-	Shared int
-	// Docs are the comment groups that document the declaration.
-	Docs []*ast.CommentGroup
-	// Node is what stands for the declaration alone.
-	Node ast.Node
+	Func      *ast.FuncDecl
+	Gen       *ast.GenDecl
+	Spec      ast.Spec
+	Directive *Directive          // says how one of the overlay's touches one of upstream's; nil if it does not
+	Shared    int                 // counts the names that the spec declares ("a, b = 1, 2")
+	Docs      []*ast.CommentGroup // the comment groups that document the declaration
+	Node      ast.Node            // what stands for the declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
@@ -270,8 +263,7 @@ type Key struct {
 	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
 	// "_test" appended, as in the go command's own output.
 	Package string
-	// Name is the identifier, or "Receiver.Method" for a method.
-	Name string
+	Name    string // the identifier, or "Receiver.Method" for a method
 }
 
 // String returns the key's text form.

@@ -39,8 +39,7 @@ const Table = "etc/planted.yaml"
 
 // Mutant is one of our functions with a change.
 type Mutant struct {
-	// Name is that of an entry of the table, which says what is wrong, or a random mutant's number.
-	Name string
+	Name string // that of an entry of the table, which says what is wrong, or a random mutant's number
 	// In is the package's folder of an entry. Exactly one of its functions contains Text, once; Instead replaces it.
 	In, Text, Instead string
 	// Parallel says that only goroutines on several processors meet the defect. The judge of that name looks for it, and no other.

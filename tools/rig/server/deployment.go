@@ -32,25 +32,16 @@ import (
 
 // Options configures Start. Binary and Dir are required.
 type Options struct {
-	// Binary is the path of a mongod.
-	Binary string
-	// Dir is the folder below which a new one is made for data and logs.
-	Dir string
-	// Members is the number of members of a replica set; 0 stands for a standalone.
-	Members int
-	// Users makes clients authenticate as "root", with a random password that URIs contain.
-	Users bool
-	// ReplicaSet is the name of the replica set. The default is "rig".
-	ReplicaSet string
-	// Arguments are appended to each mongod's command line.
-	Arguments []string
+	Binary     string   // the path of a mongod
+	Dir        string   // the folder below which a new one is made for data and logs
+	Members    int      // the number of members of a replica set; 0 stands for a standalone
+	Users      bool     // makes clients authenticate as "root", with a random password that URIs contain
+	ReplicaSet string   // the name of the replica set. The default is "rig".
+	Arguments  []string // appended to each mongod's command line
 
-	// servers is the number of servers that are no members; the default is 1.
-	servers int
-	// arguments returns the command line of a server that is no mongod, by its address.
-	arguments func(address string) []string
-	// below are the servers that the members need. They end after the members, or if these do not start.
-	below *Deployment
+	servers   int                           // the number of servers that are no members; the default is 1
+	arguments func(address string) []string // returns the command line of a server that is no mongod, by its address
+	below     *Deployment                   // the servers that the members need. They end after the members, or if these do not start.
 }
 
 // Deployment is a running replica set, or another server. It has no members if it was not started here. Its methods may be called from
@@ -58,8 +49,7 @@ type Options struct {
 type Deployment struct {
 	// Name says which of the servers that Open finds it is, and Version is what it says it is, such as 8.2.11.
 	Name, Version string
-	// URI is the connection string for clients.
-	URI string
+	URI           string // the connection string for clients
 
 	options Options
 	dir     string

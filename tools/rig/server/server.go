@@ -26,14 +26,10 @@ import (
 
 // Names of servers, in $SERVER and in Config, in the order of the search.
 const (
-	// Given is the server that MONGODB_URI names.
-	Given = "uri"
-	// Path is a mongod from the PATH.
-	Path = "path"
-	// Pinned is the mongod in the pinned wheel from PyPI.
-	Pinned = "mongod"
-	// SecantusDB is the pinned SecantusDB from PyPI, started as a replica set of one.
-	SecantusDB = "secantus"
+	Given      = "uri"      // the server that MONGODB_URI names
+	Path       = "path"     // a mongod from the PATH
+	Pinned     = "mongod"   // the mongod in the pinned wheel from PyPI
+	SecantusDB = "secantus" // the pinned SecantusDB from PyPI, started as a replica set of one
 )
 
 // startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
@@ -44,17 +40,14 @@ const givenTimeout = 10 * time.Second
 
 // Config says which server is wanted. Root and Progress are required.
 type Config struct {
-	// Root is the root of the repository: the pins are in etc/server, installations and data in build/server.
-	Root string
-	// Progress receives a line for every step that takes a while.
-	Progress io.Writer
+	Root     string    // the root of the repository: the pins are in etc/server, installations and data in build/server
+	Progress io.Writer // receives a line for every step that takes a while
 	// Name is the name of the only server to look for. The default is the value of SERVER or, without one, the first available.
 	Name string
 	// Topology is what is started of mongods of any version: "standalone", "replicaset:N" or "sharded:N". Without one it is a replica
 	// set of three of a version with overload errors, and a server that is no mongod will do as well.
 	Topology string
-	// Users makes clients of what is started, which are mongods then, authenticate.
-	Users bool
+	Users    bool // makes clients of what is started, which are mongods then, authenticate
 }
 
 var topologies = regexp.MustCompile(`^(?:standalone|replicaset:([1-7])|sharded:([1-7]))$`)
@@ -152,11 +145,9 @@ func given(ctx context.Context) (*Deployment, error) {
 }
 
 const (
-	// oldestMongod is the first release series with the overload behaviour that the tests are about.
-	oldestMongod = "8.2"
+	oldestMongod = "8.2" // the first release series with the overload behaviour that the tests are about
 
-	// wheelPlatform is the only platform with a wheel that contains a mongod.
-	wheelPlatform = "linux/amd64"
+	wheelPlatform = "linux/amd64" // the only platform with a wheel that contains a mongod
 )
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)

@@ -48,22 +48,17 @@ type Base struct{ Upstream, Fork string }
 type Store struct {
 	// Root is the root of the repository; copies are kept in build/specifications below it.
 	Root string
-	// Pins are the known revisions by name.
-	Pins map[string]Revision
+	Pins map[string]Revision // the known revisions by name
 	// Repository is the address of the specifications' git repository, or the folder of a clone.
 	Repository string
-	// Download gets a source distribution.
-	Download func(ctx context.Context, requirement string) ([]byte, error)
-	// Progress receives a line for every step that takes a while.
-	Progress io.Writer
+	Download   func(ctx context.Context, requirement string) ([]byte, error) // gets a source distribution
+	Progress   io.Writer                                                     // receives a line for every step that takes a while
 }
 
 // Project is a folder with the tests of a revision.
 type Project struct {
-	// Dir is what upstream's tests take as PROJECT_DIRECTORY.
-	Dir string
-	// Lacks says which tests of the revision it does not have, if any.
-	Lacks string
+	Dir   string // what upstream's tests take as PROJECT_DIRECTORY
+	Lacks string // says which tests of the revision it does not have, if any
 }
 
 // data is where upstream's tests look for the specifications' below the project's folder.

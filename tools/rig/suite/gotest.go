@@ -140,16 +140,13 @@ func parse(stream []byte) (r cases, stray string) {
 // command is one run of "go test -json".
 type command struct {
 	// dir is the folder of the module, env the whole environment.
-	dir string
-	env []string
-	// flags are further flags of go test, such as -race.
-	flags []string
-	// run is the argument of -run. Empty runs every test.
-	run string
+	dir   string
+	env   []string
+	flags []string // further flags of go test, such as -race
+	run   string   // the argument of -run. Empty runs every test.
 	// through, unless empty, is a program with its first arguments that runs the go command, and passes its output through.
-	through []string
-	// packages are the packages to test.
-	packages []string
+	through  []string
+	packages []string // the packages to test
 }
 
 // words returns the command line. "make check" vets. Upstream's tests take three minutes on an idle machine, and ten times that on a busy

@@ -18,10 +18,8 @@ import (
 )
 
 const (
-	// repeatLimit is the largest number of failed tests that are repeated. If more fail, the fork is broken.
-	repeatLimit = 150
-	// attempts is how often upstream's tests that fail in the fork are repeated before they count.
-	attempts = 3
+	repeatLimit = 150 // the largest number of failed tests that are repeated. If more fail, the fork is broken.
+	attempts    = 3   // how often upstream's tests that fail in the fork are repeated before they count
 )
 
 // versions are what tells apart reasons for the same skip.
@@ -188,17 +186,13 @@ func (s *suite) runOn(ctx context.Context, cfg server.Config, label, tree string
 
 // Result is the result of a suite, or of a part of one. Its counts are of single cases.
 type Result struct {
-	Name    string
-	Passed  int
-	Elapsed time.Duration
-	// Note is shown in the table.
-	Note string
-	// Incomplete says what of the suite did not run here, if anything, so that it proves less than elsewhere.
-	Incomplete string
-	// Skips are the reasons why cases were not judged.
-	Skips []string
-	// Failures hold one entry for each failed case.
-	Failures []Failure
+	Name       string
+	Passed     int
+	Elapsed    time.Duration
+	Note       string    // shown in the table
+	Incomplete string    // says what of the suite did not run here, if anything, so that it proves less than elsewhere
+	Skips      []string  // the reasons why cases were not judged
+	Failures   []Failure // hold one entry for each failed case
 }
 
 // Failure is a case that failed: its name, the fault in one line, and the end of its output.

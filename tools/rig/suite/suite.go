@@ -29,22 +29,16 @@ import (
 
 // Rig runs suites. All fields but CI and Race are required.
 type Rig struct {
-	// Root is the root of the repository, Base the version of upstream that the fork is built on.
-	Root, Base string
+	Root, Base string // the root of the repository, and the version of upstream that the fork is built on
 	// Revisions are those of the specifications that the base's tests and the fork are for.
 	Revisions specs.Base
 	// CI makes anything unavailable a failure instead of a skip.
-	CI bool
-	// Race runs our tests with the race detector.
-	Race bool
-	// Environ is the environment of the children.
-	Environ []string
-	// Project returns a revision's tests.
-	Project func(ctx context.Context, revision string) (specs.Project, error)
-	// Open finds or starts a server.
-	Open func(context.Context, server.Config) (*server.Deployment, error)
-	// Log receives progress messages.
-	Log *log.Logger
+	CI      bool
+	Race    bool                                                              // runs our tests with the race detector
+	Environ []string                                                          // the environment of the children
+	Project func(ctx context.Context, revision string) (specs.Project, error) // returns a revision's tests
+	Open    func(context.Context, server.Config) (*server.Deployment, error)  // finds or starts a server
+	Log     *log.Logger                                                       // receives progress messages
 
 	run func(context.Context, command) (cases, error) // instead of goTest
 }
@@ -172,10 +166,8 @@ type suite struct {
 	revision string
 	env      []string
 	command  command
-	// server is the one that is started for them. Without it they need none.
-	server *server.Config
-	// must are the tests of ours that have to run.
-	must functions
+	server   *server.Config // the one that is started for them. Without it they need none.
+	must     functions      // the tests of ours that have to run
 	// covers says which of upstream's tests run. Of those no test may be lost, and every entry of the skip list has to be needed.
 	covers func(key) bool
 }
@@ -288,8 +280,7 @@ type trees struct {
 	fork, pristine string
 	// upstreams are the tests of the untouched module, own those that only the fork has, and lost those that it lacks.
 	upstreams, own, lost functions
-	// skips are the entries of the skip list, by upstream's tests that may fail in the fork.
-	skips map[key]skip
+	skips                map[key]skip // the entries of the skip list, by upstream's tests that may fail in the fork
 }
 
 // readTrees reads the trees, which have to be there.
