@@ -3,6 +3,7 @@ package adopt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,11 @@ func (a Application) Change(ctx context.Context, o Options) (c *Change, err erro
 		}
 	}()
 	c = &Change{Module: file.Module.Mod.Path}
+	change := a.use
 	if o.Undo {
-		err = a.undo(c, file)
-	} else {
-		err = a.use(ctx, c, file, o)
+		change = a.undo
 	}
-	if err == nil {
+	if err = change(ctx, c, file, o); err == nil {
 		err = a.complete(ctx, file, o)
 	}
 	if err == nil && !o.Undo {
@@ -141,19 +141,19 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 		return module.Version{Path: relative(a.Dir, out.Dir)}, err
 	}
 	built, err := project.Fork(ctx, false)
-	if err != nil {
-		return target, err
+	if err == nil {
+		target, err = built.Released()
 	}
-	if target, err = built.Released(); err != nil {
+	if err != nil {
 		return target, err
 	}
 	known, from, err := project.Sums(ctx, target.Version)
-	if err != nil {
+	now, readErr := a.files()
+	if err := errors.Join(err, readErr); err != nil {
 		return target, err
 	}
-	now, err := a.files()
 	now["go.sum"] = fmt.Append(now["go.sum"], "\n", known)
-	if err := errors.Join(err, a.put(now, "go.sum")); err != nil {
+	if err := a.put(now, "go.sum"); err != nil {
 		return target, err
 	}
 	a.Progress("go mod download " + target.String())
@@ -168,7 +168,7 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 }
 
 // undo prepares go.mod for upstream's driver: it restores the version that was required before.
-func (a Application) undo(c *Change, file *modfile.File) error {
+func (a Application) undo(_ context.Context, c *Change, file *modfile.File, _ Options) error {
 	if !slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, a.Dir) }) {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
 	}
@@ -200,8 +200,10 @@ func (a Application) complete(ctx context.Context, file *modfile.File, o Options
 	return err
 }
 
-// modules is the list without which the go command refuses a vendor folder.
-const modules = "vendor/modules.txt"
+const (
+	modules = "vendor/modules.txt" // the list without which the go command refuses a vendor folder
+	ownFile = "-modfile=go.mod"    // lets the go command change the application's go.mod, whatever GOFLAGS say
+)
 
 // files reads the files that a change is about, as far as they are there.
 func (a Application) files() (filetree.Tree, error) {
@@ -245,14 +247,10 @@ func (a Application) foreign() error {
 		"relative to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
-// goCommand runs the go command in the application's folder.
 func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
 	out, err := command.Output(ctx, a.Dir, env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
-
-// ownFile lets the go command change the application's go.mod, whatever GOFLAGS say.
-const ownFile = "-modfile=go.mod"
 
 // alone runs the go command on the application as if it were in no workspace.
 func (a Application) alone(ctx context.Context, verb string, args ...string) (string, error) {
@@ -267,11 +265,10 @@ func choose(bases []string, wanted, required string) (string, error) {
 			return base, nil
 		}
 	}
-	switch {
-	case wanted == "":
+	if wanted == "" {
 		return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be "+
 			"a step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
-	case slices.Contains(bases, wanted):
+	} else if slices.Contains(bases, wanted) {
 		return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required,
 			wanted)
 	}
@@ -299,7 +296,6 @@ func parse(dir string) (*modfile.File, error) {
 	return file, err
 }
 
-// write writes a go.mod file in its place.
 func write(file *modfile.File) error {
 	data, err := file.Format()
 	return errors.Join(err, os.WriteFile(file.Syntax.Name, data, 0o644))
@@ -351,7 +347,6 @@ func removeFork(file *modfile.File, dir string) error {
 	return nil
 }
 
-// requirement returns the line that requires a module; nil if there is none.
 func requirement(file *modfile.File, path string) *modfile.Require {
 	for _, r := range file.Require {
 		if r.Mod.Path == path {
@@ -361,7 +356,6 @@ func requirement(file *modfile.File, path string) *modfile.Require {
 	return nil
 }
 
-// replacements returns the replace lines of the driver.
 func replacements(file *modfile.File) []*modfile.Replace {
 	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != Driver })
 }
@@ -383,13 +377,12 @@ func ours(r *modfile.Replace, dir string) bool {
 
 // realFolder returns the absolute path of a folder without links, as far as that is possible.
 func realFolder(dir string) string {
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
+	abs, err := filepath.Abs(dir)
+	real, linkErr := filepath.EvalSymlinks(abs)
+	if err != nil || linkErr != nil {
+		return cmp.Or(abs, dir)
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	return dir
+	return real
 }
 
 // relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link

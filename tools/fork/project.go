@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
@@ -43,7 +44,6 @@ type Project struct {
 	State func(ctx context.Context, root string, folders []string) (git.State, error)
 }
 
-// LockFile returns the path of the base's lock, relative to the root.
 func (p *Project) LockFile() string { return lockFile(p.Base) }
 
 func lockFile(version string) string { return path.Join("etc/bases", version, "fork.lock") }
@@ -64,14 +64,12 @@ func (p *Project) Bases() ([]string, error) {
 	return bases, err
 }
 
-// On returns the project on another base.
 func (p *Project) On(base string) *Project {
 	other := *p
 	other.Base = base
 	return &other
 }
 
-// readLock reads the lock of the base.
 func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +77,7 @@ func (p *Project) readLock() (*plan.Lock, error) {
 		if bases, err := p.Bases(); err == nil {
 			mend = "name one of " + strings.Join(bases, ", ") + " with BASE or --base, or " + mend
 		}
-		return nil, problem.List{{File: p.LockFile(), Message: "there is no base " + p.Base, Mend: mend}}
+		err = problem.One(p.LockFile(), mend, "there is no base %s", p.Base)
 	}
 	if err != nil {
 		return nil, err
@@ -94,38 +92,33 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, tree, problems, err := p.match(ctx, lock)
-	if err != nil {
+	plan, tree, err := p.match(ctx, lock)
+	if plan == nil {
 		return nil, nil, err
 	}
 	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, tree, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
+	return plan, tree, problem.Join(err, lock.Check(plan, p.LockFile(), err == nil))
 }
 
-// match obtains the base, compares it with the lock, and lays the overlay over it, in memory.
-func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, problem.List, error) {
+// match obtains the base, compares it with the lock, and lays the overlay over it, in memory. If the error is a problem.List, the plan has
+// what matched.
+func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, error) {
 	m, err := p.Source(ctx, p.Module, p.Base)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
-	o, problems, err := plan.ReadOverlay(p.Root, m, bases...)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	plan, tree, unmatched, err := layer.Lay(m, o)
+	o, readErr := plan.ReadOverlay(p.Root, m, bases...)
+	plan, tree, err := layer.Lay(m, o)
 	sum, sumErr := m.Sum()
-	if err := errors.Join(err, sumErr); err != nil {
-		return nil, nil, nil, err
-	}
-	problems = append(problems, unmatched...)
+	var problems problem.List
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return plan, tree, problems, nil
+	return plan, tree, problem.Join(readErr, err, sumErr, problems)
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
@@ -139,12 +132,12 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 			return 0, err
 		}
 	}
-	matched, _, problems, err := p.match(ctx, former)
-	if err := errors.Join(err, problems.OrNil()); err != nil {
+	matched, _, err := p.match(ctx, former)
+	if err != nil {
 		return 0, err
 	}
 	lock, err := plan.NewLock(matched)
-	data, formatErr := lock.Format()
+	data, formatErr := yaml.Marshal(lock) // one line per declaration in order, so that changes merge line by line
 	if err := errors.Join(err, formatErr); err != nil {
 		return 0, err
 	}
@@ -152,12 +145,12 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 }
 
 // Compile returns why the fork does not compile, if it does not.
-func (p *Project) Compile(ctx context.Context) (problem.List, error) {
+func (p *Project) Compile(ctx context.Context) error {
 	matched, tree, err := p.Assemble(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = drift.Compile(ctx, matched, tree)
 	}
-	return drift.Compile(ctx, matched, tree)
+	return err
 }
 
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
@@ -168,13 +161,7 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 	if err := errors.Join(err, targetErr); err != nil {
 		return nil, err
 	}
-	overlay, problems, err := plan.ReadOverlay(p.Root, target)
-	if err != nil {
-		return nil, err
-	}
-	report, err := drift.Compare(ctx, matched, target, overlay)
-	report.Misfits = append(report.Misfits, problems...)
-	return report, err
+	return drift.Compare(ctx, p.Root, matched, target)
 }
 
 // PatchLevelFile is the file of the overlay with a constant for the patch level of the next release, such as fork.1. So the level in
@@ -215,11 +202,8 @@ func (f Fork) Released() (module.Version, error) {
 // the commit.
 func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
 	matched, tree, err := p.Assemble(ctx)
-	if err != nil {
-		return f, err
-	}
-	layers, err := plan.ReadLayers(p.Root)
-	if err != nil {
+	layers, layersErr := plan.ReadLayers(p.Root)
+	if err := errors.Join(err, layersErr); err != nil {
 		return f, err
 	}
 	f = Fork{Plan: matched, Tree: assemble.Noticed(matched.Module.Tree, tree)}
@@ -256,13 +240,11 @@ func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
 func untagged(name, number string, s git.State) string {
 	next, _ := strconv.Atoi(number) // only digits
 	level := fmt.Sprintf("%s.%d.", name, max(next-1, 0))
-	switch {
-	case s.Commit == "":
+	if s.Commit == "" {
 		return level + "unknown"
-	case s.Edited:
-		return level + "g" + s.Commit + ".edited"
 	}
-	return level + "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
+	level += "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
+	return level + map[bool]string{true: ".edited"}[s.Edited]
 }
 
 // Build writes the fork to the folder build/<base>, for applications and for people who work on it.

@@ -56,9 +56,8 @@ func (p *Project) Release(ctx context.Context, final string) (*Release, error) {
 		return nil, err
 	}
 	if final != "" && final != version.Version {
-		return nil, problem.List{{File: PatchLevelFile,
-			Message: fmt.Sprintf("the fork calls itself %s, not %s", version.Version, final),
-			Mend:    "change Fork in layers/extras/name/version/fork.go"}}
+		return nil, problem.One(PatchLevelFile, "change Fork in layers/extras/name/version/fork.go",
+			"the fork calls itself %s, not %s", version.Version, final)
 	}
 	modules := []released{{version, assemble.Headed(f.Plan.Module.Tree, f.Tree)}}
 	for _, name := range []string{"otel", "prometheus"} {
@@ -106,9 +105,8 @@ func (p *Project) Publish(r *Release, dir string) error {
 		return err
 	}
 	if differ := filetree.Changed(have, r.Files); len(have) > 0 && len(differ) > 0 {
-		return problem.List{{File: dir, Message: "the folder holds something else: " + differ[0] + " is not what this working " +
-			"copy builds with " + runtime.Version(),
-			Mend: "choose another folder with -o, or check out the commit that it was made from"}}
+		return problem.One(dir, "choose another folder with -o, or check out the commit that it was made from",
+			"the folder holds something else: %s is not what this working copy builds with %s", differ[0], runtime.Version())
 	}
 	if err := r.Files.Write(dir); err != nil || r.Record == nil {
 		return err
@@ -177,8 +175,8 @@ func (p *Project) recorded(goSum string) ([]byte, error) {
 	for i, line := range lines[1:] {
 		version := line[:strings.LastIndex(line, " ")+1]
 		if strings.HasPrefix(lines[i], version) {
-			return nil, problem.List{{File: ReleasedFile, Message: version + "was released with different content",
-				Mend: "raise Fork in layers/extras/name/version/fork.go"}}
+			return nil, problem.One(ReleasedFile, "raise Fork in layers/extras/name/version/fork.go",
+				"%swas released with different content", version)
 		}
 	}
 	return []byte(strings.Join(lines, "")), nil
@@ -298,7 +296,6 @@ type Advisory struct {
 	Accepted   map[string]string // says, by base, why the fork may be built and handed out although the advisory is open
 }
 
-// Affects reports whether a version of upstream has the defect.
 func (a Advisory) Affects(version string) bool {
 	return slices.ContainsFunc(a.Affected, func(r syntax.BaseRange) bool { return r.Holds(version) })
 }
@@ -306,9 +303,7 @@ func (a Advisory) Affects(version string) bool {
 // Advisories reads the repository's list of the known advisories and security fixes of upstream, in the order of the file; a repository
 // without one knows none.
 func (p *Project) Advisories() (list []Advisory, err error) {
-	if err = strict.Read(p.file("etc/advisories.yaml"), &list); errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+	err = strict.Optional(p.file("etc/advisories.yaml"), &list)
 	return list, err
 }
 

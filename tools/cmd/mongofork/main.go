@@ -56,7 +56,6 @@ type app struct {
 	progress io.Writer // where what takes long is told
 }
 
-// printf prints for the user.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 func main() { command.Main(run) }
@@ -81,7 +80,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// report prints an error and returns the exit code.
 func report(err error, stderr io.Writer) int {
 	var problems problem.List
 	if errors.As(err, &problems) {
@@ -127,9 +125,8 @@ func (*acceptCmd) Run(a *app) error {
 		return err
 	}
 	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	mistakes, err := a.project.Compile(a.ctx)
-	if len(mistakes) > 0 {
-		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, mistakes)
+	if err = a.project.Compile(a.ctx); errors.As(err, new(problem.List)) {
+		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, err)
 	}
 	return err
 }
@@ -146,11 +143,8 @@ func (driftCmd) Help() string {
 
 func (c *driftCmd) Run(a *app) error {
 	bases, err := a.project.Bases()
-	if err != nil {
-		return err
-	}
-	report, err := a.project.Drift(a.ctx, c.Version)
-	if err != nil {
+	report, driftErr := a.project.Drift(a.ctx, c.Version)
+	if err := errors.Join(err, driftErr); err != nil {
 		return err
 	}
 	review := c.print(a, report)
@@ -159,8 +153,7 @@ func (c *driftCmd) Run(a *app) error {
 	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
 		return fmt.Errorf("%s\n%s is newer than the newest base, %s: read it, and make it a base (tools/fork/README.md)",
 			summary, c.Version, newest)
-	}
-	if review > 0 {
+	} else if review > 0 {
 		return errors.New(summary)
 	}
 	a.printf("%s\n", summary)
@@ -181,9 +174,9 @@ func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 		a.printf("          was in %s\n", syntax.Places(row.Was))
 		if len(row.Now) > 0 {
 			a.printf("          is in %s\n", syntax.Places(row.Now))
-		}
-		if c.Diff && len(row.Now) > 0 {
-			a.printf("%s", row.Diff())
+			if c.Diff {
+				a.printf("%s", row.Diff())
+			}
 		}
 	}
 	for _, added := range report.Added {
@@ -227,10 +220,7 @@ func (c *seriesCmd) Run(a *app) error {
 	if c.Fixes {
 		out = filepath.Join(out, "fixes")
 		patches, err = steps.FixPatches(a.ctx, a.author())
-	} else {
-		patches, tree, err = steps.Patches(a.ctx, a.author())
-	}
-	if err == nil && c.Tree != "" {
+	} else if patches, tree, err = steps.Patches(a.ctx, a.author()); err == nil && c.Tree != "" {
 		err = tree.Write(c.Tree)
 	}
 	if err != nil {
@@ -278,7 +268,6 @@ func (useCmd) Help() string {
 
 var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
 
-// Validate says what is wrong with the command line.
 func (c *useCmd) Validate() error {
 	switch {
 	case c.AtLeast != "" && !c.Check:

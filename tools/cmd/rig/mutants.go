@@ -82,7 +82,6 @@ func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, erro
 	return chosen, err
 }
 
-// judge builds what a judge runs.
 func (c *mutantsCmd) judge(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree, name string, stdout io.Writer) (
 	j mutants.Judge, err error) {
 	switch j.Name = name; name {

@@ -72,10 +72,9 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 			return nil, err
 		}
 	}
-	return as.out, as.problems.OrNil()
+	return as.out, problem.Join(as.problems)
 }
 
-// in returns the edits of a file.
 func (as *assembler) in(file *syntax.File) *fileEdits {
 	fe := as.files[file.Path]
 	if fe == nil {

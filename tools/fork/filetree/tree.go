@@ -37,7 +37,6 @@ func Read(dir string) (Tree, error) {
 	return t, err
 }
 
-// Paths returns the files' paths in order.
 func (t Tree) Paths() []string { return slices.Sorted(maps.Keys(t)) }
 
 // Hash returns the "h1:" hash of the tree, each path after prefix, as go.sum has it: of a module the prefix is "module@version/".
@@ -51,10 +50,8 @@ func (t Tree) Hash(prefix string) (string, error) {
 	})
 }
 
-// Digest returns the hexadecimal SHA-256 of a file's content.
 func Digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
 	for p := range t {
 		if err := t.Put(dir, p); err != nil {

@@ -2,7 +2,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -40,11 +39,11 @@ type Repository struct {
 }
 
 // New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
-func New(ctx context.Context, author string) (g *Repository, done func(), err error) {
+func New(ctx context.Context, author string) (g *Repository, done func()) {
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
 	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author}
 	g.Run("init", "--quiet")
-	return g, func() { os.RemoveAll(dir) }, g.Err
+	return g, func() { os.RemoveAll(dir) }
 }
 
 // Run runs a git command without any configuration of the user's.
@@ -59,7 +58,9 @@ func (g *Repository) Run(args ...string) (out []byte) {
 // Commit makes the tree the content of the repository and commits it.
 func (g *Repository) Commit(t filetree.Tree, message string) {
 	for _, name := range filetree.Changed(g.tree, t) {
-		g.Err = cmp.Or(g.Err, t.Put(g.Dir, name))
+		if g.Err == nil {
+			g.Err = t.Put(g.Dir, name)
+		}
 	}
 	g.tree = t
 	g.Run("add", "--all", "--force", ".")

@@ -32,9 +32,7 @@ var root = filepath.Join("..", "..", "..")
 // second all the rest, and internal/ holds the overlay only.
 func TestMapShowsEveryFolder(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	_, after, _ := strings.Cut(string(readme), "## Where things are")
+	_, after, _ := strings.Cut(text(t, "README.md"), "## Where things are")
 	table, rest, found := strings.Cut(after, "**What builds and tests it.**")
 	require.True(t, found, "the map has no second table")
 	layers, err := plan.ReadLayers(root)
@@ -84,12 +82,11 @@ func foldersOf(t *testing.T, dir string) (folders []string) {
 // The README's table of versions is the one place in the documents that names the newest base.
 func TestReadmeNamesTheBases(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
+	readme := text(t, "README.md")
 	bases, err := (&fork.Project{Root: root}).Bases()
 	require.NoError(t, err)
 	for _, base := range bases {
-		require.Regexp(t, `(?m)^\|[^|]* `+regexp.QuoteMeta(base)+` \| `+regexp.QuoteMeta(base)+` \|`, string(readme))
+		require.Regexp(t, `(?m)^\|[^|]* `+regexp.QuoteMeta(base)+` \| `+regexp.QuoteMeta(base)+` \|`, readme)
 	}
 }
 
@@ -305,9 +302,7 @@ func TestPagesFollowTheConstants(t *testing.T) {
 		"contrib/otel/retry.go":           {buckets},
 		"contrib/prometheus/alerts.yaml":  {fmt.Sprintf("mongodb_driver_retry_tokens) < %d", tokens/2)},
 	} {
-		content, err := os.ReadFile(filepath.Join(root, page))
-		assert.NoError(t, err)
-		words := strings.Join(strings.Fields(string(content)), " ")
+		words := strings.Join(strings.Fields(text(t, page)), " ")
 		for _, sentence := range sentences {
 			if sentence == "" || !strings.Contains(words, sentence) {
 				t.Errorf("%s does not say %q, as the constants of the code have it", page, sentence)

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
@@ -80,7 +78,6 @@ type matcher struct {
 	problems problem.List
 }
 
-// touch matches a directive with the declaration that it is about.
 func (mt *matcher) touch(t Touch) {
 	found, wraps := mt.plan.Module.Lookup(t.Key), t.How == syntax.Wrap
 	t.All = mt.plan.Theirs(t)
@@ -143,7 +140,6 @@ type Lock struct {
 	Touched map[string]string `yaml:"touched"`
 }
 
-// ParseLock reads a lock.
 func ParseLock(file string, data []byte) (*Lock, error) {
 	l := &Lock{}
 	err := strict.Decode(data, l)
@@ -151,14 +147,10 @@ func ParseLock(file string, data []byte) (*Lock, error) {
 		err = errors.New("it lacks the module or its sum")
 	}
 	if err != nil {
-		return nil, problem.List{{File: file, Message: fmt.Sprintf("the lock is wrong: %v", err),
-			Mend: "restore the file from version control, then make lock"}}
+		return nil, problem.One(file, "restore the file from version control, then make lock", "the lock is wrong: %v", err)
 	}
 	return l, nil
 }
-
-// Format returns the lock's text: one line per declaration in order, so that changes merge line by line.
-func (l *Lock) Format() ([]byte, error) { return yaml.Marshal(l) }
 
 // touches returns the plan's touches of upstream's declarations, by the names of their entries in the lock. The lock does not cover
 // declarations that an earlier layer has added.
@@ -172,7 +164,6 @@ func (p *Plan) touches() map[string]Touch {
 	return now
 }
 
-// NewLock pins a plan as it is.
 func NewLock(p *Plan) (l *Lock, err error) {
 	l = &Lock{Module: p.Module.String(), Touched: map[string]string{}}
 	for name, t := range p.touches() {
@@ -188,13 +179,13 @@ func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
 	now := plan.touches()
 	for name, t := range now {
 		said, locked := "not in the lock", l.Touched[name]
-		if locked == syntax.Fingerprint(plan.Theirs(t)...) {
-			continue
-		} else if locked != "" {
+		if locked != "" {
 			said = "upstream's declaration changed since the lock"
 		}
-		ps.Add(t.File.From, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
-			t.How, t.Key.Name, said, plan.Module.Version, syntax.Places(t.All))
+		if locked != syntax.Fingerprint(plan.Theirs(t)...) {
+			ps.Add(t.File.From, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
+				t.How, t.Key.Name, said, plan.Module.Version, syntax.Places(t.All))
+		}
 	}
 	for name := range l.Touched {
 		if _, named := now[name]; complete && !named {

@@ -22,7 +22,6 @@ import (
 // Overlay is what this repository lays over the upstream module: its layers, in order.
 type Overlay []*Layer
 
-// Files returns the files of all layers.
 func (o Overlay) Files() (files []*File) {
 	for _, layer := range o {
 		files = append(files, layer.Files...)
@@ -59,11 +58,11 @@ func FindRoot(start string) (string, error) {
 }
 
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Each file has to be for that version or for one
-// of the bases. Problems are about files that cannot be used.
-func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, problem.List, error) {
+// of the bases. A problem.List is about files that cannot be used.
+func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, error) {
 	layers, err := ReadLayers(root)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	r := reader{repository: os.DirFS(root), module: m, bases: bases}
 	together := map[string]string{}
@@ -74,7 +73,7 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		}
 		for _, folder := range layer.Folders {
 			if err := fs.WalkDir(r.repository, folder, r.read); err != nil {
-				return nil, nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
+				return nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
 			}
 		}
 		slices.SortFunc(layer.Files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
@@ -83,23 +82,15 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		}
 		var places []yaml.Node
 		edits := filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile)
-		if err := errors.Join(readOptional(edits, &layer.Edits), readOptional(edits, &places)); err != nil {
-			return nil, nil, err
+		if err := errors.Join(strict.Optional(edits, &layer.Edits), strict.Optional(edits, &places)); err != nil {
+			return nil, err
 		}
 		for i, at := range places {
 			layer.Edits[i].Line = at.Line
 		}
 		layer.Edits = slices.DeleteFunc(layer.Edits, func(e Edit) bool { return !e.Base.Holds(m.Version) })
 	}
-	return layers, r.problems, nil
-}
-
-// readOptional reads a YAML file, if it is there.
-func readOptional(file string, to any) error {
-	if err := strict.Read(file, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return layers, problem.Join(r.problems)
 }
 
 // reader reads the files of layers.
@@ -245,8 +236,8 @@ func (l *Layer) place(name string) string {
 }
 
 // ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/pool/ is a layer, and fixes/* stands for
-// every folder below fixes that the list does not name, each of which is one; with a minus, they are not part of the fork. The other folders after "name:", or at the
-// beginning, form one layer.
+// every folder below fixes that the list does not name, each of which is one; with a minus, they are not part of the fork. The other
+// folders after "name:", or at the beginning, form one layer.
 func ReadLayers(root string) (layers []*Layer, err error) {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
 	if err != nil {

@@ -3,7 +3,6 @@ package series
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,8 @@ type Series struct {
 
 // New reads the layers of a repository as steps.
 func New(root string, whole *plan.Plan) (*Series, error) {
-	opt, err := readOptions(root)
+	var opt Options
+	err := strict.Read(filepath.Join(root, setup), &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -55,22 +55,22 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 		}
 		s.Steps = append(s.Steps, step)
 	}
-	return s, ps.OrNil()
+	return s, problem.Join(ps)
 }
 
 // formatPatch is how git writes patches.
-var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
-	"--filename-max-length=80"}
+var formatPatch = strings.Fields("format-patch --no-signature --zero-commit --full-index --no-renames --stat-width=100 " +
+	"--filename-max-length=80")
 
 // Patches returns the cover letter and the patches, by file name, each in the format of git format-patch, and the tree after the last
 // patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages, err := s.trees()
-	g, done, gitErr := git.New(ctx, author)
-	defer done()
-	if err := errors.Join(err, gitErr); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
+	g, done := git.New(ctx, author)
+	defer done()
 	for i, tree := range trees {
 		g.Commit(tree, messages[i])
 	}
@@ -93,22 +93,16 @@ func (s *Series) letter(g *git.Repository, author, n string) []byte {
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 }
 
-// reports is the folder of the reports of defects, DEFECT.md.
-const reports = "docs/upstream-defects"
-
 // FixPatches returns the patch of each layer that has a report alone, on upstream's tree, by the names of the defects.
 func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
-	g, done, err := git.New(ctx, author)
+	g, done := git.New(ctx, author)
 	defer done()
-	if err != nil {
-		return nil, err
-	}
 	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
 	theirs := func(name string) bool { return before[name] != nil }
 	g.Commit(before, s.module.String())
 	for _, step := range s.Steps {
 		name := step.Layer.Name
-		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")
+		report := filepath.Join(s.root, "docs", "upstream-defects", path.Base(name)+".md")
 		if _, err := os.Stat(report); !step.Layer.Below || err != nil || strings.Contains(name, "/topics/") { // no defects
 			continue
 		}
@@ -164,11 +158,6 @@ type Options struct {
 	Files map[string]string `yaml:"files"`
 	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1.
 	Comments map[string][]int `yaml:"comments"`
-}
-
-// readOptions reads what a repository says of the whole series.
-func readOptions(root string) (opt Options, err error) {
-	return opt, strict.Read(filepath.Join(root, setup), &opt)
 }
 
 // left reports whether a file or a layer stays out of the series.
@@ -259,8 +248,8 @@ func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
 
 // lay lays the layer of a step, and returns the tree, too, as upstream would have it.
 func (s *Series) lay(on *layer.Laid, step Step) (*layer.Laid, filetree.Tree, error) {
-	laid, ps, err := on.Lay(&step.Layer)
-	if err := cmp.Or(err, ps.OrNil()); err != nil {
+	laid, err := on.Lay(&step.Layer)
+	if err != nil {
 		return nil, nil, err
 	}
 	tree, err := s.named(laid)

@@ -76,13 +76,11 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 	return terms, nil
 }
 
-// UnmarshalText reads the terms in a YAML file.
 func (r *BaseRange) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseBaseRange(strings.Fields(string(text)))
 	return err
 }
 
-// Holds reports whether version satisfies all terms.
 func (r BaseRange) Holds(version string) bool {
 	for _, term := range r {
 		if (semver.Compare(version, strings.TrimLeft(term, "<>=")) < 0) != strings.HasPrefix(term, "<") {

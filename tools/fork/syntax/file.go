@@ -11,6 +11,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -28,7 +29,6 @@ type File struct {
 	Fset       *token.FileSet // has the positions of AST
 }
 
-// Parse parses a file and finds its declarations.
 func Parse(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -54,7 +54,6 @@ func (s *File) Package() string {
 	return folder
 }
 
-// IsTest reports whether only tests compile the file.
 func (s *File) IsTest() bool { return strings.HasSuffix(s.Path, "_test.go") }
 
 // Ignored reports whether the file is a program that go generate runs.
@@ -70,13 +69,11 @@ func (s *File) Decl(name string) *Decl {
 	return nil
 }
 
-// Offset returns pos as a byte offset into Src.
 func (s *File) Offset(pos token.Pos) int { return s.Fset.Position(pos).Offset }
 
 // Line returns the 1-based line of pos, disregarding any //line comment.
 func (s *File) Line(pos token.Pos) int { return s.Fset.PositionFor(pos, false).Line }
 
-// Text returns the source between two positions.
 func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.Offset(to)] }
 
 // IsGoFile reports whether the go command would compile the file: not if it or a folder above it begins with "." or "_", or is testdata.
@@ -98,7 +95,8 @@ func (s *File) findDecls() {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			name := fn.Name.Name
 			if fn.Recv != nil && len(fn.Recv.List) == 1 {
-				name = receiverName(fn.Recv.List[0].Type) + "." + name
+				receiver, _, _ := strings.Cut(types.ExprString(fn.Recv.List[0].Type), "[") // without type parameters
+				name = strings.TrimPrefix(receiver, "*") + "." + name
 			}
 			add(Decl{Func: fn, Shared: 1, Node: fn}, name, fn.Doc)
 			continue
@@ -119,16 +117,6 @@ func (s *File) findDecls() {
 			}
 		}
 	}
-}
-
-// receiverName returns the type's name of a receiver such as *T or T[K, V].
-func receiverName(expr ast.Expr) string {
-	for n := range ast.Preorder(expr) {
-		if id, ok := n.(*ast.Ident); ok {
-			return id.Name // the first one is the type's
-		}
-	}
-	return "?"
 }
 
 // At returns "path:line" of the declaration.
@@ -204,7 +192,6 @@ func (d *Decl) Rooted() bool {
 	})
 }
 
-// Mentions reports whether an identifier of this name stands in a node.
 func Mentions(in ast.Node, name string) bool {
 	for n := range ast.Preorder(in) {
 		if id, ok := n.(*ast.Ident); ok && id.Name == name {
@@ -223,7 +210,6 @@ func packageName(importPath string) string {
 	return strings.TrimPrefix(base, "go-")
 }
 
-// ImportPath returns the path of an import.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "\"`") }
 
 // ImportName returns the name that an import is given; empty if it keeps its own.
@@ -247,12 +233,10 @@ func Imports(s *File) map[string]*ast.ImportSpec {
 func PackageUses(s *File, start, end int) map[string]bool {
 	uses := map[string]bool{}
 	for n := range ast.Preorder(s.AST) {
-		sel, _ := n.(*ast.SelectorExpr)
-		if sel == nil {
-			continue
-		}
-		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
-			uses[id.Name] = true
+		if sel, is := n.(*ast.SelectorExpr); is {
+			if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
+				uses[id.Name] = true
+			}
 		}
 	}
 	return uses
@@ -266,7 +250,6 @@ type Key struct {
 	Name    string // the identifier, or "Receiver.Method" for a method
 }
 
-// String returns the key's text form.
 func (k Key) String() string { return k.Package + " " + k.Name }
 
 // Public reports whether applications can use what the key names.
@@ -284,18 +267,16 @@ func (k *Key) UnmarshalText(text []byte) error {
 
 // Places lists the first declaration in each file, with build constraints.
 func Places(decls []*Decl) string {
-	var list []string
+	list := ""
 	for i, d := range decls {
 		if i > 0 && decls[i-1].File == d.File {
 			continue
 		}
-		at := d.At()
-		if d.File.Constraint != "" {
-			at += " [" + d.File.Constraint + "]"
+		if list += ", " + d.At(); d.File.Constraint != "" {
+			list += " [" + d.File.Constraint + "]"
 		}
-		list = append(list, at)
 	}
-	return strings.Join(list, ", ")
+	return strings.TrimPrefix(list, ", ")
 }
 
 // LineEnd returns the offset just after the line that holds offset i.

@@ -3,6 +3,7 @@
 package mutants
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -59,7 +60,6 @@ type function struct {
 	at                        *token.File
 }
 
-// source returns a part of the function's file.
 func (f function) source(from, to token.Pos) string { return f.text[f.at.Offset(from):f.at.Offset(to)] }
 
 // Choose chooses mutants of a tree at random, each of another line of what the untouched module does not have.
@@ -256,10 +256,9 @@ func Plant(ctx context.Context, tree, copied string, mutants []Mutant) ([]Mutant
 
 // run runs a command in a folder, and returns its output.
 func run(ctx context.Context, folder string, env []string, name string, args ...string) (string, error) {
-	cmd := process.Command(ctx, folder, slices.Concat(os.Environ(), []string{"GOWORK=off"}, env), name, args...)
-	defer process.Reap(cmd)
-	output, err := cmd.CombinedOutput()
-	return string(output), err
+	var out bytes.Buffer
+	err := process.Run(ctx, folder, slices.Concat(os.Environ(), []string{"GOWORK=off"}, env), &out, &out, name, args...)
+	return out.String(), err
 }
 
 // Tests are tests of several folders of a tree in which mutants are planted. Env is their environment.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/strict"
 )
 
@@ -37,71 +37,11 @@ func TestTableIsOfOurs(t *testing.T) {
 	}
 }
 
-const upstreams = `package p
-
-func Theirs(n int) bool { return n > 3 }
-
-func Wrapped(n int) bool {
-	return n > 3
-}
-`
-
-const ours = `package p
-
-import "errors"
-
-const limit = 2
-
-type counter struct{ n int }
-
-func Theirs(n int) bool { return n > 3 }
-
-func upstreamWrapped1(n int) bool {
-	_ = limit
-	return n > 3
-}
-
-func (c *counter) add(n int) error {
-	if n < 0 {
-		return errors.New("negative")
-	}
-	c.n += n
-	return nil
-}
-
-func reached(n int) bool { return n > limit }
-
-func never() int {
-	unused := 0
-	unused = 1
-	return unused
-}
-`
-
-const tests = `package p
-
-import "testing"
-
-func TestAdd(t *testing.T) {
-	var c counter
-	if c.add(-1) == nil || c.add(2) != nil || c.n != 2 {
-		t.Fatal(c)
-	}
-}
-
-func TestReached(t *testing.T) { _ = reached(1) }
-
-func TestFails(t *testing.T) { t.Fatal("without a mutant") }
-`
-
 // TestMutants: only what upstream does not have is changed; what a test asserts is noticed, and what it only runs survives.
 func TestMutants(t *testing.T) {
 	root := t.TempDir()
 	tree, pristine := filepath.Join(root, "fork"), filepath.Join(root, "pristine")
-	module := []byte("module go.mongodb.org/mongo-driver/v2\n\ngo 1.19\n")
-	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(upstreams)}.Write(pristine))
-	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(ours), "p/a_test.go": []byte(tests)}.Write(tree))
-
+	require.NoError(t, forktest.Archive(t, "trees.txtar").Write(root))
 	chosen, err := Choose(tree, pristine, 1, 100)
 	require.NoError(t, err)
 	again, err := Choose(tree, pristine, 1, 100)

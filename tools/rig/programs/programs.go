@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,6 @@ func (b Builder) driver(name string) (string, error) {
 	return folder, nil
 }
 
-// output is the folder of a driver's programs.
 func (b Builder) output(driver string) string { return filepath.Join(b.Root, "build", "with", driver) }
 
 // workspace writes a go.work of this repository's modules with a driver, and returns its path.
@@ -66,7 +64,6 @@ type With struct {
 	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
 }
 
-// Run runs the command.
 func (w *With) Run(ctx context.Context, b Builder) error {
 	workspace, err := b.workspace(w.Driver)
 	if err != nil {
@@ -76,13 +73,11 @@ func (w *With) Run(ctx context.Context, b Builder) error {
 	if w.Programs {
 		args = slices.Insert(args, 1, "-o", b.output(w.Driver)+string(filepath.Separator))
 	}
-	cmd := process.Command(ctx, filepath.Join(b.Root, w.Module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = b.Stderr, b.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
+	env := append(os.Environ(), "GOWORK="+workspace)
+	if err = process.Run(ctx, filepath.Join(b.Root, w.Module), env, b.Stderr, b.Stderr, "go", args...); err != nil {
+		err = fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
 	}
-	return nil
+	return err
 }
 
 // Compare is a command line: the fork, and the untouched module of the base, run random plans.
@@ -93,7 +88,6 @@ type Compare struct {
 	First bool   `hidden:"" help:"End with the first finding."`
 }
 
-// Run builds the comparison and runs it.
 func (c *Compare) Run(ctx context.Context, b Builder, stdout io.Writer) error {
 	if err := c.Build(ctx, b); err != nil {
 		return err
@@ -109,11 +103,9 @@ func (c *Compare) Build(ctx context.Context, b Builder) error {
 			return err
 		}
 		drawn := filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt")
-		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			filepath.Join(folder, "internal", "randutil", "randutil.go"): drawn,
-		}})
 		file := filepath.Join(b.output(driver), "overlay.json")
-		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
+		overlay := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(folder, "internal", "randutil", "randutil.go"), drawn)
+		if err := filetree.Replace(file, overlay); err != nil {
 			return err
 		}
 		build := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
@@ -131,15 +123,10 @@ func (c *Compare) drivers(b Builder) []string {
 
 // Start runs the comparison that was built, with more in its environment.
 func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ...string) error {
-	var programs []string
-	for _, driver := range c.drivers(b) {
-		programs = append(programs, filepath.Join(b.output(driver), "fuzz"))
-	}
-	cmd := process.Command(ctx, b.Root, append(os.Environ(), env...), programs[0], "compare", "--upstream", programs[1],
-		"--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = stdout, b.Stderr
-	return cmd.Run()
+	drivers := c.drivers(b)
+	return process.Run(ctx, b.Root, append(os.Environ(), env...), stdout, b.Stderr, filepath.Join(b.output(drivers[0]), "fuzz"),
+		"compare", "--upstream", filepath.Join(b.output(drivers[1]), "fuzz"), "--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed),
+		fmt.Sprintf("--first=%t", c.First))
 }
 
 // Parallel is the program that runs a driver with many goroutines, in real time.
@@ -148,7 +135,6 @@ type Parallel struct {
 	Race   bool   // with the race detector
 }
 
-// Build builds the program.
 func (p *Parallel) Build(ctx context.Context, b Builder) error {
 	build := []string{"build", "-buildvcs=false", fmt.Sprintf("-race=%t", p.Race), "./cmd/parallel"}
 	return (&With{true, p.Driver, "lab", build}).Run(ctx, b)
@@ -159,10 +145,7 @@ func (p *Parallel) Build(ctx context.Context, b Builder) error {
 func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found string, err error) {
 	var out, stderr strings.Builder
 	env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
-	cmd := process.Command(ctx, b.Root, env, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	err = cmd.Run()
+	err = process.Run(ctx, b.Root, env, &out, &stderr, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
 	first, _, _ := strings.Cut(out.String(), "\n")
 	var exit *exec.ExitError
 	switch {

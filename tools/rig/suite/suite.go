@@ -51,7 +51,6 @@ func (r *Rig) Packages(ctx context.Context, tree string, packages []string) ([]R
 	})
 }
 
-// Run runs the named suites and returns the results of their parts.
 func (r *Rig) Run(ctx context.Context, names []string) ([]Result, error) {
 	return r.each(ctx, path.Join("build", r.Base), func(t trees) (suites []*suite) {
 		for _, name := range names {
@@ -91,8 +90,7 @@ func (s *suite) timed(ctx context.Context) {
 	s.Log.Printf("%s ...", s.Name)
 	start := time.Now()
 	err := s.judge(ctx)
-	s.Elapsed = time.Since(start)
-	switch {
+	switch s.Elapsed = time.Since(start); {
 	case ctx.Err() != nil: // no skip: an interrupted run must not look like a good one
 		s.fail(s.Name, "interrupted; run it again", "")
 	case err == nil:
@@ -105,7 +103,6 @@ func (s *suite) timed(ctx context.Context) {
 	}
 }
 
-// file returns the path of a file of the repository.
 func (r *Rig) file(slashed string) string { return filepath.Join(r.Root, filepath.FromSlash(slashed)) }
 
 // test runs a command in a folder below the root, and reports the outcome. The environment is the rig's own without what would make runs
@@ -128,13 +125,12 @@ func (r *Rig) test(ctx context.Context, label, folder string, c command, assignm
 
 // OwnTests returns the overlay's tests that need no server, by the folder of their package, and the environment that they need, in a copy
 // of the fork below the root.
-func (r *Rig) OwnTests(ctx context.Context, tree string) (byFolder map[string][]string, env []string, err error) {
+func (r *Rig) OwnTests(ctx context.Context, tree string) (map[string][]string, []string, error) {
 	t, err := r.readTrees(tree)
 	if err != nil {
 		return nil, nil, err
 	}
-	ours := t.ours()
-	byFolder = map[string][]string{}
+	ours, byFolder := t.ours(), map[string][]string{}
 	for test := range ours.must {
 		folder := path.Clean(test.Package)
 		byFolder[folder] = append(byFolder[folder], test.Test)
@@ -172,21 +168,19 @@ type suite struct {
 	covers func(key) bool
 }
 
-// suites returns the parts of a suite.
 func (t trees) suites(ctx context.Context, name string) []*suite {
 	switch name {
 	case "fork":
 		return []*suite{t.ours()}
-	case "upstream":
-		return []*suite{{trees: t, Result: Result{Name: name}, revision: t.Revisions.Upstream, covers: needsNoServer,
-			command: command{flags: []string{"-short", t.withoutOurs()}, packages: []string{"./..."}}}}
 	case "spec":
 		return t.spec()
 	case "integration":
 		return t.integration(ctx)
-	default:
+	case "topologies":
 		return t.topologies()
 	}
+	return []*suite{{trees: t, Result: Result{Name: name}, revision: t.Revisions.Upstream, covers: needsNoServer,
+		command: command{flags: []string{"-short", t.withoutOurs()}, packages: []string{"./..."}}}}
 }
 
 // ours are the tests that the overlay adds, except those that need a server, which belong to spec.
@@ -268,11 +262,9 @@ const Module = "go.mongodb.org/mongo-driver/v2"
 // The packages with the tests that need a server, the second one with the runner of the specifications' unified tests.
 const integration, unified = "./internal/integration", integration + "/unified"
 
-func needsServer(test key) bool { return strings.HasPrefix(test.Package+"/", integration+"/") }
-
+func needsServer(test key) bool   { return strings.HasPrefix(test.Package+"/", integration+"/") }
 func needsNoServer(test key) bool { return !needsServer(test) }
-
-func isUnified(test key) bool { return test.Package == unified }
+func isUnified(test key) bool     { return test.Package == unified }
 
 // trees are the two modules that upstream's tests run in, as folders below the root of the repository.
 type trees struct {
@@ -301,14 +293,13 @@ type functions map[key]bool
 
 // in returns the functions that keep accepts.
 func (f functions) in(keep func(key) bool) functions {
-	kept := maps.Clone(f)
-	maps.DeleteFunc(kept, func(function key, _ bool) bool { return !keep(function) })
-	return kept
+	f = maps.Clone(f)
+	maps.DeleteFunc(f, func(function key, _ bool) bool { return !keep(function) })
+	return f
 }
 
 func (f functions) lacks(function key) bool { return !f[function] }
-
-func (f functions) names() []string { return f.every(func(k key) string { return k.Test }) }
+func (f functions) names() []string         { return f.every(func(k key) string { return k.Test }) }
 
 // every returns something of all functions, each once.
 func (f functions) every(of func(key) string) (all []string) {
@@ -325,19 +316,16 @@ var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)(?:[^a-z\
 // readFunctions finds the test functions in the files of a tree, except files that the build constraints exclude on this machine.
 func readFunctions(tree string) (functions, error) {
 	found := functions{}
-	root := os.DirFS(tree)
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && entry.Name() == "testdata":
+	err := fs.WalkDir(os.DirFS(tree), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "testdata" {
 			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(name, "_test.go"):
-			return nil
+		}
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
 		}
 		folder, file := path.Split(name)
 		matches, matchErr := build.Default.MatchFile(filepath.Join(tree, folder), file)
-		text, readErr := fs.ReadFile(root, name)
+		text, readErr := os.ReadFile(filepath.Join(tree, name))
 		if err := errors.Join(matchErr, readErr); err != nil || !matches {
 			return err
 		}
@@ -362,13 +350,12 @@ type skip struct {
 	Tests     []key
 }
 
-// skipFile is the skip list's path below the root.
 func (r *Rig) skipFile() string { return "etc/bases/" + r.Base + "/skips" }
 
 // readSkips reads the skip list. Without a file it is empty.
 func (r *Rig) readSkips() (map[key]skip, error) {
 	var entries []skip
-	if err := strict.Read(r.file(r.skipFile()), &entries); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := strict.Optional(r.file(r.skipFile()), &entries); err != nil {
 		return nil, err
 	}
 	skips := map[key]skip{}
