@@ -97,6 +97,8 @@ func TestLock(t *testing.T) {
 			"lock (v2.0.0, pool/pool.go:57)" + mend,
 		strings.Replace(lock, "v2.0.0", "v2.1.0", 1): "the lock is for example.com/driver/v2 v2.1.0, not for example.com/driver/v2 v2.0.0\n  " +
 			restore,
+		strings.Replace(lock, "sum: h1:", "sum: h1:A", 1): "etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of " +
+			"example.com/driver/v2 v2.0.0 is h1:", // which somebody has edited
 		"":                 restore + ", then make lock",
 		"module: m v2.0.0": restore + ", then make lock",
 	} {
@@ -111,17 +113,6 @@ func TestLock(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()))
 	require.NoError(t, build(t, p))
-}
-
-// A module cache that somebody has edited is noticed.
-func TestTamperedModule(t *testing.T) {
-	t.Parallel()
-	p, tree := builtProject(t, overlayOf("func added() {}\n")), forktest.Tree()
-	tree["README.md"] = []byte("A changed module.\n")
-	p.Source = forktest.Source(tree)
-	require.ErrorContains(t, build(t, p),
-		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2 v2.0.0 is h1:")
-	require.NoDirExists(t, p.Folder(p.Base).Dir)
 }
 
 const repositoryRoot = "../.."
