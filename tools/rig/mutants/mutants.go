@@ -365,11 +365,12 @@ func Run(ctx context.Context, mutants []Mutant, judges []Judge, verbose bool, ou
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+		switch err = cmp.Or(err, ctx.Err()); {
+		case err != nil:
 			return fmt.Errorf("%v: %w", m, err)
-		} else if noticed == "" {
+		case noticed == "":
 			survived++
-		} else if strings.HasSuffix(noticed, timedOut) {
+		case strings.HasSuffix(noticed, timedOut):
 			late++
 		}
 		if verbose || noticed == "" {
