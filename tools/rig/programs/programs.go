@@ -44,18 +44,6 @@ func (b Builder) driver(name string) (string, error) {
 
 func (b Builder) output(driver string) string { return filepath.Join(b.Root, "build", "with", driver) }
 
-// workspace writes a go.work of this repository's modules with a driver, and returns its path.
-func (b Builder) workspace(driver string) (string, error) {
-	folder, err := b.driver(driver)
-	if err != nil {
-		return "", err
-	}
-	text := fmt.Sprintf("go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root, filepath.Join(b.Root, "lab"),
-		filepath.Join(b.Root, "bench"), upstream, folder)
-	file := filepath.Join(b.output(driver), "go.work")
-	return file, filetree.Replace(file, []byte(text)) // others may use it
-}
-
 // With is a command line: a go command in a module, with a driver.
 type With struct {
 	Programs bool     `help:"Put what the command builds into the folder build/with/DRIVER."`
@@ -65,7 +53,12 @@ type With struct {
 }
 
 func (w *With) Run(ctx context.Context, b Builder) error {
-	workspace, err := b.workspace(w.Driver)
+	folder, err := b.driver(w.Driver)
+	workspace := filepath.Join(b.output(w.Driver), "go.work") // this repository's modules with the driver
+	if err == nil {                                           // others may use it
+		err = filetree.Replace(workspace, fmt.Appendf(nil, "go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root,
+			filepath.Join(b.Root, "lab"), filepath.Join(b.Root, "bench"), upstream, folder))
+	}
 	if err != nil {
 		return err
 	}
@@ -156,5 +149,6 @@ func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found s
 	case exit.ExitCode() == command.ExitFailed:
 		return first, nil
 	}
-	return "the process ends: " + strings.TrimSpace(stderr.String())[:min(100, len(stderr.String()))], nil
+	said := strings.TrimSpace(stderr.String())
+	return "the process ends: " + said[:min(100, len(said))], nil
 }
