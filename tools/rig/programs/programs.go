@@ -118,8 +118,8 @@ func (c *Compare) drivers(b Builder) []string {
 func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ...string) error {
 	drivers := c.drivers(b)
 	return process.Run(ctx, b.Root, append(os.Environ(), env...), stdout, b.Stderr, filepath.Join(b.output(drivers[0]), "fuzz"),
-		"compare", "--upstream", filepath.Join(b.output(drivers[1]), "fuzz"), "--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed),
-		fmt.Sprintf("--first=%t", c.First))
+		"compare", "--upstream", filepath.Join(b.output(drivers[1]), "fuzz"), "--seeds", fmt.Sprint(c.Seeds),
+		"--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
 }
 
 // Parallel is the program that runs a driver with many goroutines, in real time.
