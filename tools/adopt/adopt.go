@@ -3,6 +3,7 @@ package adopt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,9 @@ const (
 // Application is a module that uses the driver.
 type Application struct {
 	// Dir is the folder of its go.mod, Project the repository of the fork.
-	Dir     string
-	Project *fork.Project
-	// Progress is called with the name of each step that takes long, when the step begins.
-	Progress func(step string)
+	Dir      string
+	Project  *fork.Project
+	Progress func(step string) // called with the name of each step that takes long, when the step begins
 }
 
 // Options say how Change changes an application; as kong takes them.
@@ -45,13 +45,11 @@ type Options struct {
 
 // Change is a change of an application.
 type Change struct {
-	// Module is the application's module path.
-	Module string
+	Module string // the application's module path
 	// Required is the driver version in effect without the fork. Base is the version that the fork is built on; it is empty if the fork
 	// was removed.
 	Required, Base string
-	// Diff is what has changed in go.mod.
-	Diff string
+	Diff           string // what has changed in go.mod
 	// Notes are the effects that a reader of the diff could miss. Effect is what Check says of the changed application.
 	Notes  []string
 	Effect string
@@ -70,12 +68,11 @@ func (a Application) Change(ctx context.Context, o Options) (c *Change, err erro
 		}
 	}()
 	c = &Change{Module: file.Module.Mod.Path}
+	change := a.use
 	if o.Undo {
-		err = a.undo(c, file)
-	} else {
-		err = a.use(ctx, c, file, o)
+		change = a.undo
 	}
-	if err == nil {
+	if err = change(ctx, c, file, o); err == nil {
 		err = a.complete(ctx, file, o)
 	}
 	if err == nil && !o.Undo {
@@ -144,19 +141,19 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 		return module.Version{Path: relative(a.Dir, out.Dir)}, err
 	}
 	built, err := project.Fork(ctx, false)
-	if err != nil {
-		return target, err
+	if err == nil {
+		target, err = built.Released()
 	}
-	if target, err = built.Released(); err != nil {
+	if err != nil {
 		return target, err
 	}
 	known, from, err := project.Sums(ctx, target.Version)
-	if err != nil {
+	now, readErr := a.files()
+	if err := errors.Join(err, readErr); err != nil {
 		return target, err
 	}
-	now, err := a.files()
 	now["go.sum"] = fmt.Append(now["go.sum"], "\n", known)
-	if err := errors.Join(err, a.put(now, "go.sum")); err != nil {
+	if err := a.put(now, "go.sum"); err != nil {
 		return target, err
 	}
 	a.Progress("go mod download " + target.String())
@@ -171,7 +168,7 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 }
 
 // undo prepares go.mod for upstream's driver: it restores the version that was required before.
-func (a Application) undo(c *Change, file *modfile.File) error {
+func (a Application) undo(_ context.Context, c *Change, file *modfile.File, _ Options) error {
 	if !slices.ContainsFunc(replacements(file), func(r *modfile.Replace) bool { return ours(r, a.Dir) }) {
 		return fmt.Errorf("%s has no replace line of the fork", filepath.Join(a.Dir, "go.mod"))
 	}
@@ -203,8 +200,10 @@ func (a Application) complete(ctx context.Context, file *modfile.File, o Options
 	return err
 }
 
-// modules is the list without which the go command refuses a vendor folder.
-const modules = "vendor/modules.txt"
+const (
+	modules = "vendor/modules.txt" // the list without which the go command refuses a vendor folder
+	ownFile = "-modfile=go.mod"    // lets the go command change the application's go.mod, whatever GOFLAGS say
+)
 
 // files reads the files that a change is about, as far as they are there.
 func (a Application) files() (filetree.Tree, error) {
@@ -248,14 +247,10 @@ func (a Application) foreign() error {
 		"relative to the folder that go -C names, or with its full path", a.Dir, a.Project.Root)
 }
 
-// goCommand runs the go command in the application's folder.
 func (a Application) goCommand(ctx context.Context, env []string, args ...string) (string, error) {
 	out, err := command.Output(ctx, a.Dir, env, "go", args...)
 	return strings.TrimSpace(string(out)), err
 }
-
-// ownFile lets the go command change the application's go.mod, whatever GOFLAGS say.
-const ownFile = "-modfile=go.mod"
 
 // alone runs the go command on the application as if it were in no workspace.
 func (a Application) alone(ctx context.Context, verb string, args ...string) (string, error) {
@@ -270,13 +265,162 @@ func choose(bases []string, wanted, required string) (string, error) {
 			return base, nil
 		}
 	}
-	switch {
-	case wanted == "":
+	if wanted == "" {
 		return "", fmt.Errorf("%s of the driver is required, which is newer than every base (%s): a fork of an older one would be "+
 			"a step back; tools/fork/README.md says how a base is added", required, strings.Join(bases, ", "))
-	case slices.Contains(bases, wanted):
+	} else if slices.Contains(bases, wanted) {
 		return "", fmt.Errorf("%s of the driver is required, and the fork of %s would be a step back; leave --base out", required,
 			wanted)
 	}
 	return "", fmt.Errorf("there is no base %s; there are %s", wanted, strings.Join(bases, ", "))
+}
+
+// The comment at the end of our replace line says what go.mod required before, for an undo without a record.
+const (
+	marker     = "// mongofork use"
+	markBefore = ": before, "
+	markAbsent = "nothing"
+	release    = "-fork." // begins the pre-release in the version of a released fork
+)
+
+func parse(dir string) (*modfile.File, error) {
+	name := filepath.Join(dir, "go.mod")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: name the folder of the application's go.mod, relative to the folder that go -C names", err)
+	}
+	file, err := modfile.Parse(name, data, nil)
+	if err == nil && file.Module == nil {
+		err = fmt.Errorf("%s has no module line", name)
+	}
+	return file, err
+}
+
+func write(file *modfile.File) error {
+	data, err := file.Format()
+	return errors.Join(err, os.WriteFile(file.Syntax.Name, data, 0o644))
+}
+
+// putFork requires the base of the fork and replaces only that version. If the application or a dependency requires a newer
+// driver later, it gets upstream's, never an older driver.
+func putFork(file *modfile.File, base string, target module.Version) error {
+	before := markAbsent
+	if r := requirement(file, Driver); r != nil {
+		before = r.Mod.Version
+	}
+	if err := errors.Join(file.AddRequire(Driver, base), file.AddReplace(Driver, base, target.Path, target.Version)); err != nil {
+		return err
+	}
+	for _, r := range replacements(file) {
+		r.Syntax.Suffix = []modfile.Comment{{Token: marker + markBefore + before, Suffix: true}}
+	}
+	file.Cleanup()
+	return nil
+}
+
+// removeFork removes our replace line, if any, and restores the former requirement unless the application now requires another
+// version. A foreign replace line is an error.
+func removeFork(file *modfile.File, dir string) error {
+	for _, r := range replacements(file) {
+		if !ours(r, dir) {
+			return fmt.Errorf("%s replaces the driver already: remove the line %q first", file.Syntax.Name,
+				strings.Join(r.Syntax.Token, " "))
+		}
+		old, before := r.Old, ""
+		if len(r.Syntax.Suffix) > 0 {
+			before, _ = strings.CutPrefix(r.Syntax.Suffix[0].Token, marker+markBefore)
+		}
+		err := file.DropReplace(old.Path, old.Version)
+		required := requirement(file, Driver)
+		switch {
+		case err != nil || old.Version != "" && (required == nil || required.Mod != old):
+		case before == markAbsent:
+			err = file.DropRequire(Driver)
+		case module.Check(Driver, before) == nil:
+			err = file.AddRequire(Driver, before)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	file.Cleanup()
+	return nil
+}
+
+func requirement(file *modfile.File, path string) *modfile.Require {
+	for _, r := range file.Require {
+		if r.Mod.Path == path {
+			return r
+		}
+	}
+	return nil
+}
+
+func replacements(file *modfile.File) []*modfile.Replace {
+	return slices.DeleteFunc(slices.Clone(file.Replace), func(r *modfile.Replace) bool { return r.Old.Path != Driver })
+}
+
+// ours reports whether a replace line was written by use, or leads to the fork: a version of its own, or a folder that holds it.
+func ours(r *modfile.Replace, dir string) bool {
+	if len(r.Syntax.Suffix) > 0 && strings.HasPrefix(r.Syntax.Suffix[0].Token, marker) {
+		return true
+	}
+	if r.New.Version != "" {
+		return strings.HasPrefix(semver.Prerelease(r.New.Version), release)
+	}
+	folder := filepath.FromSlash(r.New.Path)
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(dir, folder)
+	}
+	return constant(folder, patchLevel) != ""
+}
+
+// realFolder returns the absolute path of a folder without links, as far as that is possible.
+func realFolder(dir string) string {
+	abs, err := filepath.Abs(dir)
+	real, linkErr := filepath.EvalSymlinks(abs)
+	if err != nil || linkErr != nil {
+		return cmp.Or(abs, dir)
+	}
+	return real
+}
+
+// relative returns a folder in the way that go.mod files name it, relative to the application's folder. The folder stays absolute if a link
+// leads to the application, because the go command would start elsewhere, and if it is on another volume.
+func relative(app, folder string) string {
+	abs, absErr := filepath.Abs(app)
+	rel, err := filepath.Rel(abs, folder)
+	if err != nil || absErr != nil || abs != realFolder(app) {
+		return folder
+	}
+	if rel = filepath.ToSlash(rel); !modfile.IsDirectoryPath(rel) {
+		rel = "./" + rel
+	}
+	return rel
+}
+
+// mend makes the application require versions without known vulnerabilities of the modules that the fork of a base requires, unless that
+// would raise its go line, and says so. Go mod tidy then drops those that the application does not use.
+func mend(file *modfile.File, list []fork.Advisory, base string) (notes []string, err error) {
+	for _, a := range list {
+		d, r := a.Dependency, (*modfile.Require)(nil)
+		if d != nil {
+			r = requirement(file, d.Module)
+		}
+		switch {
+		case d == nil || !a.Affects(base) || r != nil && semver.Compare(r.Mod.Version, d.Fixed) >= 0:
+			continue
+		case semver.Compare("v"+file.Go.Version, "v"+d.Go) < 0:
+			notes = append(notes, fmt.Sprintf("%s of %s would mend the vulnerability %s, but needs a go line of at least %s",
+				d.Fixed, d.Module, a.ID, d.Go))
+			continue
+		case r == nil:
+			file.AddNewRequire(d.Module, d.Fixed, true)
+		default:
+			err = errors.Join(err, file.AddRequire(d.Module, d.Fixed))
+		}
+		notes = append(notes, fmt.Sprintf("%s of %s is required, if anything uses it, because of the vulnerability %s",
+			d.Fixed, d.Module, a.ID))
+	}
+	return notes, err
 }

@@ -13,26 +13,6 @@ import (
 	"mongofork/tools/fork/syntax"
 )
 
-func TestChoose(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ required, wanted, want, err string }{
-		{"v2.5.0-beta1", "", "v2.5.0", ""},
-		{"v2.5.1-0.20260101000000-0123456789ab", "", "v2.10.0", ""},
-		{"v2.10.1", "", "", "v2.10.1 of the driver is required, which is newer than every base (v2.5.0, v2.10.0)"},
-		{"v2.5.0", "v2.10.0", "v2.10.0", ""},
-		{"v2.5.1", "v2.5.0", "", "the fork of v2.5.0 would be a step back"},
-		{"v2.5.0", "v2.7.0", "", "there is no base v2.7.0; there are v2.5.0, v2.10.0"},
-	} {
-		got, err := choose([]string{"v2.5.0", "v2.10.0"}, tc.wanted, tc.required)
-		require.Equal(t, tc.want, got, tc)
-		if tc.err == "" {
-			require.NoError(t, err, tc)
-		} else {
-			require.ErrorContains(t, err, tc.err, tc)
-		}
-	}
-}
-
 func goMod(t *testing.T, lines string) *modfile.File {
 	t.Helper()
 	file, err := modfile.Parse("go.mod", []byte("module m\n\n"+lines), nil)
@@ -100,18 +80,8 @@ func TestOurs(t *testing.T) {
 	}
 }
 
-// A release whose hash is not the known one is refused, wherever the hash stands, and so is an adapter.
-func TestAnotherHash(t *testing.T) {
+func TestCommandLine(t *testing.T) {
 	t.Parallel()
-	const known = Driver + " v2.5.0-fork.1 h1:good=\nexample.com/adapter v0.0.0-fork.1 h1:good=\n"
-	const other = "example.com/unknown v1.0.0 h1:any=\n"
-	for goSum, want := range map[string]string{
-		other: "go.sum has no hash of " + Driver + " v2.5.0-fork.1",
-		known + Driver + " v2.5.0-fork.1 h1:bad=\n":         "v2.5.0-fork.1 is not the release: its hash is h1:bad=, and here has h1:good=",
-		known + "example.com/adapter v0.0.0-fork.1 h1:bad=": "example.com/adapter v0.0.0-fork.1 is not the release",
-	} {
-		require.ErrorContains(t, compare(goSum, known, "here", module.Version{Path: Driver, Version: "v2.5.0-fork.1"}), want)
-	}
 	require.Equal(t, `go -C '/a b' run ./tools/cmd/mongofork '$x' 'it'\''s'`,
 		Application{Project: &fork.Project{Root: "/a b"}}.CommandLine("$x", "it's"))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -26,7 +27,6 @@ type selected struct {
 	Replace *struct{ Path, Version, Dir string }
 }
 
-// selected asks the go command for the driver in effect.
 func (a Application) selected(ctx context.Context, flags ...string) (s selected, err error) {
 	out, err := a.goCommand(ctx, nil, slices.Concat([]string{"list", "-m", "-json"}, flags, []string{Driver})...)
 	if file, parseErr := parse(a.Dir); err != nil && parseErr == nil && requirement(file, v1) != nil {
@@ -109,14 +109,11 @@ func reaches(level, least string) bool {
 // below the required one, or of a patch level below the wanted one.
 func (a Application) Check(ctx context.Context, least string) (string, error) {
 	file, err := parse(a.Dir)
-	if err != nil {
+	bases, basesErr := a.Project.Bases()
+	if err := errors.Join(err, basesErr); err != nil {
 		return "", err
 	}
 	s, err := a.selected(ctx)
-	if err != nil {
-		return "", err
-	}
-	bases, err := a.Project.Bases()
 	if err != nil {
 		return "", err
 	}

@@ -34,17 +34,13 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 // Program is a program with a command line.
 type Program struct {
 	Name, Description string
-	// CLI is a pointer to the flags, arguments and commands, as kong takes them.
-	CLI any
-	// Options are further options of the parser.
-	Options []kong.Option
-	// Do executes the command line, which CLI holds by then.
-	Do func(*kong.Context) error
+	CLI               any                       // a pointer to the flags, arguments and commands, as kong takes them
+	Options           []kong.Option             // further options of the parser
+	Do                func(*kong.Context) error // executes the command line, which CLI holds by then
 	// Failed prints the error of Do and returns the exit code. If it is nil, that is ExitFailed.
 	Failed func(err error, stderr io.Writer) int
 }
 
-// Run executes one command line and returns the exit code.
 func (p Program) Run(args []string, stdout, stderr io.Writer) int {
 	exited, code := false, ExitOK
 	options := []kong.Option{
@@ -59,16 +55,13 @@ func (p Program) Run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v; see %[1]s --help\n", p.Name, err)
 		return ExitUsage
 	}
-	err = p.Do(parsed)
-	switch {
-	case err == nil:
+	if err = p.Do(parsed); err == nil {
 		return ExitOK
-	case p.Failed != nil:
+	} else if p.Failed != nil {
 		return p.Failed(err, stderr)
-	default:
-		fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
-		return ExitFailed
 	}
+	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	return ExitFailed
 }
 
 // Output runs a command in dir with env added to the environment, and returns its standard output. The error of a failed command has its
@@ -92,9 +85,6 @@ func Words(args []string) []string {
 	return args
 }
 
-// grace is the time between the interrupt and the kill of a command.
-const grace = 10 * time.Second
-
 // PassThrough runs a command, which may begin with "--", with our input and output, and with env added to our environment. The error of a
 // failed command has its exit code.
 func PassThrough(ctx context.Context, env, command []string) error {
@@ -102,7 +92,7 @@ func PassThrough(ctx context.Context, env, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Interrupt it as we were, and give it time: it may have children to stop.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = grace
+	cmd.WaitDelay = 10 * time.Second // between the interrupt and the kill
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()

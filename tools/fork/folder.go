@@ -16,8 +16,7 @@ import (
 
 // Folder is a directory that the builder owns. A manifest of what the builder wrote lies beside it, so that no module zip contains it.
 type Folder struct {
-	// Dir is the directory.
-	Dir string
+	Dir string // the directory
 	// Links are files in Dir that are hard links to files elsewhere, so that editing one edits both. Unlike symbolic links they need no
 	// rights on any system, and go mod vendor copies them.
 	Links map[string]string
@@ -51,8 +50,7 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 		}
 	}
 	if len(have) > 0 && manifestErr != nil {
-		return false, problem.List{{File: o.Dir, Message: "the folder was not made by mongofork: it has no manifest",
-			Mend: "move it away"}}
+		return false, problem.One(o.Dir, "move it away", "the folder was not made by mongofork: it has no manifest")
 	}
 	differ, known := filetree.Changed(have, t), map[string]bool{}
 	for line := range strings.Lines(string(before)) {
@@ -60,11 +58,26 @@ func (o Folder) Write(t filetree.Tree) (changed bool, err error) {
 	}
 	for _, path := range differ {
 		if data, exists := have[path]; exists && o.edited(path, data, known) {
-			return false, problem.List{{File: o.Dir, Message: "the folder has edits that this build lacks, such as " + path,
-				Mend: "copy the edits to the overlay, remove the folder, and run the command again"}}
+			return false, problem.One(o.Dir, "copy the edits to the overlay, remove the folder, and run the command again",
+				"the folder has edits that this build lacks, such as %s", path)
 		}
 	}
-	return len(differ) > 0, o.write(t, differ)
+	for _, path := range differ {
+		if err := t.Put(o.Dir, path); err != nil {
+			return false, err
+		}
+	}
+	var lines []string
+	for path, data := range t {
+		lines = append(lines, written(path, data))
+	}
+	for path, source := range o.Links {
+		if link(source, o.file(path)) {
+			lines = append(lines, linked(path))
+		}
+	}
+	slices.Sort(lines)
+	return len(differ) > 0, filetree.Replace(o.Dir+".manifest", []byte(strings.Join(lines, "\n")+"\n"))
 }
 
 // edited reports whether somebody has edited a file: whether it differs from what was written, from its source, and from what its source
@@ -82,26 +95,6 @@ func (o Folder) edited(path string, data []byte, known map[string]bool) bool {
 }
 
 func (o Folder) file(path string) string { return filepath.Join(o.Dir, filepath.FromSlash(path)) }
-
-// write writes the files that differ, and then the manifest.
-func (o Folder) write(t filetree.Tree, differ []string) error {
-	for _, path := range differ {
-		if err := t.Put(o.Dir, path); err != nil {
-			return err
-		}
-	}
-	var lines []string
-	for path, data := range t {
-		lines = append(lines, written(path, data))
-	}
-	for path, source := range o.Links {
-		if link(source, o.file(path)) {
-			lines = append(lines, linked(path))
-		}
-	}
-	slices.Sort(lines)
-	return filetree.Replace(o.Dir+".manifest", []byte(strings.Join(lines, "\n")+"\n"))
-}
 
 // link makes a file a hard link to its source. If that is impossible, for instance because the source is on another volume, it stays a
 // copy.

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/assemble"
@@ -19,8 +21,7 @@ import (
 	"mongofork/tools/fork/problem"
 )
 
-// Each archive in testdata/refused is an overlay, and under "want" the whole
-// report that refuses it.
+// Each archive in testdata/refused is an overlay, and under "want" the whole report that refuses it.
 func TestRefused(t *testing.T) {
 	forEachArchive(t, "refused", func(t *testing.T, repository filetree.Tree) map[string]string {
 		p := newProject(t, repository)
@@ -96,6 +97,8 @@ func TestLock(t *testing.T) {
 			"lock (v2.0.0, pool/pool.go:57)" + mend,
 		strings.Replace(lock, "v2.0.0", "v2.1.0", 1): "the lock is for example.com/driver/v2 v2.1.0, not for example.com/driver/v2 v2.0.0\n  " +
 			restore,
+		strings.Replace(lock, "sum: h1:", "sum: h1:A", 1): "etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of " +
+			"example.com/driver/v2 v2.0.0 is h1:", // which somebody has edited
 		"":                 restore + ", then make lock",
 		"module: m v2.0.0": restore + ", then make lock",
 	} {
@@ -112,23 +115,11 @@ func TestLock(t *testing.T) {
 	require.NoError(t, build(t, p))
 }
 
-// A module cache that somebody has edited is noticed.
-func TestTamperedModule(t *testing.T) {
-	t.Parallel()
-	p, tree := builtProject(t, overlayOf("func added() {}\n")), forktest.Tree()
-	tree["README.md"] = []byte("A changed module.\n")
-	p.Source = forktest.Source(tree)
-	require.ErrorContains(t, build(t, p),
-		"etc/bases/v2.0.0/fork.lock: the hash of the files in the module cache of example.com/driver/v2 v2.0.0 is h1:")
-	require.NoDirExists(t, p.Folder(p.Base).Dir)
-}
-
 const repositoryRoot = "../.."
 
 var update = flag.Bool("update", false, "write the expected results in testdata anew; review them afterwards")
 
-// newProject makes a repository with the given files and an overlay of the
-// folders pool and conn.
+// newProject makes a repository with the given files and an overlay of the folders pool and conn.
 func newProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	return &Project{Root: forktest.Root(t, files), Module: forktest.Module, Base: forktest.Base, Source: forktest.Source(forktest.Tree())}
@@ -137,16 +128,14 @@ func newProject(t testing.TB, files filetree.Tree) *Project {
 // acceptMatched locks whatever the overlay's directives did match, so that a test about another problem sees only that one.
 func acceptMatched(t testing.TB, p *Project) {
 	t.Helper()
-	matched, _, _, err := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
-	require.NoError(t, err)
+	matched, _, _ := p.match(t.Context(), &plan.Lock{Module: forktest.Module + " " + p.Base})
 	lock, err := plan.NewLock(matched)
 	require.NoError(t, err)
-	text, err := lock.Format()
+	text, err := yaml.Marshal(lock)
 	require.NoError(t, err)
 	p.put(t, p.LockFile(), string(text))
 }
 
-// builtProject makes a repository and locks its overlay.
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
@@ -155,19 +144,16 @@ func builtProject(t testing.TB, files filetree.Tree) *Project {
 	return p
 }
 
-// build builds the project into its folder.
 func build(t testing.TB, p *Project) error {
 	_, _, _, err := p.Build(t.Context())
 	return err
 }
 
-// write puts a file into the repository.
 func (p *Project) put(t testing.TB, name, text string) {
 	t.Helper()
 	require.NoError(t, filetree.Replace(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text)))
 }
 
-// read returns a file of the repository.
 func (p *Project) read(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.Root, filepath.FromSlash(name)))
@@ -178,4 +164,82 @@ func (p *Project) read(t testing.TB, name string) string {
 // overlayOf makes the file set of a repository with one file pool/overlay.go.
 func overlayOf(code string) filetree.Tree {
 	return filetree.Tree{"pool/overlay.go": []byte("package pool\n\n" + code)}
+}
+
+// A folder becomes what it is to be, unless that would lose edits, or it is somebody else's. What an interrupted run has left is completed.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	o := Folder{Dir: filepath.Join(t.TempDir(), "out")}
+	older := filetree.Tree{"a/one": []byte("1"), "a/in/two": []byte("2")}
+	newer := filetree.Tree{"a/one": []byte("1"), "b/three": []byte("3")}
+	requireFiles := func(want filetree.Tree) {
+		got, err := filetree.Read(o.Dir)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for i, tree := range []filetree.Tree{older, older, newer} {
+		changed, err := o.Write(tree)
+		require.NoError(t, err)
+		require.Equal(t, i != 1, changed)
+		requireFiles(tree)
+	}
+	require.NoDirExists(t, filepath.Join(o.Dir, "a", "in"), "folders go with their last file")
+	inTheWay := filepath.Join(o.Dir, "a", "in", "two")
+	require.NoError(t, os.MkdirAll(inTheWay, 0o755))
+	_, err := o.Write(older)
+	require.ErrorContains(t, err, "two")
+	require.NoError(t, os.Remove(inTheWay))
+	_, err = o.Write(older)
+	require.NoError(t, err)
+	requireFiles(older)
+
+	edited := filetree.Tree{"a/one": []byte("edited"), "a/in/two": []byte("2"), "notes": {}}
+	require.NoError(t, edited.Write(o.Dir))
+	_, err = o.Write(newer)
+	require.ErrorContains(t, err, o.Dir+": the folder has edits that this build lacks, such as a/one")
+	require.NoError(t, os.Remove(o.Dir+".manifest"))
+	_, err = o.Write(newer)
+	require.EqualError(t, err, o.Dir+": the folder was not made by mongofork: it has no manifest\n  fix: move it away")
+	requireFiles(edited)
+}
+
+// Files that are the same in the fork are links, and an edit of one edits both; an edit of any other file of the build is not written over.
+func TestEditable(t *testing.T) {
+	t.Parallel()
+	p := builtProject(t, filetree.Tree{
+		"pool/plain.go": []byte("package pool\n\nfunc plain() {}\n"),
+		"pool/rest.go":  []byte("// Package pool is one.\npackage pool\n\nfunc rest() {}\n\n//fork:remove taken nobody needs it\n"),
+	})
+	const plain, rest = "build/v2.0.0/pool/plain.go", "build/v2.0.0/pool/rest.go"
+	anew := func() { // after edits that are not wanted
+		require.ErrorContains(t, build(t, p), "the folder has edits that this build lacks")
+		require.NoError(t, os.RemoveAll(p.Folder(p.Base).Dir))
+		require.NoError(t, build(t, p))
+	}
+	inPlace := func(name, text string) { // as an editor does that keeps the file
+		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
+	}
+	anHourAgo := func() {
+		past := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(p.Root, "pool", "plain.go"), past, past))
+	}
+	require.NoError(t, build(t, p))
+	require.Equal(t, "// Package pool is one.\n"+
+		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n", p.read(t, rest))
+	inPlace(plain, "package pool\n\nfunc edited() {}\n")
+	require.Equal(t, "package pool\n\nfunc edited() {}\n", p.read(t, "pool/plain.go"))
+	require.NoError(t, build(t, p), "an edit of a link is one of the overlay")
+
+	anHourAgo()
+	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
+	require.NoError(t, build(t, p))
+	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
+	anHourAgo()
+	inPlace(plain, "package pool\n\nfunc late() {}\n")
+	anew() // it was edited when it was no longer the source
+	p.put(t, plain, "package pool\n\nfunc lost() {}\n")
+	anHourAgo()
+	anew()
+	inPlace(rest, "package pool\n")
+	anew()
 }

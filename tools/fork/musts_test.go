@@ -87,7 +87,7 @@ func TestMusts(t *testing.T) {
 	require.NoError(t, err)
 	forktest.EachBase(t, func(t *testing.T, _ string, p *plan.Plan) {
 		base := p.Module.Version
-		_, files, _, err := layer.Lay(p.Module, p.Overlay)
+		_, files, err := layer.Lay(p.Module, p.Overlay)
 		require.NoError(t, err)
 		maps.Copy(files, lab)
 		known := map[string]bool{}

@@ -6,17 +6,26 @@
 package fork
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
+	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
@@ -28,17 +37,13 @@ import (
 
 // Project is a repository that holds an overlay.
 type Project struct {
-	// Root is the repository's directory.
-	Root string
-	// Module is the path of upstream's module, Base the version of it to build on.
-	Module, Base string
-	// Source provides upstream's modules.
-	Source upstream.Source
+	Root         string          // the repository's directory
+	Module, Base string          // the path of upstream's module, and the version of it to build on
+	Source       upstream.Source // provides upstream's modules
 	// State says what the commit of folders of a working copy is; without it everything counts as released.
 	State func(ctx context.Context, root string, folders []string) (git.State, error)
 }
 
-// LockFile returns the path of the base's lock, relative to the root.
 func (p *Project) LockFile() string { return lockFile(p.Base) }
 
 func lockFile(version string) string { return path.Join("etc/bases", version, "fork.lock") }
@@ -59,14 +64,12 @@ func (p *Project) Bases() ([]string, error) {
 	return bases, err
 }
 
-// On returns the project on another base.
 func (p *Project) On(base string) *Project {
 	other := *p
 	other.Base = base
 	return &other
 }
 
-// readLock reads the lock of the base.
 func (p *Project) readLock() (*plan.Lock, error) {
 	data, err := os.ReadFile(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +77,7 @@ func (p *Project) readLock() (*plan.Lock, error) {
 		if bases, err := p.Bases(); err == nil {
 			mend = "name one of " + strings.Join(bases, ", ") + " with BASE or --base, or " + mend
 		}
-		return nil, problem.List{{File: p.LockFile(), Message: "there is no base " + p.Base, Mend: mend}}
+		err = problem.One(p.LockFile(), mend, "there is no base %s", p.Base)
 	}
 	if err != nil {
 		return nil, err
@@ -89,38 +92,33 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, tree, problems, err := p.match(ctx, lock)
-	if err != nil {
+	plan, tree, err := p.match(ctx, lock)
+	if plan == nil {
 		return nil, nil, err
 	}
 	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, tree, append(problems, lock.Check(plan, p.LockFile(), len(problems) == 0)...).OrNil()
+	return plan, tree, problem.Join(err, lock.Check(plan, p.LockFile(), err == nil))
 }
 
-// match obtains the base, compares it with the lock, and lays the overlay over it, in memory.
-func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, problem.List, error) {
+// match obtains the base, compares it with the lock, and lays the overlay over it, in memory. If the error is a problem.List, the plan has
+// what matched.
+func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, error) {
 	m, err := p.Source(ctx, p.Module, p.Base)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
-	o, problems, err := plan.ReadOverlay(p.Root, m, bases...)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	plan, tree, unmatched, err := layer.Lay(m, o)
+	o, readErr := plan.ReadOverlay(p.Root, m, bases...)
+	plan, tree, err := layer.Lay(m, o)
 	sum, sumErr := m.Sum()
-	if err := errors.Join(err, sumErr); err != nil {
-		return nil, nil, nil, err
-	}
-	problems = append(problems, unmatched...)
+	var problems problem.List
 	if lock.Module != m.String() {
 		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
 	} else if lock.Sum != "" && sum != lock.Sum {
 		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
 			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
 	}
-	return plan, tree, problems, nil
+	return plan, tree, problem.Join(readErr, err, sumErr, problems)
 }
 
 // Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
@@ -134,12 +132,12 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 			return 0, err
 		}
 	}
-	matched, _, problems, err := p.match(ctx, former)
-	if err := errors.Join(err, problems.OrNil()); err != nil {
+	matched, _, err := p.match(ctx, former)
+	if err != nil {
 		return 0, err
 	}
 	lock, err := plan.NewLock(matched)
-	data, formatErr := lock.Format()
+	data, formatErr := yaml.Marshal(lock) // one line per declaration in order, so that changes merge line by line
 	if err := errors.Join(err, formatErr); err != nil {
 		return 0, err
 	}
@@ -147,12 +145,12 @@ func (p *Project) Accept(ctx context.Context) (entries int, err error) {
 }
 
 // Compile returns why the fork does not compile, if it does not.
-func (p *Project) Compile(ctx context.Context) (problem.List, error) {
+func (p *Project) Compile(ctx context.Context) error {
 	matched, tree, err := p.Assemble(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = drift.Compile(ctx, matched, tree)
 	}
-	return drift.Compile(ctx, matched, tree)
+	return err
 }
 
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
@@ -163,11 +161,120 @@ func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, err
 	if err := errors.Join(err, targetErr); err != nil {
 		return nil, err
 	}
-	overlay, problems, err := plan.ReadOverlay(p.Root, target)
-	if err != nil {
-		return nil, err
+	return drift.Compare(ctx, p.Root, matched, target)
+}
+
+// PatchLevelFile is the file of the overlay with a constant for the patch level of the next release, such as fork.1. So the level in
+// handshakes and logs is the one that is released.
+const PatchLevelFile = "version/fork.go"
+
+var patchLevel = regexp.MustCompile(`(?m)^const Fork = "(([^"]+)\.([0-9]+))"$`)
+
+// descriptions is the folder of files that describe the fork, such as its README. They replace upstream's. UPSTREAM and VERSION in them
+// stand for the base and the fork's version.
+const descriptions = "etc/module"
+
+// Fork is the module that applications get: a base with the overlay.
+type Fork struct {
+	Plan     *plan.Plan
+	Level    string        // the patch level, as in version.Fork; empty if the overlay does not name one
+	Tree     filetree.Tree // the module
+	Time     time.Time     // that of the commit that it was made from
+	Nameless error         // the error of git if it refuses to say which commit that is
+}
+
+// Module returns the fork's version: the base, a hyphen, and the patch level. Upstream never releases such a pre-release of the base, so no
+// go.sum file knows the version with other content.
+func (f Fork) Module() module.Version {
+	return module.Version{Path: f.Plan.Module.Path, Version: f.Plan.Module.Version + "-" + f.Level}
+}
+
+// Released returns the fork's version as that of a release, unless it has no name of its own.
+func (f Fork) Released() (module.Version, error) {
+	if f.Level == "" {
+		return module.Version{}, errors.New(PatchLevelFile + " does not name the patch level by a constant Fork such as fork.1")
 	}
-	report, err := drift.Compare(ctx, matched, target, overlay)
-	report.Misfits = append(report.Misfits, problems...)
-	return report, err
+	return f.Module(), f.Nameless
+}
+
+// Fork returns the fork as applications get it. It contains its patch level, files that describe it, and a notice in each of upstream's
+// files that was changed. If final is set, or the commit is tagged, the level is the one that the overlay names; otherwise it also names
+// the commit.
+func (p *Project) Fork(ctx context.Context, final bool) (f Fork, err error) {
+	matched, tree, err := p.Assemble(ctx)
+	layers, layersErr := plan.ReadLayers(p.Root)
+	if err := errors.Join(err, layersErr); err != nil {
+		return f, err
+	}
+	f = Fork{Plan: matched, Tree: assemble.Noticed(matched.Module.Tree, tree)}
+	var state git.State
+	if p.State != nil {
+		names := []string{"etc/overlay", descriptions, "contrib", "tools/fork/assemble"}
+		for _, layer := range layers {
+			names = append(names, layer.Folders...)
+		}
+		state, f.Nameless = p.State(ctx, p.Root, names)
+	}
+	f.Time = state.Time
+	file := f.Tree[PatchLevelFile]
+	if found := patchLevel.FindSubmatch(file); found != nil {
+		f.Level = string(found[1])
+		if p.State != nil && !final && !slices.Contains(state.Tags, f.Module().Version) {
+			f.Level = untagged(string(found[2]), string(found[3]), state)
+		}
+		f.Tree[PatchLevelFile] = patchLevel.ReplaceAll(file, fmt.Appendf(nil, "const Fork = %q", f.Level))
+	}
+	texts, err := filetree.Read(p.file(descriptions))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	names := strings.NewReplacer("UPSTREAM", matched.Module.String(), "VERSION", f.Module().Version)
+	for name, text := range texts {
+		f.Tree[name] = []byte(names.Replace(string(text)))
+	}
+	return f, nil
+}
+
+// untagged returns the patch level of a commit without a tag: the level before it and the commit. As a version, this sorts below the next
+// release, and not below the last one.
+func untagged(name, number string, s git.State) string {
+	next, _ := strconv.Atoi(number) // only digits
+	level := fmt.Sprintf("%s.%d.", name, max(next-1, 0))
+	if s.Commit == "" {
+		return level + "unknown"
+	}
+	level += "g" + s.Commit // a letter first: only digits would be a number, which must not begin with 0
+	return level + map[bool]string{true: ".edited"}[s.Edited]
+}
+
+// Build writes the fork to the folder build/<base>, for applications and for people who work on it.
+func (p *Project) Build(ctx context.Context) (f Fork, out Folder, changed bool, err error) {
+	if f, err = p.Fork(ctx, false); err != nil {
+		return f, out, false, err
+	}
+	out = p.Folder(p.Base)
+	f.Tree, out.Links = p.editable(f)
+	changed, err = out.Write(f.Tree)
+	return f, out, changed, err
+}
+
+// editable returns the fork's tree for developers: the overlay's files that are identical in the fork, by path, and every other file with a
+// comment that names the file to edit. No line moves.
+func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) {
+	tree, same = maps.Clone(f.Tree), map[string]string{}
+	for _, file := range f.Plan.Overlay.Files() {
+		data, ok := tree[file.Path]
+		source, err := os.ReadFile(p.file(file.From))
+		switch {
+		case !ok: // all of it is in upstream's files
+		case err == nil && bytes.Equal(data, source):
+			same[file.Path] = p.file(file.From)
+		case file.Source != nil:
+			clause := "\npackage " + file.Source.AST.Name.Name
+			note := clause + " // made from " + file.From + ": edit that file, then run \"make fork\""
+			whole := "\n" + string(data) // the clause may come first
+			tree[file.Path] = []byte(strings.Replace(whole, clause+"\n", note+"\n", 1)[1:])
+		}
+	}
+	return tree, same
 }

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 )
@@ -85,45 +86,15 @@ func TestRelease(t *testing.T) {
 // Scanners learn what a release is, what it requires, and which vulnerabilities it does not have.
 func TestReleaseDocuments(t *testing.T) {
 	t.Parallel()
-	p := builtProject(t, releasable("fork.2", filetree.Tree{
-		"pool/overlay.go":      []byte("package pool\n\nfunc added() {}\n"),
-		"pool/overlay_test.go": []byte("package pool\n\nimport \"testing\"\n\nfunc TestAdded(*testing.T) { added() }\n"),
-		"LICENSE":              []byte("Licence\n"),
-		"contrib/otel/go.mod": []byte(
-			"module example.internal/a\n\nrequire (\n\texample.com/driver/v2 v2.0.0\n\texample.com/meter v1.2.3\n)\n"),
-		"contrib/otel/go.sum": []byte(
-			"example.com/meter v1.2.3 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\nexample.com/meter v1.2.3/go.mod " +
-				"h1:BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"),
-		"etc/advisories.yaml": []byte(`
-- {id: CVE-1, title: One, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, aliases: [GO-1],
-   mended: {by: [pool added], tests: [pool TestAdded]}}
-- {id: CVE-2, title: Two, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0}
-- {id: CVE-3, title: Three, affected: [">=v2.0.0"], impact: All., fixed: no release, accepted: {v2.0.0: Do not let them in.}}
-- {id: GO-4, title: Four, affected: ["<v2.9.0"], impact: All., fixed: v2.9.0, accepted: {v2.0.0: Require v1.1.0.},
-   dependency: {module: example.com/m, fixed: v1.1.0, go: "1.25"}}
-- {id: GO-5, title: Five, affected: ["<v2.0.0"], impact: All., fixed: v2.0.0, dependency: {module: example.com/m, fixed: v1.0.1, go: "1.25"}}
-`),
-	}))
+	files := forktest.Archive(t, "release.txtar")
+	p := builtProject(t, releasable("fork.2", files))
 	p.State = func(context.Context, string, []string) (git.State, error) {
 		return git.State{Tags: []string{"v2.0.0-fork.2"}, Time: time.Unix(1700000000, 0).UTC()}, nil
 	}
 	r, err := p.Release(t.Context(), "")
 	require.NoError(t, err)
 	const product, at = "pkg:golang/example.com/driver/v2@v2.0.0-fork.2", "example.com/driver/v2/@v/v2.0.0-fork.2."
-	const products, dependency = `"products":[{"@id":"` + product + `"}]`, `"products":[{"@id":"` + product +
-		`","subcomponents":[{"@id":"pkg:golang/example.com/m"}]}]`
-	require.JSONEq(t, `{"@context":"https://openvex.dev/ns/v0.2.0","@id":"urn:mongofork:v2.0.0-fork.2","author":"mongofork",
-		"timestamp":"2023-11-14T22:13:20Z","version":1,"statements":[
-		{"vulnerability":{"name":"CVE-1","description":"One","aliases":["GO-1"]},`+products+`,"status":"fixed",
-			"status_notes":"Fixed in the fork, with a test that fails without the fix."},
-		{"vulnerability":{"name":"CVE-2","description":"Two"},`+products+`,"status":"fixed",
-			"status_notes":"Upstream's v2.0.0 does not have it."},
-		{"vulnerability":{"name":"CVE-3","description":"Three"},`+products+`,"status":"affected","action_statement":"Do not let them in."},
-		{"vulnerability":{"name":"GO-4","description":"Four"},`+dependency+`,"status":"affected","action_statement":"Require v1.1.0."},
-		{"vulnerability":{"name":"GO-5","description":"Five"},`+dependency+`,"status":"not_affected",
-			"justification":"vulnerable_code_not_present","status_notes":"The fork requires v1.0.1 or later."}]}`,
-		string(r.Files[at+"openvex.json"]))
-
+	require.JSONEq(t, string(files["want.openvex.json"]), string(r.Files[at+"openvex.json"]))
 	bill := new(cdx.BOM)
 	require.NoError(t, cdx.NewBOMDecoder(bytes.NewReader(r.Files[at+"cdx.json"]), cdx.BOMFileFormatJSON).Decode(bill))
 	fork := bill.Metadata.Component

@@ -34,8 +34,6 @@ func Reap(cmd *exec.Cmd) {
 }
 
 const (
-	// Pause stops a process, like an overloaded machine.
-	Pause = syscall.SIGSTOP
-	// Resume continues it.
-	Resume = syscall.SIGCONT
+	Pause  = syscall.SIGSTOP // stops a process, like an overloaded machine
+	Resume = syscall.SIGCONT // continues it
 )

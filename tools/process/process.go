@@ -3,6 +3,7 @@ package process
 
 import (
 	"context"
+	"io"
 	"os/exec"
 	"time"
 )
@@ -18,4 +19,12 @@ func Command(ctx context.Context, dir string, env []string, name string, args ..
 	cmd.WaitDelay = Grace
 	isolate(cmd)
 	return cmd
+}
+
+// Run runs such a command, and then kills what is left of its group.
+func Run(ctx context.Context, dir string, env []string, stdout, stderr io.Writer, name string, args ...string) error {
+	cmd := Command(ctx, dir, env, name, args...)
+	defer Reap(cmd)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd.Run()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -21,7 +22,6 @@ func Decode(text []byte, to any) error {
 	return nil
 }
 
-// Read reads a file.
 func Read(file string, to any) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -29,6 +29,14 @@ func Read(file string, to any) error {
 	}
 	if err := Decode(text, to); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// Optional reads a file, if it is there.
+func Optional(file string, to any) error {
+	if err := Read(file, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

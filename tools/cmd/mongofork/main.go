@@ -9,17 +9,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
 
 	"mongofork/tools/adopt"
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 	"mongofork/tools/fork/assemble"
+	"mongofork/tools/fork/drift"
+	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/plan"
 	"mongofork/tools/fork/problem"
+	"mongofork/tools/fork/series"
+	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
 )
 
@@ -43,13 +51,11 @@ type app struct {
 	ctx     context.Context
 	project *fork.Project
 	// base is the project's if the command line names it.
-	base string
-	out  io.Writer
-	// progress is where what takes long is told.
-	progress io.Writer
+	base     string
+	out      io.Writer
+	progress io.Writer // where what takes long is told
 }
 
-// printf prints for the user.
 func (a *app) printf(format string, args ...any) { fmt.Fprintf(a.out, format, args...) }
 
 func main() { command.Main(run) }
@@ -74,7 +80,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}.Run(args, stdout, stderr)
 }
 
-// report prints an error and returns the exit code.
 func report(err error, stderr io.Writer) int {
 	var problems problem.List
 	if errors.As(err, &problems) {
@@ -120,9 +125,187 @@ func (*acceptCmd) Run(a *app) error {
 		return err
 	}
 	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	mistakes, err := a.project.Compile(a.ctx)
-	if len(mistakes) > 0 {
-		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, mistakes)
+	if err = a.project.Compile(a.ctx); errors.As(err, new(problem.List)) {
+		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, err)
 	}
 	return err
+}
+
+type driftCmd struct {
+	Version string `arg:"" help:"The version to compare with, such as v2.10.0."`
+	Diff    bool   `short:"v" help:"Print upstream's change of each declaration."`
+}
+
+func (driftCmd) Help() string {
+	return "Lists what has to be reviewed before the overlay is used with the other version, as tools/fork/README.md says. Exits " +
+		"with 1 if there is anything, or if the version is newer than every base: nobody has read it."
+}
+
+func (c *driftCmd) Run(a *app) error {
+	bases, err := a.project.Bases()
+	report, driftErr := a.project.Drift(a.ctx, c.Version)
+	if err := errors.Join(err, driftErr); err != nil {
+		return err
+	}
+	review := c.print(a, report)
+	summary := fmt.Sprintf("%d of %d need review before the overlay is used with %s", review,
+		len(report.Rows)+len(report.Added)+len(report.Misfits), c.Version)
+	if newest := bases[len(bases)-1]; semver.Compare(c.Version, newest) > 0 {
+		return fmt.Errorf("%s\n%s is newer than the newest base, %s: read it, and make it a base (tools/fork/README.md)",
+			summary, c.Version, newest)
+	} else if review > 0 {
+		return errors.New(summary)
+	}
+	a.printf("%s\n", summary)
+	return nil
+}
+
+// print prints what needs review and returns how much that is.
+func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
+	for _, row := range report.Rows {
+		if !row.NeedsReview() {
+			continue
+		}
+		review++
+		a.printf("%-9s %s\n", row.Class(), row.Subject)
+		for _, ours := range row.Ours {
+			a.printf("          %s\n", ours)
+		}
+		a.printf("          was in %s\n", syntax.Places(row.Was))
+		if len(row.Now) > 0 {
+			a.printf("          is in %s\n", syntax.Places(row.Now))
+			if c.Diff {
+				a.printf("%s", row.Diff())
+			}
+		}
+	}
+	for _, added := range report.Added {
+		a.printf("%-9s %s\n", "new", added)
+	}
+	for _, misfit := range report.Misfits {
+		a.printf("%-9s %s\n", "misfit", misfit)
+	}
+	if report.Uncompiled {
+		a.printf("The overlay does not fit yet, and was not compiled.\n")
+	}
+	return review + len(report.Added) + len(report.Misfits)
+}
+
+// author is who git is configured for, or else the builder.
+func (a *app) author() string {
+	out, err := command.Output(a.ctx, a.project.Root, nil, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+	name, _, found := strings.Cut(string(out), ">")
+	if err != nil || !found {
+		return git.Builder
+	}
+	return name + ">"
+}
+
+type seriesCmd struct {
+	Tree  string `type:"path" placeholder:"DIR" help:"Also write the tree after the last commit: the fork, except for what the series leaves out."`
+	Fixes bool   `help:"Instead write the fix of each defect, for upstream's unchanged tree, to the folder fixes below that one."`
+}
+
+func (c *seriesCmd) Run(a *app) error {
+	plan, _, err := a.project.Assemble(a.ctx)
+	if err != nil {
+		return err
+	}
+	steps, err := series.New(a.project.Root, plan)
+	if err != nil {
+		return err
+	}
+	var patches, tree filetree.Tree
+	out := a.project.Folder("series", a.project.Base).Dir
+	if c.Fixes {
+		out = filepath.Join(out, "fixes")
+		patches, err = steps.FixPatches(a.ctx, a.author())
+	} else if patches, tree, err = steps.Patches(a.ctx, a.author()); err == nil && c.Tree != "" {
+		err = tree.Write(c.Tree)
+	}
+	if err != nil {
+		return err
+	}
+	a.printf("%d patches; apply those of the series with: git am --empty=drop %s/*.patch\n", len(patches), out)
+	return series.Write(out, patches)
+}
+
+type releaseCmd struct {
+	Output string `short:"o" type:"path" required:"" placeholder:"DIR" help:"The folder to write to. If it has a release, compare it."`
+	Final  string `placeholder:"VERSION" help:"Build this version for publication, and record its hash in etc/released.sum. It has to be <base>-<version.Fork>."`
+}
+
+func (c *releaseCmd) Run(a *app) error {
+	r, err := a.project.Release(a.ctx, c.Final)
+	if err != nil {
+		return err
+	}
+	had, _ := filetree.Read(c.Output)
+	if err := a.project.Publish(r, c.Output); err != nil {
+		return err
+	}
+	for _, name := range r.Files.Paths() {
+		a.printf("%s\n", name)
+	}
+	a.printf("%s: %s\n\n", c.Output, map[bool]string{true: "written", false: "compared, without a difference"}[len(had) == 0])
+	a.printf("%s\nTo use it:\n\n\texport GOPROXY=\"file://%s,$(go env GOPROXY)\" GONOSUMDB=mongofork.internal\n"+
+		"\tgo run ./tools/cmd/mongofork use --release ../app\n", r.Files["go.sum"], filepath.ToSlash(c.Output))
+	return nil
+}
+
+type useCmd struct {
+	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
+	adopt.Options
+	Check   bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
+	AtLeast string `placeholder:"LEVEL" help:"With --check: also exit with 1 if the fork is of a patch level below this one, such as fork.2."`
+}
+
+func (useCmd) Help() string {
+	return "Takes the lowest base that is not below the driver version in effect, unless --base names a higher one; BASE in " +
+		"the environment is for the other commands. If anything fails, or the fork is not in effect then, the files are " +
+		"restored. This takes a minute or two the first time, when the driver is compiled."
+}
+
+var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
+
+func (c *useCmd) Validate() error {
+	switch {
+	case c.AtLeast != "" && !c.Check:
+		return errors.New("--at-least needs --check")
+	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
+		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
+	}
+	return nil
+}
+
+func (c *useCmd) Run(a *app) error {
+	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
+		fmt.Fprintf(a.progress, "%s ...\n", step)
+	}}
+	if c.Check {
+		effect, err := application.Check(a.ctx, c.AtLeast)
+		if err == nil {
+			a.printf("%s\n", effect)
+		}
+		return err
+	}
+	c.Base = a.base
+	change, err := application.Change(a.ctx, c.Options)
+	if err != nil {
+		return fmt.Errorf("%w\nnothing changed in the application", err)
+	}
+	if c.Undo {
+		a.printf("%s: upstream's driver\n", change.Module)
+	} else {
+		a.printf("%s requires %s of the driver, and gets the fork of %s\n", change.Module, change.Required, change.Base)
+	}
+	a.printf("%s", change.Diff)
+	for _, note := range change.Notes {
+		a.printf("note: %s\n", note)
+	}
+	if !c.Undo {
+		dir, _ := filepath.Abs(c.Application)
+		a.printf("%s\nTo undo: %s\n", change.Effect, application.CommandLine("use", "--undo", dir))
+	}
+	return nil
 }

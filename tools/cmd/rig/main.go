@@ -26,10 +26,6 @@ import (
 	"mongofork/tools/rig/suite"
 )
 
-const description = `Runs the test suites of this repository, and starts the servers and programs that they need.
-
-Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.`
-
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
 	Base string `env:"BASE" help:"Version of upstream that the fork is built on. Default: the oldest."`
@@ -70,11 +66,12 @@ func find(base string) (*suite.Rig, *specs.Store, error) {
 
 func main() { command.Main(run) }
 
-// run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c := new(cli)
 	return command.Program{
-		Name: "rig", Description: description, CLI: c, Failed: exitCode,
+		Name: "rig", CLI: c, Failed: exitCode,
+		Description: "Runs the test suites of this repository, and starts the servers and programs that they need.\n\n" +
+			"Exit codes: 0 done, 1 a test or check failed, 2 wrong usage or environment.",
 		Options: []kong.Option{
 			kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(stdout, (*io.Writer)(nil)),
 			kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -116,7 +113,6 @@ func (c *testCmd) Validate() error {
 	return nil
 }
 
-// Run runs the suites and prints the report.
 func (c *testCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	rig.Race = c.Race
 	start := time.Now()
@@ -136,7 +132,6 @@ type advisoriesCmd struct {
 	Modules  []string `arg:"" help:"Folders of modules, below the root of the repository."`
 }
 
-// Run scans the forks in build/, and the modules.
 func (c *advisoriesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	project := &fork.Project{Root: rig.Root}
 	list, listErr := project.Advisories()
@@ -169,7 +164,6 @@ type packagesCmd struct {
 	Packages []string `arg:"" name:"package" help:"Packages in it, such as ./mongo."`
 }
 
-// Run runs the tests and prints the report.
 func (c *packagesCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	results, err := rig.Packages(ctx, c.Tree, c.Packages)
 	if err != nil {
@@ -207,7 +201,6 @@ func (c *serverCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) (
 
 type mongodCmd struct{}
 
-// Run prints the path.
 func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) error {
 	path, err := server.MembersBinary(ctx, servers(rig))
 	if err == nil {
@@ -218,7 +211,6 @@ func (mongodCmd) Run(ctx context.Context, rig *suite.Rig, stdout io.Writer) erro
 
 type specificationsCmd struct{}
 
-// Run prints the folder.
 func (specificationsCmd) Run(ctx context.Context, rig *suite.Rig, store *specs.Store, stdout io.Writer) error {
 	project, err := store.Project(ctx, rig.Revisions.Upstream)
 	if err == nil {

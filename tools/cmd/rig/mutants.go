@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,36 +29,37 @@ const enough = 0.95
 // Run plants mutants into a copy of the fork, and lets judges look for each.
 func (c *mutantsCmd) Run(ctx context.Context, rig *suite.Rig, builder programs.Builder, stdout io.Writer) error {
 	fork, tree := filepath.Join(rig.Root, "build", rig.Base), filepath.Join(rig.Root, "build", "mutants", rig.Base)
-	if err := errors.Join(os.RemoveAll(tree), os.CopyFS(tree, os.DirFS(fork))); err != nil {
-		return err
-	}
 	chosen, err := c.choose(rig, fork)
 	if err != nil {
 		return err
 	}
 	asked := len(chosen)
-	if chosen, err = mutants.Plant(ctx, tree, chosen); err != nil {
+	if chosen, err = mutants.Plant(ctx, fork, tree, chosen); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "%s: %d mutants compile, of %d\n", rig.Base, len(chosen), asked)
 	if len(c.Names) > 0 && len(chosen) < asked {
 		return fmt.Errorf("a defect of %s does not compile: mend it there", mutants.Table)
 	}
-	names := slices.DeleteFunc(c.By, func(name string) bool {
-		return !slices.ContainsFunc(chosen, func(m mutants.Mutant) bool { return m.For(name) })
-	})
-	judges, err := c.judges(ctx, rig, builder, tree, names, stdout)
-	if err != nil {
-		return err
+	var judges []mutants.Judge
+	for _, name := range c.By {
+		if slices.ContainsFunc(chosen, func(m mutants.Mutant) bool { return m.Parallel == (name == mutants.Parallel) }) {
+			judge, err := c.judge(ctx, rig, builder, tree, name, stdout)
+			if err != nil {
+				return err
+			}
+			// Nothing may be noticed without a mutant: what is noticed later would say nothing.
+			if found, err := judge.Look(ctx, mutants.Mutant{}); err != nil || found != "" {
+				return fmt.Errorf("%s: without a mutant it finds %q: %w", name, found, err)
+			}
+			judges = append(judges, judge)
+		}
 	}
-	share, err := mutants.Run(ctx, chosen, names, judges, len(c.Names) > 0, stdout)
-	if err != nil {
-		return err
+	share, err := mutants.Run(ctx, chosen, judges, len(c.Names) > 0, stdout)
+	if err == nil && share < enough {
+		err = suite.ErrFailed
 	}
-	if share < enough {
-		return suite.ErrFailed
-	}
-	return nil
+	return err
 }
 
 // choose returns the named mutants, or random ones.
@@ -68,11 +67,11 @@ func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, erro
 	if len(c.Names) == 0 {
 		return mutants.Choose(fork, filepath.Join(rig.Root, "build", "pristine", rig.Base), c.Seed, c.Count)
 	}
-	var defects []mutants.Defect
-	if err := strict.Read(filepath.Join(rig.Root, mutants.Table), &defects); err != nil {
+	var table []mutants.Mutant
+	if err := strict.Read(filepath.Join(rig.Root, mutants.Table), &table); err != nil {
 		return nil, err
 	}
-	all, err := mutants.Named(fork, defects)
+	all, err := mutants.Named(fork, table)
 	if slices.Contains(c.Names, "all") {
 		return all, err
 	}
@@ -83,39 +82,32 @@ func (c *mutantsCmd) choose(rig *suite.Rig, fork string) ([]mutants.Mutant, erro
 	return chosen, err
 }
 
-// judges builds the named judges. Nothing may be noticed without a mutant: what is noticed later would say nothing.
-func (c *mutantsCmd) judges(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree string, names []string, stdout io.Writer) (
-	judges map[string]mutants.Judge, err error) {
-	tests := &mutants.Tests{Tree: tree}
-	compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tree}
-	parallel := programs.Parallel{Driver: tree, Race: c.Race}
-	judges = map[string]mutants.Judge{"tests": tests.Judge, "compare": func(ctx context.Context, m mutants.Mutant) (string, error) {
-		var out strings.Builder
-		err := compare.Start(ctx, builder, &out, mutants.Switch+"="+m.Name)
-		if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
-			return seed, nil
+func (c *mutantsCmd) judge(ctx context.Context, rig *suite.Rig, builder programs.Builder, tree, name string, stdout io.Writer) (
+	j mutants.Judge, err error) {
+	switch j.Name = name; name {
+	case "tests":
+		tests := &mutants.Tests{Tree: tree}
+		j.Look = tests.Look
+		if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
+			err = tests.Learn(ctx, stdout)
 		}
-		return "", err
-	}, mutants.Parallel: func(ctx context.Context, m mutants.Mutant) (string, error) {
-		return parallel.Start(ctx, builder, mutants.Switch+"="+m.Name)
-	}}
-	for _, name := range names {
-		switch name {
-		case "tests":
-			if tests.ByFolder, tests.Env, err = rig.OwnTests(ctx, "build/"+rig.Base); err == nil {
-				err = tests.Learn(ctx, stdout)
+	case "compare":
+		compare := programs.Compare{Seeds: c.Seeds, Seed: 1, First: true, Fork: tree}
+		j.Look = func(ctx context.Context, m mutants.Mutant) (string, error) {
+			var out strings.Builder
+			err := compare.Start(ctx, builder, &out, mutants.Switch+"="+m.Name)
+			if seed, _, is := strings.Cut(out.String(), ": "); err != nil && is && strings.HasPrefix(seed, "seed ") {
+				return seed, nil
 			}
-		case "compare":
-			err = compare.Build(ctx, builder)
-		case mutants.Parallel:
-			err = parallel.Build(ctx, builder)
+			return "", err
 		}
-		if err != nil {
-			return nil, err
+		err = compare.Build(ctx, builder)
+	case mutants.Parallel:
+		parallel := programs.Parallel{Driver: tree, Race: c.Race}
+		j.Look = func(ctx context.Context, m mutants.Mutant) (string, error) {
+			return parallel.Start(ctx, builder, mutants.Switch+"="+m.Name)
 		}
-		if found, err := judges[name](ctx, mutants.Mutant{}); err != nil || found != "" {
-			return nil, fmt.Errorf("%s: without a mutant it finds %q: %w", name, found, err)
-		}
+		err = parallel.Build(ctx, builder)
 	}
-	return judges, nil
+	return j, err
 }

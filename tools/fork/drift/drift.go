@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -28,8 +29,7 @@ import (
 
 // Row is the drift of one declaration.
 type Row struct {
-	// Subject is the declaration.
-	Subject syntax.Key
+	Subject syntax.Key // the declaration
 	// Ours is what the overlay does to it, and where, such as "wrap of pool/pool.go:3"; none if the fork has it as it is.
 	Ours []string
 	// Was and Now are the texts of the two versions that are compared. If a declaration has moved, Now is in another package.
@@ -53,16 +53,14 @@ func (r Row) Class() string {
 // NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version.
 func (r Row) NeedsReview() bool { return r.Class() != "same" }
 
-// Diff shows upstream's change as a unified diff.
 func (r Row) Diff() string {
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
 }
 
 // Report is the drift from a plan's version to another one.
 type Report struct {
-	Rows []Row
-	// Added are what the other version has for the first time: see additions.
-	Added []string
+	Rows  []Row
+	Added []string // what the other version has for the first time: see additions
 	// Misfits are all other reasons why the overlay's files for the other version cannot be laid over it or compiled.
 	Misfits problem.List
 	// Uncompiled is true if the files could not be laid over it, so that Misfits does not have what the compiler would find.
@@ -70,39 +68,45 @@ type Report struct {
 }
 
 // Compare compares the declarations of upstream that a plan touches, and all others that are not of tests, with those of another version of
-// the module, and tries the overlay that is for that version: //fork:base lines bring in files that no base has. Code that the overlay
+// the module, and tries the repository's overlay for that version: //fork:base lines bring in files that no base has. Code that the overlay
 // calls through two others, or through an interface, is among the others.
-func Compare(ctx context.Context, p *plan.Plan, target *upstream.Module, overlay plan.Overlay) (*Report, error) {
+func Compare(ctx context.Context, root string, p *plan.Plan, target *upstream.Module) (*Report, error) {
 	r := compare(p, target)
-	laid, tree, problems, err := layer.Lay(target, overlay)
-	if r.Misfits = problems; err != nil || len(problems) > 0 {
+	overlay, readErr := plan.ReadOverlay(root, target)
+	laid, tree, err := layer.Lay(target, overlay)
+	if err = problem.Join(readErr, err); err != nil {
 		r.Uncompiled = true
-		return r, err
+	} else {
+		err = Compile(ctx, laid, tree)
 	}
-	r.Misfits, err = Compile(ctx, laid, tree)
+	if errors.As(err, &r.Misfits) {
+		err = nil
+	}
 	return r, err
 }
 
 // Compile type-checks a fork without its tests, for Linux without cgo, so that the result is the same on every machine. The go command
-// downloads the modules that it requires. A mistake in a declaration of the overlay is told where that stands in the repository.
-func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) (mistakes problem.List, err error) {
+// downloads the modules that it requires. The mistakes are a problem.List; one in a declaration of the overlay is told where that stands in
+// the repository.
+func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) error {
 	dir, err := os.MkdirTemp("", "mongofork-compile-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	if err := tree.Write(dir); err != nil {
-		return nil, err
+		return err
 	}
+	var mistakes problem.List
 	_, err = command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
 		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}, "go", "build", "-trimpath", "./...")
 	for _, found := range mistake.FindAllStringSubmatch(fmt.Sprint(err), -1) {
 		line, _ := strconv.Atoi(found[2]) // only digits
 		name, line := origin(p, tree, path.Clean(found[1]), line)
 		mistakes.Add(name, line, "", "%s", found[3])
-		err = nil
+		err = mistakes
 	}
-	return mistakes, err
+	return err
 }
 
 // mistake is what the go command says of one.
@@ -132,7 +136,6 @@ func origin(p *plan.Plan, tree filetree.Tree, name string, line int) (string, in
 	return name, line
 }
 
-// compare compares the declarations.
 func compare(p *plan.Plan, target *upstream.Module) *Report {
 	r, touched := &Report{}, map[syntax.Key]int{}
 	for _, t := range p.Touches {
@@ -246,12 +249,10 @@ func words(m *upstream.Module) map[string]string {
 	found := map[string]string{}
 	for _, d := range declarations(m) {
 		for n := range ast.Preorder(d.Node) {
-			literal, ok := n.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				continue
-			}
-			if text := strings.Trim(literal.Value, "\"`"); word.MatchString(text) && found[text] == "" {
-				found[text] = fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(literal.Pos()))
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				if text := strings.Trim(literal.Value, "\"`"); word.MatchString(text) && found[text] == "" {
+					found[text] = fmt.Sprintf("%s:%d", d.File.Path, d.File.Line(literal.Pos()))
+				}
 			}
 		}
 	}

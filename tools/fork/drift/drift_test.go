@@ -24,10 +24,7 @@ func against(t *testing.T, root string, p *plan.Plan, tree filetree.Tree) *Repor
 	t.Helper()
 	target, err := upstream.New(p.Module.Path, "v2.2.0", tree)
 	require.NoError(t, err)
-	overlay, problems, err := plan.ReadOverlay(root, target)
-	require.NoError(t, err)
-	require.NoError(t, problems.OrNil())
-	report, err := Compare(t.Context(), p, target, overlay)
+	report, err := Compare(t.Context(), root, p, target)
 	require.NoError(t, err)
 	return report
 }

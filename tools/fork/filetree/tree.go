@@ -17,12 +17,10 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// Tree is the content of a directory: regular files by their slash-separated
-// path. Modes are not part of it; files are written as 0644.
+// Tree is the content of a directory: regular files by their slash-separated path. Modes are not part of it; files are written as 0644.
 type Tree map[string][]byte
 
-// Read reads all regular files below dir. Anything else, a symbolic link
-// for instance, is an error: module zips drop it silently.
+// Read reads all regular files below dir. Anything else, a symbolic link for instance, is an error: module zips drop it silently.
 func Read(dir string) (Tree, error) {
 	t := Tree{}
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -39,7 +37,6 @@ func Read(dir string) (Tree, error) {
 	return t, err
 }
 
-// Paths returns the files' paths in order.
 func (t Tree) Paths() []string { return slices.Sorted(maps.Keys(t)) }
 
 // Hash returns the "h1:" hash of the tree, each path after prefix, as go.sum has it: of a module the prefix is "module@version/".
@@ -53,10 +50,8 @@ func (t Tree) Hash(prefix string) (string, error) {
 	})
 }
 
-// Digest returns the hexadecimal SHA-256 of a file's content.
 func Digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// Write creates the tree's files below dir.
 func (t Tree) Write(dir string) error {
 	for p := range t {
 		if err := t.Put(dir, p); err != nil {

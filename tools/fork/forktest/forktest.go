@@ -41,12 +41,10 @@ func Plan(t testing.TB, files filetree.Tree) (root string, p *plan.Plan) {
 // Match matches the overlay of a repository with a module.
 func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 	t.Helper()
-	o, problems, err := plan.ReadOverlay(root, m)
+	o, err := plan.ReadOverlay(root, m)
 	require.NoError(t, err)
-	require.NoError(t, problems.OrNil())
-	p, _, problems, err := layer.Lay(m, o)
+	p, _, err := layer.Lay(m, o)
 	require.NoError(t, err)
-	require.NoError(t, problems.OrNil())
 	return p
 }
 
@@ -88,16 +86,26 @@ const (
 //go:embed testdata/upstream.txtar
 var madeUp []byte
 
-// Tree returns the files of that module.
 func Tree() filetree.Tree {
+	return files(txtar.Parse(bytes.Clone(madeUp)))
+}
+
+func files(archive *txtar.Archive) filetree.Tree {
 	tree := filetree.Tree{}
-	for _, f := range txtar.Parse(bytes.Clone(madeUp)).Files {
+	for _, f := range archive.Files {
 		tree[f.Name] = f.Data
 	}
 	return tree
 }
 
-// Source returns a source of modules with these files.
+// Archive returns the files of an archive in the folder testdata.
+func Archive(t testing.TB, name string) filetree.Tree {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return files(archive)
+}
+
 func Source(tree filetree.Tree) upstream.Source {
 	return func(_ context.Context, path, version string) (*upstream.Module, error) {
 		return upstream.New(path, version, tree)

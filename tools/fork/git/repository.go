@@ -2,7 +2,6 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -31,10 +30,8 @@ var environment = []string{
 
 // Repository is a repository of the builder's own.
 type Repository struct {
-	// Dir is its folder.
-	Dir string
-	// Err is the first error; after it no command runs.
-	Err error
+	Dir string // its folder
+	Err error  // the first error; after it no command runs
 
 	ctx    context.Context
 	author string
@@ -42,11 +39,11 @@ type Repository struct {
 }
 
 // New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
-func New(ctx context.Context, author string) (g *Repository, done func(), err error) {
+func New(ctx context.Context, author string) (g *Repository, done func()) {
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
 	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author}
 	g.Run("init", "--quiet")
-	return g, func() { os.RemoveAll(dir) }, g.Err
+	return g, func() { os.RemoveAll(dir) }
 }
 
 // Run runs a git command without any configuration of the user's.
@@ -61,7 +58,9 @@ func (g *Repository) Run(args ...string) (out []byte) {
 // Commit makes the tree the content of the repository and commits it.
 func (g *Repository) Commit(t filetree.Tree, message string) {
 	for _, name := range filetree.Changed(g.tree, t) {
-		g.Err = cmp.Or(g.Err, t.Put(g.Dir, name))
+		if g.Err == nil {
+			g.Err = t.Put(g.Dir, name)
+		}
 	}
 	g.tree = t
 	g.Run("add", "--all", "--force", ".")
@@ -70,14 +69,10 @@ func (g *Repository) Commit(t filetree.Tree, message string) {
 
 // State is what a working copy's repository says of some of its folders.
 type State struct {
-	// Commit is the last commit that changed them, abbreviated; empty if there is no repository.
-	Commit string
-	// Time is that of the commit that is checked out.
-	Time time.Time
-	// Edited is whether they have changes since.
-	Edited bool
-	// Tags are on the commit that is checked out. There are none if a file of that is edited.
-	Tags []string
+	Commit string    // the last commit that changed them, abbreviated; empty if there is no repository
+	Time   time.Time // that of the commit that is checked out
+	Edited bool      // whether they have changes since
+	Tags   []string  // on the commit that is checked out. There are none if a file of that is edited.
 }
 
 // StateOf returns the state of folders in the working copy at root. It is empty if root is not a repository. If git refuses to answer, that

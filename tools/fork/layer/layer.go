@@ -4,7 +4,6 @@ package layer
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -26,22 +25,18 @@ import (
 	"mongofork/tools/fork/upstream"
 )
 
-// Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, the tree before it.
-func Lay(m *upstream.Module, o plan.Overlay) (*plan.Plan, filetree.Tree, problem.List, error) {
-	laid, problems, err := On(m).Lay(slices.DeleteFunc(slices.Clone(o), func(layer *plan.Layer) bool { return layer.Alone })...)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+// Lay returns what an overlay changes in a module, and the resulting tree; if a layer has problems, which are a problem.List, the tree
+// before it.
+func Lay(m *upstream.Module, o plan.Overlay) (*plan.Plan, filetree.Tree, error) {
+	laid, err := On(m).Lay(slices.DeleteFunc(slices.Clone(o), func(layer *plan.Layer) bool { return layer.Alone })...)
 	laid.Plan.All = o
-	return laid.Plan, laid.Module.Tree, problems, nil
+	return laid.Plan, laid.Module.Tree, err
 }
 
 // Laid is a module with some layers.
 type Laid struct {
-	// Plan is what the layers change in the module.
-	Plan *plan.Plan
-	// Module is the result.
-	Module *upstream.Module
+	Plan   *plan.Plan       // what the layers change in the module
+	Module *upstream.Module // the result
 }
 
 // On is a module before the first layer.
@@ -51,22 +46,17 @@ func On(m *upstream.Module) *Laid {
 	return &Laid{Plan: &plan.Plan{Module: m}, Module: &pristine}
 }
 
-// Lay returns the module with more layers. If a layer has problems, Lay does not
-// try the later ones, and only the Plan is of use.
-func (l *Laid) Lay(layers ...*plan.Layer) (*Laid, problem.List, error) {
+// Lay returns the module with more layers. If a layer has problems, Lay does not try the later ones, and only the Plan is of use.
+func (l *Laid) Lay(layers ...*plan.Layer) (*Laid, error) {
 	p := *l.Plan
 	p.Overlay, p.Touches, p.Added = slices.Clone(p.Overlay), slices.Clone(p.Touches), slices.Clone(p.Added)
 	next := &Laid{Plan: &p, Module: l.Module}
 	for _, layer := range layers {
-		err := next.add(layer)
-		var problems problem.List
-		if errors.As(err, &problems) {
-			return next, problems, nil
-		} else if err != nil {
-			return nil, nil, err
+		if err := next.add(layer); err != nil {
+			return next, err
 		}
 	}
-	return next, nil, nil
+	return next, nil
 }
 
 // add lays one layer. Its error is a problem.List if the layer does not fit.
@@ -81,7 +71,7 @@ func (l *Laid) add(layer *plan.Layer) error {
 	}
 	l.Plan.Overlay = append(l.Plan.Overlay, layer)
 	l.Plan.Touches, l.Plan.Added = append(l.Plan.Touches, p.Touches...), append(l.Plan.Added, p.Added...)
-	if err := problems.OrNil(); err != nil {
+	if err := problem.Join(problems); err != nil {
 		return err
 	}
 	tree, err := assemble.Build(p)
@@ -97,7 +87,7 @@ func (l *Laid) add(layer *plan.Layer) error {
 		l.refuse(edit, earlier, &problems)
 		l.Plan.Touches = append(l.Plan.Touches, edit)
 	}
-	if err := problems.OrNil(); err != nil {
+	if err := problem.Join(problems); err != nil {
 		return err
 	}
 	l.Module, err = l.Module.With(tree)
@@ -154,7 +144,6 @@ func (l *Laid) rename(layer *plan.Layer) (err error) {
 	return nil
 }
 
-// apply makes an edit in a tree.
 func apply(e plan.Edit, t filetree.Tree) error {
 	function := []byte(e.In.Name[strings.LastIndex(e.In.Name, ".")+1:])
 	for _, name := range t.Paths() {
@@ -176,7 +165,6 @@ func apply(e plan.Edit, t filetree.Tree) error {
 	return fmt.Errorf("there is no function %s with a body", e.In)
 }
 
-// edited returns the text of a file whose function is changed.
 func edited(e plan.Edit, source *syntax.File, in *ast.FuncDecl) ([]byte, error) {
 	start, end, err := locate(source, in, e.At)
 	if err != nil {
@@ -200,7 +188,6 @@ func edited(e plan.Edit, source *syntax.File, in *ast.FuncDecl) ([]byte, error) 
 	return format.Source(changed)
 }
 
-// locate finds a place in a function.
 func locate(source *syntax.File, in *ast.FuncDecl, at string) (start, end int, err error) {
 	at, which, numbered := strings.Cut(at, " #")
 	kind, names, _ := strings.Cut(at, " ")

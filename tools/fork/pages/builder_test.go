@@ -14,6 +14,7 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 )
 
 // stranger is a machine on which somebody follows the pages: a clone of the repository in "overload", and beside it an application in
@@ -21,26 +22,6 @@ import (
 type stranger struct {
 	dir string
 	env []string
-}
-
-// application is one that prints the version of the driver that it is built with.
-var application = filetree.Tree{
-	"go.mod": []byte("module example.com/app\n\ngo 1.25.0\n\nrequire go.mongodb.org/mongo-driver/v2 v2.5.0\n"),
-	"main.go": []byte(`package main
-
-import (
-	"fmt"
-
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/version"
-)
-
-func main() {
-	_, err := mongo.Connect(options.Client().ApplyURI("mongodb://localhost"))
-	fmt.Println(version.Driver, err)
-}
-`),
 }
 
 // TestBuilderPage follows the README and builder.md word by word, with the whole repository as it is here: it puts the fork into an
@@ -92,7 +73,7 @@ func newStranger(t *testing.T) *stranger {
 		}
 	}
 	require.NoError(t, files.Write(filepath.Join(s.dir, "overload")))
-	require.NoError(t, application.Write(filepath.Join(s.dir, "app")))
+	require.NoError(t, forktest.Archive(t, "app.txtar").Write(filepath.Join(s.dir, "app")))
 	// All is compiled once, as if it lay in the same folder.
 	s.env = append(os.Environ(), "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
 		"GOMODCACHE="+filepath.Join(s.dir, "modules"))

@@ -22,7 +22,6 @@ import (
 // Overlay is what this repository lays over the upstream module: its layers, in order.
 type Overlay []*Layer
 
-// Files returns the files of all layers.
 func (o Overlay) Files() (files []*File) {
 	for _, layer := range o {
 		files = append(files, layer.Files...)
@@ -35,12 +34,9 @@ type File struct {
 	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder.
 	Path, From string
 	Data       []byte
-	// Source is nil for files that are not Go source.
-	Source *syntax.File
-	// Decls are the declarations with their directives.
-	Decls []*syntax.Decl
-	// Removals are its //fork:remove directives.
-	Removals []Touch
+	Source     *syntax.File   // nil for files that are not Go source
+	Decls      []*syntax.Decl // the declarations with their directives
+	Removals   []Touch        // its //fork:remove directives
 
 	versions syntax.BaseRange
 }
@@ -62,11 +58,11 @@ func FindRoot(start string) (string, error) {
 }
 
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Each file has to be for that version or for one
-// of the bases. Problems are about files that cannot be used.
-func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, problem.List, error) {
+// of the bases. A problem.List is about files that cannot be used.
+func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, error) {
 	layers, err := ReadLayers(root)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	r := reader{repository: os.DirFS(root), module: m, bases: bases}
 	together := map[string]string{}
@@ -77,7 +73,7 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		}
 		for _, folder := range layer.Folders {
 			if err := fs.WalkDir(r.repository, folder, r.read); err != nil {
-				return nil, nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
+				return nil, fmt.Errorf("folder %s of %s: %w", folder, FoldersFile, err)
 			}
 		}
 		slices.SortFunc(layer.Files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
@@ -86,23 +82,15 @@ func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, pro
 		}
 		var places []yaml.Node
 		edits := filepath.Join(root, filepath.FromSlash(layer.Name), EditsFile)
-		if err := errors.Join(readOptional(edits, &layer.Edits), readOptional(edits, &places)); err != nil {
-			return nil, nil, err
+		if err := errors.Join(strict.Optional(edits, &layer.Edits), strict.Optional(edits, &places)); err != nil {
+			return nil, err
 		}
 		for i, at := range places {
 			layer.Edits[i].Line = at.Line
 		}
 		layer.Edits = slices.DeleteFunc(layer.Edits, func(e Edit) bool { return !e.Base.Holds(m.Version) })
 	}
-	return layers, r.problems, nil
-}
-
-// readOptional reads a YAML file, if it is there.
-func readOptional(file string, to any) error {
-	if err := strict.Read(file, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return layers, problem.Join(r.problems)
 }
 
 // reader reads the files of layers.
@@ -210,3 +198,112 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 	}
 	return versions
 }
+
+// FoldersFile lists a repository's layers.
+const FoldersFile = "etc/overlay"
+
+// Layer is a set of files that is laid over a module at once. Either it consists of folders that have the same paths in the module, or it
+// is one folder that contains such paths, such as layers/fixes/pool with layers/fixes/pool/x/mongo/driver.
+type Layer struct {
+	Name    string   // that of the folder, or what the list calls the folders
+	Folders []string // where the files are
+	Alone   bool     // true for a layer that is not part of the fork, such as a fix for upstream of code that the fork replaces
+	// Below is true if the module's paths begin below the folder. Files in the folder itself, such as its README, are not part of the
+	// module.
+	Below bool
+
+	// Files are those for a version of upstream, in the order of their paths, and Edits those of EditsFile. ReadOverlay reads them.
+	Files []*File
+	Edits []Edit
+}
+
+// sharedFile is the file of a layer that is not laid with the others in which it names files of theirs that it has, too, by their paths in
+// the repository.
+const sharedFile = "files"
+
+// place returns the path of a layer's file in the module; empty if the file is not part of it.
+func (l *Layer) place(name string) string {
+	top, _, _ := strings.Cut(l.Name, "/")
+	if !l.Below || !strings.HasPrefix(name, top+"/") {
+		return name
+	}
+	own := strings.Count(l.Name, "/") + 1 // the segments of a layer's name, this one's or another's
+	parts := strings.SplitN(name, "/", own+1)
+	if last := parts[len(parts)-1]; strings.Contains(last, "/") {
+		return last
+	}
+	return ""
+}
+
+// ReadLayers reads the list of layers, in the order in which they are laid. In the list, fixes/pool/ is a layer, and fixes/* stands for
+// every folder below fixes that the list does not name, each of which is one; with a minus, they are not part of the fork. The other
+// folders after "name:", or at the beginning, form one layer.
+func ReadLayers(root string) (layers []*Layer, err error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(FoldersFile)))
+	if err != nil {
+		return nil, err
+	}
+	var words []string
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, "#")
+		words = append(words, strings.Fields(line)...)
+	}
+	open := false // the last layer takes more folders
+	for _, word := range words {
+		if strings.HasSuffix(word, "/") || strings.HasSuffix(word, "/*") {
+			below, err := layersBelow(root, strings.TrimSuffix(word, "/"), words)
+			if err != nil {
+				return nil, err
+			}
+			layers, open = append(layers, below...), false
+			continue
+		}
+		name, named := strings.CutSuffix(word, ":")
+		if named || !open {
+			layers, open = append(layers, &Layer{Name: name}), true
+		}
+		if last := layers[len(layers)-1]; !named {
+			last.Folders = append(last.Folders, word)
+		}
+	}
+	return layers, nil
+}
+
+// layersBelow returns the layers whose folders match a pattern; none if they were removed.
+func layersBelow(root, pattern string, list []string) (layers []*Layer, err error) {
+	pattern, alone := strings.CutPrefix(pattern, "-")
+	names, err := fs.Glob(os.DirFS(root), pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if name != pattern && slices.Contains(list, name+"/") {
+			continue
+		}
+		if folder, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err == nil && folder.IsDir() {
+			shared, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(name), sharedFile)) // most have none
+			folders := append([]string{name}, strings.Fields(string(shared))...)
+			layers = append(layers, &Layer{Name: name, Folders: folders, Alone: alone, Below: true})
+		}
+	}
+	return layers, nil
+}
+
+// Edit changes a function at one place. The place is told by the names that stand there, so that nothing of upstream's text is repeated.
+type Edit struct {
+	// Base is the range of upstream's versions that it is for; all, if there is none.
+	Base syntax.BaseRange `yaml:"base"`
+	// In is the function's key.
+	In syntax.Key `yaml:"in"`
+	// At is a place: "statement", "return", "call" or "condition", or the "comment" above a statement; then all names that stand
+	// there; then, if there are several such places, "#" and which of them.
+	At string `yaml:"at"`
+	// Instead is put in its place, with what stood there for each "…"; Move is the statement before which it comes.
+	Instead string `yaml:"instead"`
+	Move    string `yaml:"move"`
+	// Line is where it stands in EditsFile.
+	Line int `yaml:"-"`
+}
+
+// EditsFile is the file of a layer with its edits. They are made after what the layer's files do.
+const EditsFile = "edits.yaml"

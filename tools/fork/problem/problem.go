@@ -3,6 +3,7 @@ package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,14 +11,10 @@ import (
 
 // Problem is one failed assertion about the overlay, the lock or the output.
 type Problem struct {
-	// File is relative to the repository's root, with slashes.
-	File string
-	// Line is 1-based; 0 means the file as a whole.
-	Line int
-	// Message says what failed and what stands there now.
-	Message string
-	// Mend is the command, or the edit, that cures it.
-	Mend string
+	File    string // relative to the repository's root, with slashes
+	Line    int    // 1-based; 0 means the file as a whole
+	Message string // says what failed and what stands there now
+	Mend    string // the command, or the edit, that cures it
 }
 
 // String returns the problem as one line "file:line: message", followed by an indented line with the cure if there is one.
@@ -48,15 +45,28 @@ func (ps List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OrNil returns the problems as an error, or nil when there are none. (An empty List in an error variable would not compare equal to nil.)
-func (ps List) OrNil() error {
-	if len(ps) == 0 {
+// Join returns all problems of some errors as one List, or the first error that is none. It is nil if there are none.
+func Join(errs ...error) error {
+	var all List
+	for _, err := range errs {
+		var some List
+		if err != nil && !errors.As(err, &some) {
+			return err
+		}
+		all = append(all, some...)
+	}
+	if len(all) == 0 { // an empty List would not compare equal to nil
 		return nil
 	}
+	return all
+}
+
+// One is a List of one problem with a file.
+func One(file, mend, format string, args ...any) (ps List) {
+	ps.Add(file, 0, mend, format, args...)
 	return ps
 }
 
-// Add appends a problem.
 func (ps *List) Add(file string, line int, mend, format string, args ...any) {
 	*ps = append(*ps, Problem{File: file, Line: line, Mend: mend, Message: fmt.Sprintf(format, args...)})
 }

@@ -133,7 +133,6 @@ func outside(block *ast.BlockStmt) *ast.BlockStmt {
 	return &ast.BlockStmt{List: list}
 }
 
-// text returns the text between two places.
 func (m *merger) text(from, to token.Pos) string { return string(m.file.Text(from, to)) }
 
 // head returns upstream's comment and then ours, and upstream's head with our name, and with the results' names.
@@ -277,7 +276,6 @@ func namesOf(list []ast.Expr) (all []string) {
 	return all
 }
 
-// common reports whether two lists have a name in common.
 func common(a, b []string) bool {
 	return slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }

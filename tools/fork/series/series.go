@@ -2,9 +2,12 @@
 package series
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"go/format"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -34,7 +37,8 @@ type Series struct {
 
 // New reads the layers of a repository as steps.
 func New(root string, whole *plan.Plan) (*Series, error) {
-	opt, err := readOptions(root)
+	var opt Options
+	err := strict.Read(filepath.Join(root, setup), &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -51,22 +55,22 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 		}
 		s.Steps = append(s.Steps, step)
 	}
-	return s, ps.OrNil()
+	return s, problem.Join(ps)
 }
 
 // formatPatch is how git writes patches.
-var formatPatch = []string{"format-patch", "--no-signature", "--zero-commit", "--full-index", "--no-renames", "--stat-width=100",
-	"--filename-max-length=80"}
+var formatPatch = strings.Fields("format-patch --no-signature --zero-commit --full-index --no-renames --stat-width=100 " +
+	"--filename-max-length=80")
 
 // Patches returns the cover letter and the patches, by file name, each in the format of git format-patch, and the tree after the last
 // patch.
 func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
 	trees, messages, err := s.trees()
-	g, done, gitErr := git.New(ctx, author)
-	defer done()
-	if err := errors.Join(err, gitErr); err != nil {
+	if err != nil {
 		return nil, nil, err
 	}
+	g, done := git.New(ctx, author)
+	defer done()
 	for i, tree := range trees {
 		g.Commit(tree, messages[i])
 	}
@@ -89,22 +93,16 @@ func (s *Series) letter(g *git.Repository, author, n string) []byte {
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 }
 
-// reports is the folder of the reports of defects, DEFECT.md.
-const reports = "docs/upstream-defects"
-
 // FixPatches returns the patch of each layer that has a report alone, on upstream's tree, by the names of the defects.
 func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
-	g, done, err := git.New(ctx, author)
+	g, done := git.New(ctx, author)
 	defer done()
-	if err != nil {
-		return nil, err
-	}
 	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
 	theirs := func(name string) bool { return before[name] != nil }
 	g.Commit(before, s.module.String())
 	for _, step := range s.Steps {
 		name := step.Layer.Name
-		report := filepath.Join(s.root, filepath.FromSlash(reports), path.Base(name)+".md")
+		report := filepath.Join(s.root, "docs", "upstream-defects", path.Base(name)+".md")
 		if _, err := os.Stat(report); !step.Layer.Below || err != nil || strings.Contains(name, "/topics/") { // no defects
 			continue
 		}
@@ -161,11 +159,6 @@ type Options struct {
 	// Comments has the keys of functions whose comments, which are upstream's, get these paragraphs of ours, counted from 1. Those
 	// that get none have our comment alone.
 	Comments map[string][]int `yaml:"comments"`
-}
-
-// readOptions reads what a repository says of the whole series.
-func readOptions(root string) (opt Options, err error) {
-	return opt, strict.Read(filepath.Join(root, setup), &opt)
 }
 
 // left reports whether a file or a layer stays out of the series.
@@ -233,4 +226,150 @@ func fill(text string) string {
 		lines[last] += " " + word
 	}
 	return strings.Join(lines, "\n")
+}
+
+// trees returns upstream's tree as it is before the series and after each commit, and the commits' messages.
+func (s *Series) trees() (trees []filetree.Tree, messages []string, err error) {
+	laid := layer.On(s.module)
+	trees, messages = []filetree.Tree{laid.Module.Tree}, []string{s.module.String()}
+	for _, step := range s.Steps {
+		if step.Layer.Alone {
+			continue
+		}
+		var next filetree.Tree
+		if laid, next, err = s.lay(laid, step); err != nil {
+			return nil, nil, fmt.Errorf("after %s the overlay does not fit: %w", step.Layer.Name, err)
+		}
+		if len(filetree.Changed(trees[len(trees)-1], next)) > 0 {
+			trees, messages = append(trees, next), append(messages, step.Message)
+		}
+	}
+	return trees, messages, nil
+}
+
+// lay lays the layer of a step, and returns the tree, too, as upstream would have it.
+func (s *Series) lay(on *layer.Laid, step Step) (*layer.Laid, filetree.Tree, error) {
+	laid, err := on.Lay(&step.Layer)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := s.named(laid)
+	return laid, tree, err
+}
+
+// named returns a tree as upstream would have it, with its names of files and wrapped declarations.
+func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
+	plan, out := laid.Plan, maps.Clone(assemble.Licensed(assemble.Pristine(s.module), laid.Module.Tree))
+	for from, to := range s.Options.Files {
+		if data, ok := out[from]; ok {
+			if _, taken := out[to]; taken {
+				return nil, fmt.Errorf("%s cannot be named %s: there is a file of this name", from, to)
+			}
+			delete(out, from)
+			out[to] = data
+		}
+	}
+	if err := errors.Join(nameWrapped(plan, out), s.keepComments(plan, out)); err != nil {
+		return nil, err
+	}
+	return out, assemble.Format(s.module, out)
+}
+
+// keepComments gives the functions that replace upstream's the comments that they had, unless these would be wrong.
+func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
+	for _, touch := range p.Touches {
+		added, listed := s.Options.Comments[touch.Key.String()]
+		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil || listed && len(added) == 0 {
+			continue
+		}
+		name := touch.Theirs.File.Path
+		source, err := syntax.Parse(name, t[name])
+		if err != nil {
+			return err
+		}
+		ours := source.Decl(touch.Key.Name)
+		if ours == nil || ours.Func.Doc == nil {
+			return fmt.Errorf("%s has no %s with a comment", name, touch.Key)
+		}
+		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
+		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
+		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
+		for _, n := range added {
+			if n < 1 || n > len(paragraphs) {
+				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
+			}
+			text = append(append(text, "\n//\n"...), paragraphs[n-1]...)
+		}
+		t[name] = slices.Concat(source.Src[:source.Offset(doc.Pos())], text, source.Src[source.Offset(doc.End()):])
+	}
+	return nil
+}
+
+// nameWrapped combines each wrapper with the function that it wraps. If that is impossible, it gives the wrapped function a name in
+// upstream's style: doConnect for what is upstreamConnect in the fork. Nothing shows how the fork made the change.
+func nameWrapped(p *plan.Plan, t filetree.Tree) error {
+	var two []plan.Touch
+	for i, touch := range p.Touches {
+		if touch.How != syntax.Wrap {
+			continue
+		}
+		ours := touch.Key
+		for _, outer := range slices.Backward(p.Touches[i+1:]) { // the next one has taken its name
+			if outer.How == syntax.Wrap && outer.Key == touch.Key {
+				ours = plan.WrappedKey(outer)
+			}
+		}
+		if one, err := mergeWrapped(p, t, touch, ours.Name); err != nil {
+			return err
+		} else if !one {
+			two = append(two, touch)
+		}
+	}
+	for _, touch := range two {
+		bare, wrapped, name := touch.Ours.Bare(), touch.Wrapped, touch.Wrapped
+		if !slices.ContainsFunc(two, func(other plan.Touch) bool { return other.Key == touch.Key && other.Wrapped != wrapped }) {
+			name = plan.UpstreamName(bare) // also if a later layer wraps the function, which renames nothing then
+		}
+		name = "do" + strings.TrimPrefix(name, "upstream")
+		word := regexp.MustCompile(`\b` + wrapped + `\b`)
+		doc := regexp.MustCompile(`(?m)^// ` + bare + `( (?:.*\n//)*.*\nfunc (?:\(.*?\) )?` + wrapped + `\()`)
+		for file, data := range t {
+			if path.Dir(file) != path.Dir(touch.Theirs.File.Path) || !word.Match(data) {
+				continue
+			}
+			text := word.ReplaceAll(doc.ReplaceAll(data, []byte("// "+name+"$1")), []byte(name))
+			var err error
+			if t[file], err = format.Source(text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mergeWrapped makes one function of a wrapper, which is called so by now, and of what it wraps, if nothing else calls that and the two can
+// be one.
+func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch, wrapper string) (done bool, err error) {
+	for _, f := range p.Overlay.Files() {
+		for _, d := range f.Decls {
+			if d.Func != nil && d.Key.Package == touch.Key.Package && d.Bare() != touch.Ours.Bare() &&
+				syntax.Mentions(d.Func, plan.UpstreamName(touch.Ours.Bare())) {
+				return false, nil
+			}
+		}
+	}
+	name := touch.Theirs.File.Path
+	source, err := syntax.Parse(name, t[name])
+	if err != nil {
+		return false, err
+	}
+	ours, theirs := source.Decl(wrapper), source.Decl(plan.WrappedKey(touch).Name)
+	text, done := merged(source, ours.Func, theirs.Func)
+	if !done {
+		return false, nil
+	}
+	start, _ := ours.Extent()
+	_, end := theirs.Extent()
+	t[name], err = format.Source(slices.Concat(source.Src[:start], []byte(text), source.Src[end:]))
+	return true, err
 }

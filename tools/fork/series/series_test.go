@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/forktest"
@@ -24,7 +23,7 @@ import (
 // two layers wrap is one function in each.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	s, err := New(forktest.Plan(t, seriesOverlay()))
+	s, err := New(forktest.Plan(t, forktest.Archive(t, "overlay.txtar")))
 	require.NoError(t, err)
 	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
 	require.NoError(t, err)
@@ -58,17 +57,20 @@ func TestSeriesRefused(t *testing.T) {
 	}{
 		{name: "no message", file: plan.FoldersFile, text: "more: pool\n", want: `the layer "more" has no message`},
 		{name: "no section", file: "etc/series/limits.md", text: "# Count\n\nIt is.\n", want: "no paragraph begins with **Tests.**"},
-		{name: "versions", file: "etc/series/limits.md", text: string(message("Count")) + "\n[=v2] It was.\n", want: "base term"},
+		{name: "versions", file: "etc/series/limits.md", text: "…\n[=v2] It was.\n", want: "base term"},
 		{name: "paragraph", file: "fixes/none/pool/open.go", text: "package pool\n\n// Open is ours.\n//\n//fork:replace ours\nfunc Open(cfg Config) *Pool { return nil }\n",
 			want: "the comment of pool Open has no paragraph 0"},
-		{name: "name taken", file: "etc/series/series.yaml",
-			text: "left: [pool/own.go]\nfiles: {pool/get.go: pool/pool.go}\n",
+		{name: "name taken", file: "etc/series/series.yaml", text: "left: [pool/own.go]\nfiles: {pool/get.go: pool/pool.go}\n",
 			want: "pool/get.go cannot be named pool/pool.go: there is a file of this name"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			files := seriesOverlay()
-			files[tt.file] = []byte(tt.text)
+			files := forktest.Archive(t, "overlay.txtar")
+			text, more := strings.CutPrefix(tt.text, "…") // what is there
+			if more {
+				text = string(files[tt.file]) + text
+			}
+			files[tt.file] = []byte(text)
 			root, p := forktest.Plan(t, files)
 			s, err := New(root, p)
 			if err == nil {
@@ -165,57 +167,6 @@ var (
 // tellsInMessage finds such words where the specification's revisions have a name.
 var tellsInMessage = regexp.MustCompile(`(?i)upstream|overlay|\bfork|\bbases?\b`)
 
-// message is that of a layer that says everything.
-func message(title string) []byte {
-	return []byte("# " + title + "\n\nIt was wrong.\n\nIt is right now.\n\n**Users.** Nothing.\n\n**Source.** None.\n\n" +
-		"**Tests.** Its own.\n\n**Dropped by.** Nobody.\n")
-}
-
-// seriesOverlay is an overlay of four layers: files that the second edits, and a declaration that the last two wrap.
-func seriesOverlay() filetree.Tree {
-	return filetree.Tree{
-		plan.FoldersFile: []byte("limits: pool/policy.go\nfixes/*\ncalls: pool\nextras/*\n"),
-		"pool/policy.go": []byte("package pool\n\n// limit is the limit.\nconst limit = 3\n"),
-		"pool/get.go": []byte(`package pool
-
-import "context"
-
-// Get counts.
-//
-//fork:wrap count the calls
-func (p *Pool) Get(ctx context.Context, name string) (int, error) {
-	calls++
-	return p.upstreamGet(ctx, name)
-}
-
-var calls = limit
-`),
-		"pool/own.go":               []byte("package pool\n\n// own is nobody's business.\nconst own = \"ours\"\n"),
-		"fixes/returns/README.md":   message("Count returns"),
-		"fixes/returns/edits.yaml":  []byte("- {in: pool Pool.Put, at: statement used, instead: \"…\\np.returned++\"}\n"),
-		"fixes/returns/pool/sum.go": []byte("package pool\n\n// Pool counts.\n//\n//fork:extend it counts\ntype Pool struct {\n\treturned int\n}\n"),
-		"fixes/none/README.md":      message("Change another base"),
-		"fixes/none/edits.yaml":     []byte("- {base: <v2.0.0, in: pool Pool.Put, at: statement used, instead: x}\n"),
-		"extras/more/README.md":     message("Count more"),
-		"extras/more/pool/more.go": []byte(`package pool
-
-import "context"
-
-//fork:wrap count more
-func (p *Pool) Get(ctx context.Context, name string) (int, error) {
-	more++
-	return p.upstreamGet(ctx, name)
-}
-
-var more int
-`),
-		"etc/series/limits.md": message("Have a limit"),
-		"etc/series/calls.md":  message("Count calls"),
-		"etc/series/series.yaml": []byte("ticket: T-1\ntitle: Limits\nletter: Dear all,\nleft: [pool/own.go]\n" +
-			"files: {pool/get.go: pool/count.go}\ncomments: {pool Open: [0]}\n"),
-	}
-}
-
 // A report has a fix, or else names a test of the lab.
 func TestFixes(t *testing.T) {
 	t.Parallel()
@@ -245,15 +196,10 @@ func TestFixes(t *testing.T) {
 // A wrapper and what it wraps become one function, which does the same; where a name would mean something else, they stay two.
 func TestMerged(t *testing.T) {
 	t.Parallel()
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "merged.txtar"))
-	require.NoError(t, err)
-	files := map[string]string{}
-	for _, f := range archive.Files {
-		files[f.Name] = string(f.Data)
-	}
+	files := forktest.Archive(t, "merged.txtar")
 	for name, text := range files {
 		want, one := files[name+", as one"]
-		source, err := syntax.Parse("pool.go", []byte(text))
+		source, err := syntax.Parse("pool.go", text)
 		if err != nil {
 			continue // the outcome of another
 		}
@@ -263,7 +209,7 @@ func TestMerged(t *testing.T) {
 			require.Equal(t, one, ok)
 			formatted, err := format.Source([]byte("package pool\n\n" + got))
 			require.NoError(t, err)
-			require.Equal(t, strings.TrimSpace(want),
+			require.Equal(t, strings.TrimSpace(string(want)),
 				strings.TrimSpace(strings.TrimPrefix(string(formatted), "package pool\n")))
 		})
 	}

@@ -23,15 +23,11 @@ const (
 
 // Directive is one "//fork:verb ..." comment line.
 type Directive struct {
-	Verb Verb
-	// Reason says why the declaration is touched (replace, wrap, extend, remove).
-	Reason string
-	// Target is the declaration that goes (remove).
-	Target string
-	// Line is where it stands, if it is a declaration's.
-	Line int
-	// Range holds the versions that the file is for (base).
-	Range BaseRange
+	Verb   Verb
+	Reason string    // says why the declaration is touched (replace, wrap, extend, remove)
+	Target string    // the declaration that goes (remove)
+	Line   int       // where it stands, if it is a declaration's
+	Range  BaseRange // holds the versions that the file is for (base)
 }
 
 // like finds directives, and comments that were probably meant to be some but are prose to gofmt.
@@ -80,13 +76,11 @@ func ParseBaseRange(terms []string) (BaseRange, error) {
 	return terms, nil
 }
 
-// UnmarshalText reads the terms in a YAML file.
 func (r *BaseRange) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseBaseRange(strings.Fields(string(text)))
 	return err
 }
 
-// Holds reports whether version satisfies all terms.
 func (r BaseRange) Holds(version string) bool {
 	for _, term := range r {
 		if (semver.Compare(version, strings.TrimLeft(term, "<>=")) < 0) != strings.HasPrefix(term, "<") {

@@ -5,10 +5,13 @@ package syntax
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/scanner"
 	"go/token"
+	"go/types"
 	"path"
 	"regexp"
 	"slices"
@@ -21,15 +24,11 @@ type File struct {
 	Path, From string
 	Src        []byte
 	AST        *ast.File
-	// Constraint is the condition of its //go:build line.
-	Constraint string
-	// Decls are the package-level declarations, one per name, in order.
-	Decls []*Decl
-	// Fset has the positions of AST.
-	Fset *token.FileSet
+	Constraint string         // the condition of its //go:build line
+	Decls      []*Decl        // the package-level declarations, one per name, in order
+	Fset       *token.FileSet // has the positions of AST
 }
 
-// Parse parses a file and finds its declarations.
 func Parse(name string, src []byte) (*File, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -55,7 +54,6 @@ func (s *File) Package() string {
 	return folder
 }
 
-// IsTest reports whether only tests compile the file.
 func (s *File) IsTest() bool { return strings.HasSuffix(s.Path, "_test.go") }
 
 // Ignored reports whether the file is a program that go generate runs.
@@ -71,13 +69,11 @@ func (s *File) Decl(name string) *Decl {
 	return nil
 }
 
-// Offset returns pos as a byte offset into Src.
 func (s *File) Offset(pos token.Pos) int { return s.Fset.Position(pos).Offset }
 
 // Line returns the 1-based line of pos, disregarding any //line comment.
 func (s *File) Line(pos token.Pos) int { return s.Fset.PositionFor(pos, false).Line }
 
-// Text returns the source between two positions.
 func (s *File) Text(from, to token.Pos) []byte { return s.Src[s.Offset(from):s.Offset(to)] }
 
 // IsGoFile reports whether the go command would compile the file: not if it or a folder above it begins with "." or "_", or is testdata.
@@ -99,7 +95,8 @@ func (s *File) findDecls() {
 		if fn, ok := decl.(*ast.FuncDecl); ok {
 			name := fn.Name.Name
 			if fn.Recv != nil && len(fn.Recv.List) == 1 {
-				name = receiverName(fn.Recv.List[0].Type) + "." + name
+				receiver, _, _ := strings.Cut(types.ExprString(fn.Recv.List[0].Type), "[") // without type parameters
+				name = strings.TrimPrefix(receiver, "*") + "." + name
 			}
 			add(Decl{Func: fn, Shared: 1, Node: fn}, name, fn.Doc)
 			continue
@@ -122,16 +119,6 @@ func (s *File) findDecls() {
 	}
 }
 
-// receiverName returns the type's name of a receiver such as *T or T[K, V].
-func receiverName(expr ast.Expr) string {
-	for n := range ast.Preorder(expr) {
-		if id, ok := n.(*ast.Ident); ok {
-			return id.Name // the first one is the type's
-		}
-	}
-	return "?"
-}
-
 // At returns "path:line" of the declaration.
 func (d *Decl) At() string {
 	return fmt.Sprintf("%s:%d", cmp.Or(d.File.From, d.File.Path), d.File.Line(d.Pos()))
@@ -143,17 +130,13 @@ type Decl struct {
 	File *File
 
 	// Func is set for functions and methods, Gen and Spec for the others.
-	Func *ast.FuncDecl
-	Gen  *ast.GenDecl
-	Spec ast.Spec
-	// Directive says how one of the overlay's touches one of upstream's; nil if it does not.
-	Directive *Directive
-	// Shared counts the names that the spec declares ("a, b = 1, 2").
-	Shared int
-	// Docs are the comment groups that document the declaration.
-	Docs []*ast.CommentGroup
-	// Node is what stands for the declaration alone.
-	Node ast.Node
+	Func      *ast.FuncDecl
+	Gen       *ast.GenDecl
+	Spec      ast.Spec
+	Directive *Directive          // says how one of the overlay's touches one of upstream's; nil if it does not
+	Shared    int                 // counts the names that the spec declares ("a, b = 1, 2")
+	Docs      []*ast.CommentGroup // the comment groups that document the declaration
+	Node      ast.Node            // what stands for the declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
@@ -209,7 +192,6 @@ func (d *Decl) Rooted() bool {
 	})
 }
 
-// Mentions reports whether an identifier of this name stands in a node.
 func Mentions(in ast.Node, name string) bool {
 	for n := range ast.Preorder(in) {
 		if id, ok := n.(*ast.Ident); ok && id.Name == name {
@@ -228,7 +210,6 @@ func packageName(importPath string) string {
 	return strings.TrimPrefix(base, "go-")
 }
 
-// ImportPath returns the path of an import.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "\"`") }
 
 // ImportName returns the name that an import is given; empty if it keeps its own.
@@ -252,28 +233,23 @@ func Imports(s *File) map[string]*ast.ImportSpec {
 func PackageUses(s *File, start, end int) map[string]bool {
 	uses := map[string]bool{}
 	for n := range ast.Preorder(s.AST) {
-		sel, _ := n.(*ast.SelectorExpr)
-		if sel == nil {
-			continue
-		}
-		if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
-			uses[id.Name] = true
+		if sel, is := n.(*ast.SelectorExpr); is {
+			if id, ok := sel.X.(*ast.Ident); ok && id.Obj == nil && start <= s.Offset(id.Pos()) && s.Offset(id.Pos()) < end {
+				uses[id.Name] = true
+			}
 		}
 	}
 	return uses
 }
 
-// Key names a package-level declaration: the package and the declaration's name in it. Its text form is
-// "x/mongo/driver Operation.Execute".
+// Key names a package-level declaration: the package and the declaration's name in it. Its text form is "x/mongo/driver Operation.Execute".
 type Key struct {
 	// Package is the folder relative to the module's root ("." for the root itself). The external test package of a folder has
 	// "_test" appended, as in the go command's own output.
 	Package string
-	// Name is the identifier, or "Receiver.Method" for a method.
-	Name string
+	Name    string // the identifier, or "Receiver.Method" for a method
 }
 
-// String returns the key's text form.
 func (k Key) String() string { return k.Package + " " + k.Name }
 
 // Public reports whether applications can use what the key names.
@@ -291,18 +267,16 @@ func (k *Key) UnmarshalText(text []byte) error {
 
 // Places lists the first declaration in each file, with build constraints.
 func Places(decls []*Decl) string {
-	var list []string
+	list := ""
 	for i, d := range decls {
 		if i > 0 && decls[i-1].File == d.File {
 			continue
 		}
-		at := d.At()
-		if d.File.Constraint != "" {
-			at += " [" + d.File.Constraint + "]"
+		if list += ", " + d.At(); d.File.Constraint != "" {
+			list += " [" + d.File.Constraint + "]"
 		}
-		list = append(list, at)
 	}
-	return strings.Join(list, ", ")
+	return strings.TrimPrefix(list, ", ")
 }
 
 // LineEnd returns the offset just after the line that holds offset i.
@@ -315,3 +289,45 @@ func LineEnd(src []byte, i int) int {
 
 // LineStart returns the offset of the first byte of the line that holds i.
 func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
+
+// Fingerprint identifies what declarations say: the SHA-256 of their tokens. Comments, layout and the file play no part in it. A
+// constant whose value depends on its place is hashed with its whole group.
+func Fingerprint(decls ...*Decl) string {
+	h := sha256.New()
+	write := func(tok token.Token, lit string) { fmt.Fprintf(h, "%d %d %s\n", tok, len(lit), lit) }
+	for _, d := range decls {
+		var from, to token.Pos
+		switch {
+		case d.Func != nil:
+			from, to = d.Func.Type.Func, d.Func.End()
+		case d.Implied():
+			from, to = d.Gen.Pos(), d.Gen.End()
+		default: // without the parentheses that others may share
+			from, to = d.Spec.Pos(), d.Spec.End()
+			write(d.Gen.Tok, d.Gen.Tok.String())
+		}
+		tokens(d.File.Text(from, to), write)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// tokens writes the tokens of src. Semicolons before a closing bracket are left out, since whether the scanner inserts them depends on
+// line breaks only.
+func tokens(src []byte, write func(tok token.Token, lit string)) {
+	var s scanner.Scanner
+	fset := token.NewFileSet()
+	s.Init(fset.AddFile("", fset.Base(), len(src)), src, nil, 0)
+	for pending := false; ; {
+		_, tok, lit := s.Scan()
+		if pending && tok != token.RPAREN && tok != token.RBRACE && tok != token.EOF {
+			write(token.SEMICOLON, ";")
+		}
+		pending = tok == token.SEMICOLON
+		if tok == token.EOF {
+			return
+		}
+		if !pending {
+			write(tok, cmp.Or(lit, tok.String()))
+		}
+	}
+}

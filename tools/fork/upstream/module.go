@@ -28,7 +28,6 @@ type Module struct {
 	parsed  map[string]*syntax.File       // by path
 }
 
-// New parses a module's Go files.
 func New(modulePath, version string, tree filetree.Tree) (*Module, error) {
 	return (&Module{Path: modulePath, Version: version}).With(tree)
 }
@@ -83,16 +82,12 @@ func Download(ctx context.Context, path, version string) (*Module, error) {
 	return New(path, version, tree)
 }
 
-// String names the module.
 func (m *Module) String() string { return m.Path + " " + m.Version }
 
 // Sum returns the module's hash as go.sum has it, computed from its files.
 func (m *Module) Sum() (string, error) { return m.Tree.Hash(m.Path + "@" + m.Version + "/") }
 
-// Folders returns the folders that hold Go files, in order.
-func (m *Module) Folders() []string { return slices.Sorted(maps.Keys(m.folders)) }
-
-// Files returns the Go files of a folder, in order.
+func (m *Module) Folders() []string                  { return slices.Sorted(maps.Keys(m.folders)) }
 func (m *Module) Files(folder string) []*syntax.File { return m.folders[folder] }
 
 // Lookup returns the declarations of a key, several if the name is declared under different build constraints.

@@ -54,7 +54,6 @@ func Scan(ctx context.Context, tool, index, folder string) ([]Found, error) {
 	return read(out)
 }
 
-// read reads govulncheck's messages.
 func read(messages []byte) (list []Found, err error) {
 	for d := json.NewDecoder(bytes.NewReader(messages)); d.More(); {
 		var message struct {
@@ -84,7 +83,7 @@ func read(messages []byte) (list []Found, err error) {
 // Judge says what was found in a module: how much, what of it is open, and which entries of the list are not needed. Of the fork of a base
 // the list may accept some; the name of any other module is no base's.
 func Judge(found []Found, list []fork.Advisory, base string) (said string, open bool) {
-	accepted, lines, inGo := map[string]bool{}, []string(nil), 0
+	accepted, lines, inGo := map[string]bool{}, []string{""}, 0
 	for _, a := range list {
 		if a.Dependency != nil && a.Accepted[base] != "" {
 			accepted[a.ID] = true
@@ -104,7 +103,7 @@ func Judge(found []Found, list []fork.Advisory, base string) (said string, open 
 	for _, id := range slices.Sorted(maps.Keys(accepted)) {
 		lines = append(lines, id+" is accepted by etc/advisories.yaml, but is not found: remove the entry, or the base from it")
 	}
-	first := fmt.Sprintf("%d reached in dependencies, %d open; %d in the standard library of this Go",
-		len(found)-inGo, len(lines), inGo)
-	return strings.Join(append([]string{first}, lines...), "\n  "), len(lines) > 0
+	lines[0] = fmt.Sprintf("%d reached in dependencies, %d open; %d in the standard library of this Go",
+		len(found)-inGo, len(lines)-1, inGo)
+	return strings.Join(lines, "\n  "), len(lines) > 1
 }

@@ -1,6 +1,8 @@
 package advisories
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,17 +16,9 @@ import (
 // Only what is reached counts, once, by the first call of the module that reaches it.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	found, err := read([]byte(`
-{"config": {"protocol_version": "v1.0.0"}}
-{"osv": {"id": "GO-1"}}
-{"finding": {"osv": "GO-1", "fixed_version": "v1.2.0", "trace": [{"module": "m", "version": "v1.1.0"}]}}
-{"finding": {"osv": "GO-1", "fixed_version": "v1.2.0", "trace": [{"module": "m", "version": "v1.1.0", "package": "m/p"}]}}
-{"finding": {"osv": "GO-1", "fixed_version": "v1.2.0", "trace": [{"module": "m", "version": "v1.1.0", "package": "m/p", "function": "F"},
-  {"module": "ours", "package": "ours/q", "receiver": "*T", "function": "Do"}]}}
-{"finding": {"osv": "GO-1", "fixed_version": "v1.2.0", "trace": [{"module": "m", "version": "v1.1.0", "package": "m/p", "function": "G"},
-  {"module": "ours", "package": "ours/q", "function": "Other"}]}}
-{"finding": {"osv": "GO-2", "trace": [{"module": "n", "version": "v1.0.0"}]}}
-`))
+	messages, err := os.ReadFile(filepath.Join("testdata", "messages.json"))
+	require.NoError(t, err)
+	found, err := read(messages)
 	require.NoError(t, err)
 	assert.Equal(t, []Found{{"GO-1", "m", "v1.1.0", "v1.2.0", "ours/q.*T.Do"}}, found)
 	_, err = read([]byte("no JSON"))

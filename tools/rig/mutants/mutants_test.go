@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/strict"
 )
 
@@ -17,118 +17,57 @@ import (
 func TestTableIsOfOurs(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
-	var defects []Defect
+	var defects []Mutant
 	require.NoError(t, strict.Read(filepath.Join(root, Table), &defects))
 	for _, d := range defects {
 		assert.NotEqual(t, d.Text, d.Instead, d.Name)
 		ours := false
-		for _, layer := range []string{"", "layers/*/*"} {
-			for _, pattern := range []string{filepath.Join(d.In, "*.go"), "edits.yaml"} {
-				files, err := filepath.Glob(filepath.Join(root, layer, pattern))
+		for _, pattern := range []string{d.In + "/*.go", "layers/*/*/" + d.In + "/*.go", "layers/*/*/edits.yaml"} {
+			files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+			require.NoError(t, err)
+			for _, file := range files {
+				data, err := os.ReadFile(file)
 				require.NoError(t, err)
-				for _, file := range files {
-					data, err := os.ReadFile(file)
-					require.NoError(t, err)
-					ours = ours || strings.Contains(string(data), d.Text)
-				}
+				ours = ours || strings.Contains(string(data), d.Text)
 			}
 		}
 		assert.True(t, ours, "%s: the entry %q is out of date", Table, d.Name)
 	}
 }
 
-const upstreams = `package p
-
-func Theirs(n int) bool { return n > 3 }
-
-func Wrapped(n int) bool {
-	return n > 3
-}
-`
-
-const ours = `package p
-
-import "errors"
-
-const limit = 2
-
-type counter struct{ n int }
-
-func Theirs(n int) bool { return n > 3 }
-
-func upstreamWrapped1(n int) bool {
-	_ = limit
-	return n > 3
-}
-
-func (c *counter) add(n int) error {
-	if n < 0 {
-		return errors.New("negative")
-	}
-	c.n += n
-	return nil
-}
-
-func reached(n int) bool { return n > limit }
-
-func never() int {
-	unused := 0
-	unused = 1
-	return unused
-}
-`
-
-const tests = `package p
-
-import "testing"
-
-func TestAdd(t *testing.T) {
-	var c counter
-	if c.add(-1) == nil || c.add(2) != nil || c.n != 2 {
-		t.Fatal(c)
-	}
-}
-
-func TestReached(t *testing.T) { _ = reached(1) }
-
-func TestFails(t *testing.T) { t.Fatal("without a mutant") }
-`
-
 // TestMutants: only what upstream does not have is changed; what a test asserts is noticed, and what it only runs survives.
 func TestMutants(t *testing.T) {
 	root := t.TempDir()
 	tree, pristine := filepath.Join(root, "fork"), filepath.Join(root, "pristine")
-	module := []byte("module go.mongodb.org/mongo-driver/v2\n\ngo 1.19\n")
-	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(upstreams)}.Write(pristine))
-	require.NoError(t, filetree.Tree{"go.mod": module, "p/a.go": []byte(ours), "p/a_test.go": []byte(tests)}.Write(tree))
-
+	require.NoError(t, forktest.Archive(t, "trees.txtar").Write(root))
 	chosen, err := Choose(tree, pristine, 1, 100)
 	require.NoError(t, err)
 	again, err := Choose(tree, pristine, 1, 100)
 	require.NoError(t, err)
 	assert.Equal(t, chosen, again, "with the same seed")
 	for _, m := range chosen {
-		assert.True(t, m.Line > 15 || m.Line == 12, "of upstream: %v", m)
+		assert.True(t, m.line > 15 || m.line == 12, "of upstream: %v", m)
 	}
-	named, err := Named(tree, []Defect{
+	named, err := Named(tree, []Mutant{
 		{Name: "nothing is added", In: "p", Text: "c.n += n", Instead: "_ = n"}, {Name: "broken", In: "p", Text: "n > limit", Instead: `n > ""`},
 	})
 	require.NoError(t, err)
-	_, err = Named(tree, []Defect{{Name: "twice", In: "p", Text: "n"}})
+	_, err = Named(tree, []Mutant{{Name: "twice", In: "p", Text: "n"}})
 	assert.ErrorContains(t, err, `etc/planted.yaml: the entry "twice" is out of date`)
 
-	planted, err := Plant(t.Context(), tree, append(chosen, named...))
+	copied := filepath.Join(root, "copied")
+	planted, err := Plant(t.Context(), tree, copied, append(chosen, named...))
 	require.NoError(t, err)
 	assert.NotContains(t, planted, named[1], "it does not compile")
-	all := Tests{Tree: tree, ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
+	all := Tests{Tree: copied, ByFolder: map[string][]string{"p": {"TestAdd", "TestReached", "TestFails"}}}
 	var out strings.Builder
 	require.NoError(t, all.Learn(t.Context(), &out))
 	assert.Equal(t, "fails alone, without a mutant: p TestFails\n", out.String())
-	share, err := Run(t.Context(), planted, []string{"tests"}, map[string]Judge{"tests": all.Judge}, true, &out)
+	share, err := Run(t.Context(), planted, []Judge{{"tests", all.Look}}, true, &out)
 	require.NoError(t, err)
 	assert.Less(t, share, 1.0)
 	for _, m := range planted {
-		said := map[bool]string{true: "tests: TestAdd", false: "survived"}[m.Line > 15 && m.Line < 23]
+		said := map[bool]string{true: "tests: TestAdd", false: "survived"}[m.line > 15 && m.line < 23]
 		assert.Contains(t, out.String(), said+": "+m.String()+"\n")
 	}
 }

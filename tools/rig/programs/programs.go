@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,20 +42,7 @@ func (b Builder) driver(name string) (string, error) {
 	return folder, nil
 }
 
-// output is the folder of a driver's programs.
 func (b Builder) output(driver string) string { return filepath.Join(b.Root, "build", "with", driver) }
-
-// workspace writes a go.work of this repository's modules with a driver, and returns its path.
-func (b Builder) workspace(driver string) (string, error) {
-	folder, err := b.driver(driver)
-	if err != nil {
-		return "", err
-	}
-	text := fmt.Sprintf("go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root, filepath.Join(b.Root, "lab"),
-		filepath.Join(b.Root, "bench"), upstream, folder)
-	file := filepath.Join(b.output(driver), "go.work")
-	return file, filetree.Replace(file, []byte(text)) // others may use it
-}
 
 // With is a command line: a go command in a module, with a driver.
 type With struct {
@@ -66,9 +52,13 @@ type With struct {
 	Command  []string `arg:"" passthrough:"partial" placeholder:"COMMAND" help:"The arguments of go (after --)."`
 }
 
-// Run runs the command.
 func (w *With) Run(ctx context.Context, b Builder) error {
-	workspace, err := b.workspace(w.Driver)
+	folder, err := b.driver(w.Driver)
+	workspace := filepath.Join(b.output(w.Driver), "go.work") // this repository's modules with the driver
+	if err == nil {                                           // others may use it
+		err = filetree.Replace(workspace, fmt.Appendf(nil, "go 1.25.0\nuse (\n%q\n%q\n%q\n)\nreplace %s => %q\n", b.Root,
+			filepath.Join(b.Root, "lab"), filepath.Join(b.Root, "bench"), upstream, folder))
+	}
 	if err != nil {
 		return err
 	}
@@ -76,13 +66,11 @@ func (w *With) Run(ctx context.Context, b Builder) error {
 	if w.Programs {
 		args = slices.Insert(args, 1, "-o", b.output(w.Driver)+string(filepath.Separator))
 	}
-	cmd := process.Command(ctx, filepath.Join(b.Root, w.Module), append(os.Environ(), "GOWORK="+workspace), "go", args...)
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = b.Stderr, b.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
+	env := append(os.Environ(), "GOWORK="+workspace)
+	if err = process.Run(ctx, filepath.Join(b.Root, w.Module), env, b.Stderr, b.Stderr, "go", args...); err != nil {
+		err = fmt.Errorf("go %s in %s with %s: %w", args[0], w.Module, w.Driver, err)
 	}
-	return nil
+	return err
 }
 
 // Compare is a command line: the fork, and the untouched module of the base, run random plans.
@@ -93,7 +81,6 @@ type Compare struct {
 	First bool   `hidden:"" help:"End with the first finding."`
 }
 
-// Run builds the comparison and runs it.
 func (c *Compare) Run(ctx context.Context, b Builder, stdout io.Writer) error {
 	if err := c.Build(ctx, b); err != nil {
 		return err
@@ -109,11 +96,9 @@ func (c *Compare) Build(ctx context.Context, b Builder) error {
 			return err
 		}
 		drawn := filepath.Join(b.Root, "lab", "cmd", "fuzz", "overlay", "randutil.go.txt")
-		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-			filepath.Join(folder, "internal", "randutil", "randutil.go"): drawn,
-		}})
 		file := filepath.Join(b.output(driver), "overlay.json")
-		if err := errors.Join(err, filetree.Replace(file, overlay)); err != nil {
+		overlay := fmt.Appendf(nil, `{"Replace": {%q: %q}}`, filepath.Join(folder, "internal", "randutil", "randutil.go"), drawn)
+		if err := filetree.Replace(file, overlay); err != nil {
 			return err
 		}
 		build := []string{"build", "-buildvcs=false", "-overlay", file, "./cmd/fuzz"}
@@ -131,15 +116,10 @@ func (c *Compare) drivers(b Builder) []string {
 
 // Start runs the comparison that was built, with more in its environment.
 func (c *Compare) Start(ctx context.Context, b Builder, stdout io.Writer, env ...string) error {
-	var programs []string
-	for _, driver := range c.drivers(b) {
-		programs = append(programs, filepath.Join(b.output(driver), "fuzz"))
-	}
-	cmd := process.Command(ctx, b.Root, append(os.Environ(), env...), programs[0], "compare", "--upstream", programs[1],
-		"--seeds", fmt.Sprint(c.Seeds), "--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = stdout, b.Stderr
-	return cmd.Run()
+	drivers := c.drivers(b)
+	return process.Run(ctx, b.Root, append(os.Environ(), env...), stdout, b.Stderr, filepath.Join(b.output(drivers[0]), "fuzz"),
+		"compare", "--upstream", filepath.Join(b.output(drivers[1]), "fuzz"), "--seeds", fmt.Sprint(c.Seeds),
+		"--seed", fmt.Sprint(c.Seed), fmt.Sprintf("--first=%t", c.First))
 }
 
 // Parallel is the program that runs a driver with many goroutines, in real time.
@@ -148,7 +128,6 @@ type Parallel struct {
 	Race   bool   // with the race detector
 }
 
-// Build builds the program.
 func (p *Parallel) Build(ctx context.Context, b Builder) error {
 	build := []string{"build", "-buildvcs=false", fmt.Sprintf("-race=%t", p.Race), "./cmd/parallel"}
 	return (&With{true, p.Driver, "lab", build}).Run(ctx, b)
@@ -159,10 +138,7 @@ func (p *Parallel) Build(ctx context.Context, b Builder) error {
 func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found string, err error) {
 	var out, stderr strings.Builder
 	env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
-	cmd := process.Command(ctx, b.Root, env, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
-	defer process.Reap(cmd)
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	err = cmd.Run()
+	err = process.Run(ctx, b.Root, env, &out, &stderr, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
 	first, _, _ := strings.Cut(out.String(), "\n")
 	var exit *exec.ExitError
 	switch {
@@ -173,5 +149,6 @@ func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found s
 	case exit.ExitCode() == command.ExitFailed:
 		return first, nil
 	}
-	return "the process ends: " + strings.TrimSpace(stderr.String())[:min(100, len(stderr.String()))], nil
+	said := strings.TrimSpace(stderr.String())
+	return "the process ends: " + said[:min(100, len(said))], nil
 }

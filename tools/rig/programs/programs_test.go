@@ -8,22 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 )
 
 // TestWith runs a program with a driver that stands below build, or in any folder.
 func TestWith(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	require.NoError(t, filetree.Tree{
-		"build/v1/go.mod":    []byte("module " + upstream + "\n\ngo 1.19\n"),
-		"build/v1/a.go":      []byte("package driver\n\nconst Name = \"forked\"\n"),
-		"build/other/go.mod": []byte("module other\n"),
-		"go.mod":             []byte("module rig\n\ngo 1.25.0\n"),
-		"bench/go.mod":       []byte("module bench\n\ngo 1.25.0\n"),
-		"lab/go.mod":         []byte("module lab\n\ngo 1.25.0\n\nrequire " + upstream + " v2.5.0\n"),
-		"lab/main.go":        []byte("package main\n\nimport driver \"" + upstream + "\"\n\nfunc main() { println(driver.Name) }\n"),
-	}.Write(root))
+	require.NoError(t, forktest.Archive(t, "repository.txtar").Write(root))
 	var said strings.Builder
 	with := func(programs bool, driver string, args ...string) error {
 		said.Reset()

@@ -2,6 +2,7 @@
 package pypi
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -28,8 +29,7 @@ var ErrUnavailable = errors.New("not available here")
 // absence says why something is not available here, and is an ErrUnavailable.
 type absence string
 
-func (a absence) Error() string { return string(a) }
-
+func (a absence) Error() string        { return string(a) }
 func (a absence) Is(target error) bool { return target == ErrUnavailable }
 
 // Absent returns an ErrUnavailable of this text alone.
@@ -58,7 +58,6 @@ func find(ctx context.Context) (string, error) {
 	return "", Absent("no Python %s on the PATH", Range)
 }
 
-// Executable returns the path of a program in a virtual environment.
 func Executable(venv, name string) string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(venv, "Scripts", name+".exe")
@@ -129,24 +128,22 @@ func pip(ctx context.Context, venv, pins string, env []string, verb string, args
 	args = append([]string{Executable(venv, "python"), "-m", "pip", verb, "--require-hashes", "--no-deps",
 		"--disable-pip-version-check", "--no-input", "--retries", "2", "-r", pins}, args...)
 	for _, command := range [][]string{{python, "-m", "venv", venv}, args} {
-		cmd := process.Command(ctx, "", slices.Concat(os.Environ(), Isolated, env), command[0], command[1:]...)
-		output, err := cmd.CombinedOutput()
-		process.Reap(cmd)
+		var out bytes.Buffer
+		err := process.Run(ctx, "", slices.Concat(os.Environ(), Isolated, env), &out, &out, command[0], command[1:]...)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case strings.Contains(string(output), "DO NOT MATCH THE HASHES"):
+		case strings.Contains(out.String(), "DO NOT MATCH THE HASHES"):
 			return fmt.Errorf("the package index offers another file than the pinned one; it was discarded: if you trust it, "+
 				"change the hash in %s", pins)
 		case err != nil: // usually there is no network
 			return Absent("%s %s fails (%v): %s", filepath.Base(command[0]), strings.Join(command[1:4], " "), err,
-				LastLine(output))
+				LastLine(out.Bytes()))
 		}
 	}
 	return nil
 }
 
-// LastLine returns the last line of a program's output.
 func LastLine(output []byte) string {
 	text := strings.TrimSpace(string(output))
 	return text[strings.LastIndex(text, "\n")+1:]

@@ -1,46 +1,47 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	random "math/rand/v2"
+	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"golang.org/x/sync/errgroup"
+
+	"mongofork/tools/process"
+	"mongofork/tools/rig/pypi"
 )
 
 // Options configures Start. Binary and Dir are required.
 type Options struct {
-	// Binary is the path of a mongod.
-	Binary string
-	// Dir is the folder below which a new one is made for data and logs.
-	Dir string
-	// Members is the number of members of a replica set; 0 stands for a standalone.
-	Members int
-	// Users makes clients authenticate as "root", with a random password that URIs contain.
-	Users bool
-	// ReplicaSet is the name of the replica set. The default is "rig".
-	ReplicaSet string
-	// Arguments are appended to each mongod's command line.
-	Arguments []string
+	Binary     string   // the path of a mongod
+	Dir        string   // the folder below which a new one is made for data and logs
+	Members    int      // the number of members of a replica set; 0 stands for a standalone
+	Users      bool     // makes clients authenticate as "root", with a random password that URIs contain
+	ReplicaSet string   // the name of the replica set. The default is "rig".
+	Arguments  []string // appended to each mongod's command line
 
-	// servers is the number of servers that are no members; the default is 1.
-	servers int
-	// arguments returns the command line of a server that is no mongod, by its address.
-	arguments func(address string) []string
-	// below are the servers that the members need. They end after the members, or if these do not start.
-	below *Deployment
+	servers   int                           // the number of servers that are no members; the default is 1
+	arguments func(address string) []string // returns the command line of a server that is no mongod, by its address
+	below     *Deployment                   // the servers that the members need. They end after the members, or if these do not start.
 }
 
 // Deployment is a running replica set, or another server. It has no members if it was not started here. Its methods may be called from
@@ -48,8 +49,7 @@ type Options struct {
 type Deployment struct {
 	// Name says which of the servers that Open finds it is, and Version is what it says it is, such as 8.2.11.
 	Name, Version string
-	// URI is the connection string for clients.
-	URI string
+	URI           string // the connection string for clients
 
 	options Options
 	dir     string
@@ -71,10 +71,9 @@ func Start(ctx context.Context, o Options) (*Deployment, error) {
 		for _, m := range d.members {
 			group.Go(func() error { return m.Restart(starting) })
 		}
-		err = group.Wait()
-	}
-	if err == nil {
-		err = d.assemble(ctx)
+		if err = group.Wait(); err == nil {
+			err = d.assemble(ctx)
+		}
 	}
 	if err != nil {
 		err = cmp.Or(d.Err(), err) // the first is why
@@ -97,10 +96,8 @@ func (d *Deployment) prepare() (err error) {
 	var addresses []string
 	for i := range max(1, d.options.Members, d.options.servers) {
 		m := &Member{deployment: d, dir: filepath.Join(d.dir, strconv.Itoa(i))}
-		if m.address, err = freeAddress(); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(filepath.Join(m.dir, "data"), 0o700); err != nil {
+		m.address, err = freeAddress()
+		if err := errors.Join(err, os.MkdirAll(filepath.Join(m.dir, "data"), 0o700)); err != nil {
 			return err
 		}
 		d.members, addresses = append(d.members, m), append(addresses, m.address)
@@ -124,12 +121,9 @@ func newRunDir(parent string) (string, error) {
 	}
 	left, err := filepath.Glob(filepath.Join(parent, "run-*-*"))
 	for _, dir := range left {
-		var owner int
-		if _, other := fmt.Sscanf(filepath.Base(dir), "run-%d-", &owner); other != nil {
-			continue
-		}
+		owner, other := strconv.Atoi(strings.Split(filepath.Base(dir), "-")[1])
 		process, gone := os.FindProcess(owner)
-		if gone != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		if other == nil && (gone != nil || errors.Is(process.Signal(syscall.Signal(0)), os.ErrProcessDone)) {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
@@ -139,7 +133,6 @@ func newRunDir(parent string) (string, error) {
 	return os.MkdirTemp(parent, fmt.Sprintf("run-%d-", os.Getpid()))
 }
 
-// key is the file by which members recognize each other.
 func (d *Deployment) key() string { return filepath.Join(d.dir, "key") }
 
 // assemble makes the members a replica set, or leaves one alone, creates the user, and waits until all members have followed the primary.
@@ -179,7 +172,6 @@ func (d *Deployment) assemble(ctx context.Context) error {
 	return d.awaitPrimary(ctx)
 }
 
-// String names the deployment with its version.
 func (d *Deployment) String() string {
 	if d.Name == SecantusDB {
 		return "SecantusDB " + d.Version
@@ -189,14 +181,12 @@ func (d *Deployment) String() string {
 
 // Env is the environment in which upstream's tests find the deployment.
 func (d *Deployment) Env() []string {
-	env := []string{"MONGODB_URI=" + d.URI}
 	if d.user != nil {
-		env = append(env, "AUTH=auth")
+		return []string{"MONGODB_URI=" + d.URI, "AUTH=auth"}
 	}
-	return env
+	return []string{"MONGODB_URI=" + d.URI}
 }
 
-// Members returns the members, in the order of their numbers.
 func (d *Deployment) Members() []*Member { return d.members }
 
 // Err says which member ended first without being killed, and why; nil if none has.
@@ -244,9 +234,9 @@ func (d *Deployment) runAdmin(ctx context.Context, opts *options.ClientOptions, 
 	defer func() { _ = client.Disconnect(context.WithoutCancel(ctx)) }()
 	reply, err := client.Database("admin").RunCommand(ctx, command).Raw()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", command[0].Key, err)
+		err = fmt.Errorf("%s: %w", command[0].Key, err)
 	}
-	return reply, nil
+	return reply, err
 }
 
 // awaitPrimary waits until the deployment has a writable primary, and asks it for its version.
@@ -254,4 +244,166 @@ func (d *Deployment) awaitPrimary(ctx context.Context) error {
 	reply, err := d.runAdmin(ctx, optionsFor(d.URI), bson.D{{Key: "buildInfo", Value: 1}})
 	d.Version, _ = reply.Lookup("version").StringValueOK()
 	return err
+}
+
+// Member is one mongod, or another server. Its methods may be called from several goroutines.
+type Member struct {
+	deployment   *Deployment
+	dir, address string
+
+	mu  sync.Mutex // held while something happens to the process
+	cmd *exec.Cmd  // nil unless it was started and not killed since
+	end func()     // ends it
+}
+
+func (m *Member) String() string { return "member " + m.address }
+
+// Address returns where the member listens, which is its name in the replica set.
+func (m *Member) Address() string { return m.address }
+
+// Kill ends the member, paused or not, like a crash of its machine, and returns when it has ended. Its data stays. Killing a member that
+// does not run does nothing.
+func (m *Member) Kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kill()
+}
+
+func (m *Member) kill() {
+	if m.cmd != nil {
+		m.end()
+		m.cmd = nil
+	}
+}
+
+// Restart starts the member with its data and port, and returns when it answers. If it runs, it is killed first. The process's files, the
+// temporary ones and its output included, are in the member's folder. On Linux it ends even if this process is killed.
+func (m *Member) Restart(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kill()
+	log, err := os.OpenFile(m.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has its own copy
+	wanted, kill := context.WithCancel(context.Background())
+	o := m.deployment.options
+	env := slices.Concat(os.Environ(), pypi.Isolated, []string{"TMPDIR=" + m.dir, "TMP=" + m.dir, "TEMP=" + m.dir})
+	cmd := process.Command(wanted, m.dir, env, o.Binary, m.arguments()...)
+	cmd.Cancel = func() error { return cmd.Process.Kill() }
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		kill()
+		return fmt.Errorf("%v: start %s: %w", m, o.Binary, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // how it ended is in its state
+		if wanted.Err() == nil {
+			m.deployment.fail(m.explain(fmt.Errorf("it exited (%v)", cmd.ProcessState)))
+		}
+		process.Reap(cmd)
+	}()
+	m.cmd, m.end = cmd, func() { kill(); <-ended }
+	if _, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "ping", Value: 1}}); err != nil {
+		m.kill()
+		return m.explain(fmt.Errorf("it does not answer: %w", err))
+	}
+	return nil
+}
+
+func (m *Member) log() string { return filepath.Join(m.dir, "log") }
+
+// explain adds the member and the end of its output to an error.
+func (m *Member) explain(err error) error {
+	text, readErr := os.ReadFile(m.log())
+	text = bytes.TrimSpace(text[max(0, len(text)-4096):])
+	return errors.Join(fmt.Errorf("%v: %w; the end of its log:\n%s", m, err, text), readErr)
+}
+
+// IsPrimary asks the member whether it is the primary; one that does not answer within a second is not.
+func (m *Member) IsPrimary(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // a paused server accepts connections and answers nothing
+	defer cancel()
+	hello, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{{Key: "hello", Value: 1}})
+	primary, _ := hello.Lookup("isWritablePrimary").BooleanOK()
+	return err == nil && primary
+}
+
+// StepDown makes the primary a secondary that is not elected for some seconds.
+func (m *Member) StepDown(ctx context.Context) error {
+	_, err := m.deployment.runAdmin(ctx, direct(m.address), bson.D{
+		{Key: "replSetStepDown", Value: 3}, {Key: "force", Value: true}, {Key: "secondaryCatchUpPeriodSecs", Value: 2},
+	})
+	return err
+}
+
+// Pause stops the process, like an overloaded machine; its connections stay open.
+func (m *Member) Pause() error { return m.signal(process.Pause) }
+
+// Resume continues a paused process.
+func (m *Member) Resume() error { return m.signal(process.Resume) }
+
+func (m *Member) signal(signal os.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cmd == nil {
+		return fmt.Errorf("%v: %w", m, os.ErrProcessDone)
+	}
+	return m.cmd.Process.Signal(signal)
+}
+
+// arguments returns the member's command line. The sizes keep several members on a small machine.
+func (m *Member) arguments() []string {
+	o := m.deployment.options
+	if o.arguments != nil {
+		return o.arguments(m.address)
+	}
+	args := append([]string{"--dbpath", filepath.Join(m.dir, "data"), "--wiredTigerCacheSizeGB", "0.25",
+		// Nothing uses these figures, and writing them takes time and space.
+		"--setParameter", "diagnosticDataCollectionEnabled=false"}, listen(m.address)...)
+	if o.Members > 0 {
+		args = append(args, "--replSet", o.ReplicaSet, "--oplogSize", "64")
+	}
+	if o.Users {
+		args = append(args, "--keyFile", m.deployment.key())
+	}
+	return append(args, o.Arguments...)
+}
+
+// listen are the arguments of a mongod or mongos that listens on an address alone, with test commands.
+func listen(address string) []string {
+	args := []string{"--bind_ip", loopback, "--port", port(address), "--setParameter", "enableTestCommands=1"}
+	if runtime.GOOS != "windows" {
+		args = append(args, "--nounixsocket") // it would remain in the system's temporary directory
+	}
+	return args
+}
+
+func port(address string) string { return strings.TrimPrefix(address, loopback+":") }
+
+const (
+	loopback = "127.0.0.1"
+
+	// firstPort and lastPort lie below the ephemeral ports. Otherwise an outgoing connection could take the port of a member that
+	// is down; even a connection to that port can.
+	firstPort, lastPort = 20000, 32000
+)
+
+// drawn are the addresses that this process was given, so that deployments that start side by side get different ones.
+var drawn sync.Map
+
+func freeAddress() (string, error) {
+	for range lastPort - firstPort {
+		address := fmt.Sprintf("%s:%d", loopback, firstPort+random.IntN(lastPort-firstPort))
+		if _, taken := drawn.LoadOrStore(address, true); taken {
+			continue
+		}
+		if listener, err := net.Listen("tcp", address); err == nil {
+			return address, listener.Close()
+		}
+	}
+	return "", fmt.Errorf("no free port from %d to %d on %s; end some of the programs that listen there", firstPort, lastPort, loopback)
 }

@@ -26,35 +26,25 @@ import (
 
 // Names of servers, in $SERVER and in Config, in the order of the search.
 const (
-	// Given is the server that MONGODB_URI names.
-	Given = "uri"
-	// Path is a mongod from the PATH.
-	Path = "path"
-	// Pinned is the mongod in the pinned wheel from PyPI.
-	Pinned = "mongod"
-	// SecantusDB is the pinned SecantusDB from PyPI, started as a replica set of one.
-	SecantusDB = "secantus"
+	Given      = "uri"      // the server that MONGODB_URI names
+	Path       = "path"     // a mongod from the PATH
+	Pinned     = "mongod"   // the mongod in the pinned wheel from PyPI
+	SecantusDB = "secantus" // the pinned SecantusDB from PyPI, started as a replica set of one
 )
 
-// startTimeout limits how long a server may take until it answers as a primary, on a busy machine.
-const startTimeout = 2 * time.Minute
-
-// givenTimeout limits how long a server that is said to run may take.
-const givenTimeout = 10 * time.Second
+// startTimeout limits how long a server may take until it answers as a primary, on a busy machine, givenTimeout one that is said to run.
+const startTimeout, givenTimeout = 2 * time.Minute, 10 * time.Second
 
 // Config says which server is wanted. Root and Progress are required.
 type Config struct {
-	// Root is the root of the repository: the pins are in etc/server, installations and data in build/server.
-	Root string
-	// Progress receives a line for every step that takes a while.
-	Progress io.Writer
+	Root     string    // the root of the repository: the pins are in etc/server, installations and data in build/server
+	Progress io.Writer // receives a line for every step that takes a while
 	// Name is the name of the only server to look for. The default is the value of SERVER or, without one, the first available.
 	Name string
 	// Topology is what is started of mongods of any version: "standalone", "replicaset:N" or "sharded:N". Without one it is a replica
 	// set of three of a version with overload errors, and a server that is no mongod will do as well.
 	Topology string
-	// Users makes clients of what is started, which are mongods then, authenticate.
-	Users bool
+	Users    bool // makes clients of what is started, which are mongods then, authenticate
 }
 
 var topologies = regexp.MustCompile(`^(?:standalone|replicaset:([1-7])|sharded:([1-7]))$`)
@@ -123,23 +113,19 @@ func (c *Config) search(ctx context.Context, names []string, try func(name strin
 		if c.Name != "" && c.Name != name {
 			continue
 		}
-		err := try(name)
-		switch {
-		case err == nil:
+		if err := try(name); err == nil {
 			c.Name = name
 			return strings.Join(all, "; "), nil
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case !errors.Is(err, pypi.ErrUnavailable):
+		} else if err = cmp.Or(ctx.Err(), err); !errors.Is(err, pypi.ErrUnavailable) {
 			return "", fmt.Errorf("%s: %w", name, err)
+		} else {
+			all = append(all, err.Error())
 		}
-		all = append(all, err.Error())
 	}
 	return "", pypi.Absent("no MongoDB server is available: %s: install mongod >= %s or Python %s, or, for other "+
 		"tests than those that start and end members, set MONGODB_URI", strings.Join(all, "; "), oldestMongod, pypi.Range)
 }
 
-// given is a server that is already running.
 func given(ctx context.Context) (*Deployment, error) {
 	d := &Deployment{URI: os.Getenv("MONGODB_URI"), running: context.Background()}
 	ctx, cancel := context.WithTimeout(ctx, givenTimeout)
@@ -152,11 +138,9 @@ func given(ctx context.Context) (*Deployment, error) {
 }
 
 const (
-	// oldestMongod is the first release series with the overload behaviour that the tests are about.
-	oldestMongod = "8.2"
+	oldestMongod = "8.2" // the first release series with the overload behaviour that the tests are about
 
-	// wheelPlatform is the only platform with a wheel that contains a mongod.
-	wheelPlatform = "linux/amd64"
+	wheelPlatform = "linux/amd64" // the only platform with a wheel that contains a mongod
 )
 
 var mongodVersion = regexp.MustCompile(`(?m)^db version (v\d+\.\d+\.\d+\S*)`)
@@ -185,7 +169,6 @@ func findMongod(ctx context.Context, cfg Config, name string) (path, version str
 	return path, version, err
 }
 
-// installMongod returns the path of the mongod in the pinned wheel.
 func installMongod(ctx context.Context, cfg Config) (string, error) {
 	if here := runtime.GOOS + "/" + runtime.GOARCH; here != wheelPlatform {
 		return "", pypi.Absent("the pinned mongod is for %s, but this is %s", wheelPlatform, here)
@@ -215,7 +198,6 @@ func MembersBinary(ctx context.Context, cfg Config) (path string, err error) {
 	return path, err
 }
 
-// startMongods starts what is wanted from a mongod.
 func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, error) {
 	path, version, err := findMongod(ctx, cfg, name)
 	if err != nil {
@@ -236,12 +218,11 @@ func startMongods(ctx context.Context, cfg Config, name string) (*Deployment, er
 // startSecantus starts SecantusDB, and installs it if necessary.
 func startSecantus(ctx context.Context, cfg Config) (*Deployment, error) {
 	venv, err := pypi.Ensure(ctx, cfg.Root, "requirements.txt", "SecantusDB", cfg.Progress)
-	if err != nil {
-		return nil, err
-	}
-	// With an empty configuration it does not search for one.
 	settings := filepath.Join(venv, "secantusd.toml")
-	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+	if err == nil { // with an empty configuration it does not search for one
+		err = os.WriteFile(settings, nil, 0o600)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return Start(ctx, Options{

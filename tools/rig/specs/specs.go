@@ -48,22 +48,17 @@ type Base struct{ Upstream, Fork string }
 type Store struct {
 	// Root is the root of the repository; copies are kept in build/specifications below it.
 	Root string
-	// Pins are the known revisions by name.
-	Pins map[string]Revision
+	Pins map[string]Revision // the known revisions by name
 	// Repository is the address of the specifications' git repository, or the folder of a clone.
 	Repository string
-	// Download gets a source distribution.
-	Download func(ctx context.Context, requirement string) ([]byte, error)
-	// Progress receives a line for every step that takes a while.
-	Progress io.Writer
+	Download   func(ctx context.Context, requirement string) ([]byte, error) // gets a source distribution
+	Progress   io.Writer                                                     // receives a line for every step that takes a while
 }
 
 // Project is a folder with the tests of a revision.
 type Project struct {
-	// Dir is what upstream's tests take as PROJECT_DIRECTORY.
-	Dir string
-	// Lacks says which tests of the revision it does not have, if any.
-	Lacks string
+	Dir   string // what upstream's tests take as PROJECT_DIRECTORY
+	Lacks string // says which tests of the revision it does not have, if any
 }
 
 // data is where upstream's tests look for the specifications' below the project's folder.
@@ -132,9 +127,6 @@ func (s *Store) Project(ctx context.Context, name string) (p Project, err error)
 	return p, files.Write(filepath.Join(p.Dir, data))
 }
 
-// cloning is how long the repository may take: where it is out of reach a firewall may say nothing.
-const cloning = 2 * time.Minute
-
 // clone returns the test files of a commit of the repository.
 func (s *Store) clone(ctx context.Context, commit string) (filetree.Tree, error) {
 	clone, err := os.MkdirTemp("", "specifications-")
@@ -142,7 +134,8 @@ func (s *Store) clone(ctx context.Context, commit string) (filetree.Tree, error)
 		return nil, err
 	}
 	defer os.RemoveAll(clone)
-	limited, cancel := context.WithTimeoutCause(ctx, cloning, fmt.Errorf("it took more than %v", cloning))
+	const patience = 2 * time.Minute // where it is out of reach, a firewall may say nothing
+	limited, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took more than %v", patience))
 	defer cancel()
 	env := []string{"GIT_DIR=" + filepath.Join(clone, ".git"), "GIT_WORK_TREE=" + clone}
 	for _, args := range [][]string{
@@ -172,28 +165,34 @@ func read(checkout string) (filetree.Tree, error) {
 	return files, err
 }
 
-// verify reports an error unless files are exactly those of the revision, or of its distribution. Then it says what they lack. The
-// revision's hash covers the names and hashes of all files, as in go.sum.
+// verify reports an error unless files are exactly those of the revision, or of its distribution. Then it says what they lack, by
+// specification. The revision's hash covers the names and hashes of all files, as in go.sum.
 func (r Revision) verify(files filetree.Tree) (lacks string, err error) {
-	digests := map[string]string{}
+	digests, missing, sum := map[string]string{}, map[string]int{}, sha256.New()
 	for name, text := range files {
 		digests[name] = filetree.Digest(text)
 	}
-	for _, lacks := range []string{"", r.lacks(files)} {
-		sum := sha256.New()
-		for _, name := range slices.Sorted(maps.Keys(digests)) {
-			fmt.Fprintf(sum, "%s  %s\n", digests[name], name)
-		}
-		if "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) == r.Hash {
-			return lacks, nil
-		}
-		for name, digest := range r.Differs {
-			if _, has := files[name]; !has && digest != "" {
-				digests[name] = digest
-			}
+	for name, digest := range r.Differs {
+		if digests[name] == "" && digest != "" {
+			digests[name] = digest
+			missing[strings.Split(name, "/")[1]]++
 		}
 	}
-	return "", errors.New("the specification tests are not the pinned ones, or etc/specifications is not right")
+	for _, name := range slices.Sorted(maps.Keys(digests)) {
+		fmt.Fprintf(sum, "%s  %s\n", digests[name], name)
+	}
+	if "h1:"+base64.StdEncoding.EncodeToString(sum.Sum(nil)) != r.Hash {
+		return "", errors.New("the specification tests are not the pinned ones, or etc/specifications is not right")
+	}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		lacks += fmt.Sprintf(", %s %d", name, missing[name])
+	}
+	if lacks != "" {
+		version, _, _ := strings.Cut(r.Requirement, " ")
+		lacks = fmt.Sprintf("%d of %d files of the specifications' tests, from %s; not in it: %s",
+			len(files), len(digests), version, lacks[2:])
+	}
+	return lacks, nil
 }
 
 // places maps the beginnings of the distribution's folder names to folders of the specification's tests; the first match counts. Folders
@@ -258,22 +257,4 @@ func unpack(archive []byte, without map[string]string) (filetree.Tree, error) {
 			return nil, err
 		}
 	}
-}
-
-// lacks says what a copy of so many files lacks, by specification.
-func (r Revision) lacks(files filetree.Tree) string {
-	all, counts := 0, map[string]int{}
-	for name, digest := range r.Differs {
-		if digest != "" {
-			all++
-			counts[strings.Split(name, "/")[1]]++
-		}
-	}
-	var missing []string
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		missing = append(missing, fmt.Sprintf("%s %d", name, counts[name]))
-	}
-	version, _, _ := strings.Cut(r.Requirement, " ")
-	return fmt.Sprintf("%d of %d files of the specifications' tests, from %s; not in it: %s",
-		len(files), len(files)+all, version, strings.Join(missing, ", "))
 }

@@ -44,8 +44,7 @@ func TestOpen(t *testing.T) {
 // newStore returns a store whose repository has some files, and that pins others as revision r1.
 func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	t.Helper()
-	g, done, err := git.New(t.Context(), git.Builder)
-	require.NoError(t, err)
+	g, done := git.New(t.Context(), git.Builder)
 	t.Cleanup(done)
 	g.Commit(published, "tests")
 	commit := strings.TrimSpace(string(g.Run("rev-parse", "HEAD")))

@@ -36,7 +36,6 @@ func (k key) String() string {
 	return strings.TrimPrefix(strings.TrimSuffix(k.Package+" "+k.Test, " "), "./")
 }
 
-// function returns the key of the test function.
 func (k key) function() key {
 	function, _, _ := strings.Cut(k.Test, "/")
 	return key{k.Package, function}
@@ -54,9 +53,8 @@ var message = regexp.MustCompile(`(?m)^\s*([^\s:]+\.go:\d+): (.*(?:\n {8,}[^\s-]
 
 // said returns what the test logged last, and where. That is why it was skipped, because Skip logs and ends the test.
 func (c testCase) said() (where, what string) {
-	if all := message.FindAllStringSubmatch(c.output, -1); all != nil {
-		last := all[len(all)-1]
-		where, what = last[1], strings.Join(strings.Fields(last[2]), " ")
+	for _, said := range message.FindAllStringSubmatch(c.output, -1) {
+		where, what = said[1], strings.Join(strings.Fields(said[2]), " ")
 	}
 	return where, cmp.Or(what, "no reason given")
 }
@@ -91,7 +89,6 @@ func (r cases) counted() []testCase {
 	})
 }
 
-// count returns the number of cases with an outcome.
 func (r cases) count(outcome string) int {
 	return len(slices.DeleteFunc(r.counted(), func(c testCase) bool { return c.outcome != outcome }))
 }
@@ -126,10 +123,7 @@ func parse(stream []byte) (r cases, stray string) {
 		}
 	}
 	for k, c := range r {
-		if c.outcome != passed {
-			c.output = outputs[k].String()
-		}
-		if c.outcome == missing {
+		if c.output = outputs[k].String(); c.outcome == missing {
 			c.outcome, c.output, c.unfinished = failed, c.output+"[the test process ended before this had a result]", true
 		}
 		r[k] = c
@@ -140,36 +134,23 @@ func parse(stream []byte) (r cases, stray string) {
 // command is one run of "go test -json".
 type command struct {
 	// dir is the folder of the module, env the whole environment.
-	dir string
-	env []string
-	// flags are further flags of go test, such as -race.
-	flags []string
-	// run is the argument of -run. Empty runs every test.
-	run string
+	dir   string
+	env   []string
+	flags []string // further flags of go test, such as -race
+	run   string   // the argument of -run. Empty runs every test.
 	// through, unless empty, is a program with its first arguments that runs the go command, and passes its output through.
-	through []string
-	// packages are the packages to test.
-	packages []string
+	through  []string
+	packages []string // the packages to test
 }
 
-// words returns the command line. "make check" vets. Upstream's tests take three minutes on an idle machine, and ten times that on a busy
-// one. With -trimpath both trees share compiled files.
-func (c command) words() []string {
-	words := slices.Concat(c.through, []string{"go", "test", "-json", "-vet=off", "-timeout=1h", "-trimpath"}, c.flags)
-	if c.run != "" {
-		words = append(words, "-run="+c.run)
-	}
-	return append(words, c.packages...)
-}
-
-// goTest runs a command. It is an error if no test could be run, but not if tests fail.
+// goTest runs a command. It is an error if no test could be run, but not if tests fail. "make check" vets. Upstream's tests take three
+// minutes on an idle machine, and ten times that on a busy one. With -trimpath both trees share compiled files.
 func goTest(ctx context.Context, c command) (cases, error) {
-	words := c.words()
-	cmd := process.Command(ctx, c.dir, c.env, words[0], words[1:]...)
+	words := slices.Concat(c.through, []string{"go", "test", "-json", "-vet=off", "-timeout=1h", "-trimpath", "-run=" + c.run},
+		c.flags, c.packages)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	defer process.Reap(cmd)
-	err := errors.Join(cmd.Run(), ctx.Err())
+	err := process.Run(ctx, c.dir, c.env, &stdout, &stderr, words[0], words[1:]...)
+	err = errors.Join(err, ctx.Err())
 	result, stray := parse(stdout.Bytes())
 	var exit *exec.ExitError
 	if err == nil || ctx.Err() == nil && errors.As(err, &exit) && result.count(failed) > 0 {

@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"mongofork/tools/fork/filetree"
+	"mongofork/tools/fork/forktest"
 	"mongofork/tools/rig/pypi"
 	"mongofork/tools/rig/server"
 	"mongofork/tools/rig/specs"
 )
 
-// fixture is a repository with a fork whose overlay adds TestOurs in the packages p and internal/integration/unified, and a fake
-// go test.
+// fixture is a repository with a fork whose overlay adds TestOurs in the packages p and internal/integration/unified, and a fake go test.
 type fixture struct {
 	*Rig
 	// answer returns the lines "package Test outcome [message]" of a run.
@@ -323,37 +323,11 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-func TestSaid(t *testing.T) {
-	t.Parallel()
-	for output, want := range map[string][2]string{
-		"=== RUN   TestA\n--- SKIP: TestA (0.00s)\n":                                    {"", "no reason given"},
-		"=== RUN   TestA\n    a_test.go:7: no server: none\n--- SKIP: TestA\n":          {"a_test.go:7", "no server: none"},
-		"    a_test.go:7: setting up\n    skip.go:70: too old\n":                        {"skip.go:70", "too old"},
-		"    a_test.go:7: first\n        second\n        --- SKIP: TestA/x/y (0.00s)\n": {"a_test.go:7", "first second"},
-	} {
-		where, what := testCase{output: output}.said()
-		assert.Equal(t, want, [2]string{where, what})
-	}
-}
-
 // TestGoTest runs tests that end in every way.
 func TestGoTest(t *testing.T) {
 	t.Parallel()
-	dir, files := t.TempDir(), filetree.Tree{"go.mod": []byte("module " + Module + "\n\ngo 1.19\n"), "none/n.go": []byte("package none\n")}
-	for folder, tests := range map[string]string{
-		".": `func TestRoot(t *testing.T) {}`,
-		"all": `func TestFail(t *testing.T) { t.Error("wrong") }
-			func TestItself(t *testing.T) { t.Run("sub", func(t *testing.T) {}); t.Error("wrong") }
-			func TestParent(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("wrong") }) }
-			func TestPass(t *testing.T) {}
-			func TestSkip(t *testing.T) { t.Skip("because") }`,
-		"broken": `func TestA(t *testing.T) { undefined() }`,
-		"dies":   `func TestA(t *testing.T) {}; func TestB(t *testing.T) { os.Exit(3) }; func TestC(t *testing.T) {}`,
-		"end":    `func TestA(t *testing.T) {}; func TestMain(m *testing.M) { m.Run(); os.Exit(1) }`,
-	} {
-		files[folder+"/a_test.go"] = []byte("package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n\n" + tests)
-	}
-	require.NoError(t, files.Write(dir))
+	dir := t.TempDir()
+	require.NoError(t, forktest.Archive(t, "ends.txtar").Write(dir))
 	c := command{dir: dir, env: append(os.Environ(), "GOWORK=off"), packages: []string{"./..."}}
 	result, err := goTest(t.Context(), c)
 	require.NoError(t, err)
