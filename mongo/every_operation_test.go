@@ -1,8 +1,10 @@
 package mongo
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"math"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -339,4 +341,108 @@ var onClients = []sendingMethod{
 		s.TryNext(ctx)
 		return s.Err()
 	}), alone: true},
+}
+
+// storedFile is a file of a bucket, of two chunks.
+var (
+	storedFile = bson.D{{Key: "_id", Value: 1}, {Key: "length", Value: int64(6)}, {Key: "chunkSize", Value: int32(4)},
+		{Key: "uploadDate", Value: bson.DateTime(1)}, {Key: "filename", Value: "a"}, {Key: "metadata", Value: bson.D{}}}
+	firstChunk = bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(0)},
+		{Key: "data", Value: []byte("abcd")}}
+	secondChunk = bson.D{{Key: "_id", Value: 2}, {Key: "files_id", Value: 1}, {Key: "n", Value: int32(1)},
+		{Key: "data", Value: []byte("ef")}}
+)
+
+// otherTypes are values of types that a field may have when a server, or who writes to a bucket, stores what drivers do not.
+var otherTypes = []any{
+	nil, "text", 1.5, true, bson.D{}, bson.D{{Key: "a", Value: 1}}, bson.A{}, bson.NewObjectID(), bson.Regex{Pattern: "a"},
+	bson.MinKey{}, bson.DateTime(1), bson.Timestamp{T: 1}, bson.Decimal128{}, bson.Binary{},
+	bson.Binary{Subtype: 2, Data: []byte("ab")},
+	int32(-1), int32(0), int32(math.MaxInt32), int64(0), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 + 1,
+}
+
+// with returns the document with a field of another value; without it, if the value is absent.
+func with(doc bson.D, key string, value any) bson.D {
+	changed := bson.D{}
+	for _, element := range doc {
+		switch {
+		case element.Key != key:
+			changed = append(changed, element)
+		case value != absent:
+			changed = append(changed, bson.E{Key: key, Value: value})
+		}
+	}
+	return changed
+}
+
+var absent = new(int)
+
+// foundFile is the reply to a find of a file of GridFS, which has one chunk.
+var foundFile = scripted.OK(firstBatch(0, bson.D{
+	{Key: "_id", Value: 1}, {Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"},
+}))
+
+func content() io.Reader { return bytes.NewReader([]byte("content")) }
+
+func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		cursor, err := c.Find(ctx, anything)
+		if err != nil {
+			return err
+		}
+		return use(ctx, cursor)
+	}
+}
+
+func withStream(use func(context.Context, *ChangeStream) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		stream, err := c.Watch(ctx, Pipeline{})
+		if err != nil {
+			return err
+		}
+		return use(ctx, stream)
+	}
+}
+
+func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+		if err != nil {
+			return err
+		}
+		return use(stream)
+	}
+}
+
+func listCollectionNames(ctx context.Context, c *Collection) error {
+	_, err := c.Database().ListCollectionNames(ctx, anything)
+	return err
+}
+
+func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {
+	session, err := coll.client.StartSession()
+	if err != nil {
+		return err
+	}
+	if err := session.StartTransaction(); err != nil {
+		return err
+	}
+	if _, err := coll.InsertOne(NewSessionContext(ctx, session), bson.D{}); err != nil {
+		return err
+	}
+	return end(session, ctx)
+}
+
+// ending inserts in a transaction, and ends it.
+func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error { return endTransaction(ctx, c, end) }
+}
+
+var endSession = func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil }
+
+func disconnect(ctx context.Context, c *Collection) error {
+	if err := c.client.Ping(ctx, nil); err != nil {
+		return err
+	}
+	return c.client.Disconnect(ctx)
 }

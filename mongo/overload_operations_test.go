@@ -2,13 +2,19 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
@@ -44,6 +50,213 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 			s.Finish()
 			require.Error(t, err)
 			assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "got %T (%v)", err, err)
+		})
+	}
+}
+
+// client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
+func TestBackpressureProse2(t *testing.T) {
+	l := scripted.Listen(t, scripted.OK(), nil)
+	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
+	require.NoError(t, err)
+	defer func() { _ = client.Disconnect(context.Background()) }()
+
+	bucket := backpressure.PolicyOf(client.deployment).Bucket
+	assert.Equal(t, 1000.0, bucket.Tokens())
+	require.NoError(t, client.Ping(context.Background(), nil))
+	assert.Equal(t, 1000.0, bucket.Tokens())
+}
+
+// client-backpressure/tests, "Test 4: Adaptive Retries are Limited by Token Bucket Tokens".
+func TestBackpressureProse4(t *testing.T) {
+	s := scripted.New(t)
+	s.Policy.Bucket = retry.NewTokenBucket()
+	client := connectScript(t, s)
+	for i := 0; i < 199; i++ {
+		s.Replies = scripted.Repeat(6, scripted.Overloaded())
+		assertOverloadError(t, findOne(s, client))
+	}
+	// A command whose context is cancelled during its first backoff has taken one token.
+	for i := 0; i < 3; i++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
+		_ = client.Ping(ctx, nil)
+	}
+	s.OnSleep, s.Sent = nil, nil
+	require.Equal(t, 2.0, s.Policy.Bucket.Tokens())
+
+	s.Replies = scripted.Repeat(3, scripted.Overloaded())
+	assertOverloadError(t, findOne(s, client))
+	assert.Len(t, s.Sent, 3)
+}
+
+// spentBucket returns a token bucket without tokens.
+func spentBucket(t *testing.T) *retry.TokenBucket {
+	t.Helper()
+
+	bucket := retry.NewTokenBucket()
+	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
+	command := policy.Start(retry.Read, retry.Never)
+	for again := true; again; {
+		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
+	}
+	require.Equal(t, 0.0, bucket.Tokens())
+	return bucket
+}
+
+func TestRetryTokens(t *testing.T) {
+	ctx := context.Background()
+	t.Run("with adaptiveRetries", func(t *testing.T) {
+		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+		s.Policy.Bucket = retry.NewTokenBucket()
+		client := connectScript(t, s)
+		tokens, ok := client.RetryTokens()
+		assert.True(t, ok)
+		assert.Equal(t, 1000.0, tokens)
+
+		require.Error(t, client.Database("db").Collection("coll").FindOne(ctx, bson.D{}).Err())
+		tokens, ok = client.RetryTokens()
+		assert.True(t, ok)
+		assert.Equal(t, 995.0, tokens)
+	})
+	t.Run("without", func(t *testing.T) {
+		tokens, ok := connectScript(t, scripted.New(t)).RetryTokens()
+		assert.False(t, ok)
+		assert.Equal(t, 0.0, tokens)
+	})
+	t.Run("a deployment without a policy", func(t *testing.T) {
+		s := scripted.New(t)
+		s.Policy = nil
+		_, ok := connectScript(t, s).RetryTokens()
+		assert.False(t, ok)
+	})
+}
+
+// newLoadBalancedScript returns a script for a service behind a load balancer.
+func newLoadBalancedScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	service := bson.NewObjectID()
+	server := scripted.Server("lb", description.ServerKindLoadBalancer)
+	server.ServiceID = &service
+	s.Topology = description.TopologyKindLoadBalanced
+	s.Servers = []description.Server{server}
+	return s
+}
+
+func connections(s *scripted.Script) []int {
+	var numbers []int
+	for _, sent := range s.Sent {
+		numbers = append(numbers, sent.Connection)
+	}
+	return numbers
+}
+
+func TestLoadBalancedCursorStaysPinned(t *testing.T) {
+	s := newLoadBalancedScript(t,
+		scripted.Overloaded(), scripted.OK(firstBatch(7, bson.D{})),
+		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(nextBatch(0, bson.D{})))
+	client := connectScript(t, s)
+
+	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
+	require.NoError(t, err)
+	var docs []bson.D
+	require.NoError(t, cursor.All(context.Background(), &docs))
+	s.Finish()
+
+	assert.Len(t, docs, 2)
+	assert.Equal(t, []int{1, 2, 2, 2, 2}, connections(s), "find is retried on another connection, getMore is not")
+}
+
+// TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one that loses its connection.
+func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
+	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
+	s := newLoadBalancedScript(t,
+		scripted.Overloaded(), scripted.OK(), // insert, with startTransaction
+		transient, scripted.OK(), // insert
+		scripted.Overloaded(), scripted.OK()) // commit
+	require.NoError(t, withTransaction(t, s, insertTwice))
+	assert.Equal(t, []int{1, 2, 2, 2, 2, 2}, connections(s),
+		"the command that starts it is retried on another connection, the others are not")
+	assert.Equal(t, []any{true, true, nil, nil, nil, nil}, s.Field("startTransaction"))
+	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
+}
+
+// executedButOverloaded is the reply to a write that the server executed, but could not replicate for overload.
+func executedButOverloaded() bson.D {
+	return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
+		{Key: "code", Value: 462},
+		{Key: "errmsg", Value: "scripted"},
+		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
+	}})
+}
+
+// TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
+func TestInterruptedWrite(t *testing.T) {
+	single := func(err error) *WriteConcernError {
+		var exception WriteException
+		_ = errors.As(err, &exception)
+		return exception.WriteConcernError
+	}
+	bulk := func(err error) *WriteConcernError {
+		var exception BulkWriteException
+		_ = errors.As(err, &exception)
+		return exception.WriteConcernError
+	}
+
+	tests := []struct {
+		name string
+		run  func(context.Context, *Collection) error
+		// found finds the write concern error in the exception that the method returns.
+		found func(error) *WriteConcernError
+		topic string // that promises it
+	}{
+		{name: "InsertOne",
+			run:   func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+			found: single},
+		{name: "InsertMany",
+			run: func(ctx context.Context, c *Collection) error {
+				_, err := c.InsertMany(ctx, []any{bson.D{}})
+				return err
+			},
+			found: bulk, topic: "outcomes"},
+		{name: "DeleteOne",
+			run:   func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
+			found: single},
+		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
+			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
+			return err
+		}, found: single},
+		{name: "FindOneAndDelete",
+			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
+			found: single},
+		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
+			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
+			return err
+		}, found: bulk, topic: "outcomes"},
+		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
+		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
+			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
+		}, found: single},
+	}
+	for _, tt := range tests {
+		tt := tt
+		if !topics[tt.topic] {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := scripted.NewContext()
+			s := scripted.New(t, executedButOverloaded())
+			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			s.Finish()
+
+			require.Error(t, err)
+			assert.True(t, IsTimeout(err), "%v is no timeout", err)
+			assert.True(t, errors.Is(err, context.DeadlineExceeded))
+			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
+			found := tt.found(err)
+			require.NotNil(t, found, "got %T (%v)", err, err)
+			assert.Equal(t, 462, found.Code)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
@@ -312,4 +313,94 @@ func documents(n int) []bsoncore.Document {
 		docs[i] = bsoncore.NewDocumentBuilder().AppendInt32("_id", int32(i)).Build()
 	}
 	return docs
+}
+
+func TestExecuteTokenBucket(t *testing.T) {
+	const full = 1000
+
+	tests := []struct {
+		name    string
+		drained int // commands that are given up after five retries, before the one that is tested
+		replies []any
+		want    float64 // tokens left
+	}{
+		{name: "a success when full", drained: 0, replies: []any{scripted.OK()}, want: full},
+		{name: "a success", drained: 1, replies: []any{scripted.OK()}, want: full - 5 + 0.1},
+		{name: "a retry that succeeds", drained: 1, replies: []any{scripted.Overloaded(), scripted.OK()}, want: full - 5 - 1 + 1.1},
+		{name: "a retry that fails otherwise", drained: 1, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
+			want: full - 5 - 1 + 1},
+		{name: "write errors are a success", drained: 1, replies: []any{writeError}, want: full - 5 + 0.1},
+		{name: "write errors of a retry are a success", drained: 1, replies: []any{scripted.Overloaded(), writeError},
+			want: full - 5 - 1 + 1.1},
+		{name: "a retry by another policy", drained: 1, replies: []any{scripted.ShuttingDown(), scripted.OK()},
+			want: full - 5 + 1.1},
+		{name: "the last token", drained: 199, replies: then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()), want: 1.1},
+		{name: "no token", drained: 200, replies: []any{scripted.Overloaded()}, want: 0},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			s := scripted.New(t)
+			bucket := retry.NewTokenBucket()
+			s.Policy.Bucket = bucket
+			for i := 0; i < tt.drained; i++ {
+				s.Replies = scripted.Repeat(6, scripted.Overloaded())
+				require.Error(t, s.Execute(context.Background(), s.Write()))
+			}
+
+			s.Replies = tt.replies
+			_ = s.Execute(context.Background(), s.Write())
+			assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9)
+		})
+	}
+}
+
+// unauthenticated is a connection that the server closed during authentication.
+type unauthenticated struct{ id int }
+
+func (unauthenticated) Error() string                  { return "closed" }
+func (unauthenticated) ServerAddress() address.Address { return "a:27017" }
+func (unauthenticated) HasErrorLabel(label string) bool {
+	return label == driver.NetworkError
+}
+func (unauthenticated) Unwrap() error { return driver.Error{Labels: []string{driver.NetworkError}} }
+
+// clearedFor is a pool that was cleared for a failure.
+type clearedFor struct{ failure unauthenticated }
+
+func (clearedFor) Error() string   { return "cleared" }
+func (clearedFor) Retryable() bool { return true }
+func (c clearedFor) ClearedFor(failure error) bool {
+	var failed unauthenticated
+	return errors.As(failure, &failed) && failed == c.failure
+}
+
+// TestExecuteMeetsItsOwnClearing is about a retry that comes before the pool is cleared for the failure of the first attempt: that is not
+// a second failure.
+func TestExecuteMeetsItsOwnClearing(t *testing.T) {
+	one, other := unauthenticated{1}, unauthenticated{2}
+	tests := []struct {
+		name    string
+		replies []any
+		ok      bool
+	}{
+		{name: "once", replies: []any{one, clearedFor{one}, scripted.OK()}, ok: true},
+		{name: "another command's", replies: []any{one, clearedFor{other}}},
+		{name: "twice", replies: []any{one, clearedFor{one}, clearedFor{one}}},
+		{name: "before it failed itself", replies: []any{clearedFor{one}, one}},
+		{name: "and fails again", replies: []any{one, clearedFor{one}, other}},
+		{name: "after another failure", replies: []any{one, scripted.Overloaded(), clearedFor{one}, scripted.Overloaded(),
+			scripted.OK()}, ok: true},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
+				s := scripted.New(t, tt.replies...)
+				err := s.Execute(context.Background(), op(s))
+				assert.Equal(t, tt.ok, err == nil, "got %v", err)
+				assert.Equal(t, len(tt.replies), len(s.Selected))
+			}
+		})
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
+	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -66,4 +68,93 @@ func TestRegistryDecodes(t *testing.T) {
 		require.NoError(t, decode(&got), name)
 		assert.Equal(t, bson.D{{Key: "a", Value: bson.Symbol("text")}}, got, name)
 	}
+}
+
+// TestDecodeInParallel: goroutines that decode one document, and batches of it, get the same values. The document that they share does not
+// change, and neither do the values, when their own documents are overwritten.
+func TestDecodeInParallel(t *testing.T) {
+	t.Parallel()
+	doc, err := bson.Marshal(bson.D{
+		{Key: "text", Value: strings.Repeat("text", 100)}, {Key: "bytes", Value: []byte{1, 2, 3}},
+		{Key: "inner", Value: bson.D{{Key: "list", Value: bson.A{1, "two", bson.D{{Key: "three", Value: 3.0}}}}}},
+	})
+	require.NoError(t, err)
+	before := string(doc)
+	var want bson.D
+	require.NoError(t, bson.Unmarshal(doc, &want))
+	describe := fmt.Sprintf("%v", want)
+
+	var working sync.WaitGroup
+	for g := 0; g < 32; g++ {
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			for n := 0; n < 20; n++ {
+				var one bson.D
+				assert.NoError(t, getDecoder(doc, nil, nil).Decode(&one))
+				own := append([]byte{}, doc...)
+				cursor, err := NewCursorFromDocuments([]any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)}, nil, nil)
+				require.NoError(t, err)
+				var all []bson.D
+				require.NoError(t, cursor.All(context.Background(), &all))
+				var direct bson.D
+				require.NoError(t, getDecoder(own, nil, nil).Decode(&direct))
+				for i := range own {
+					own[i] = 0xff
+				}
+				for _, got := range append(all, one, direct) {
+					if fmt.Sprintf("%v", got) != describe {
+						t.Errorf("got %v, want %v", got, describe)
+					}
+				}
+			}
+		}()
+	}
+	working.Wait()
+	assert.Equal(t, before, string(doc))
+}
+
+type keptFrom struct{ A string }
+
+// TestApplicationKeepsTheReader: a decoder of the application that reads with the reader of an earlier document disturbs no other one.
+func TestApplicationKeepsTheReader(t *testing.T) {
+	t.Parallel()
+	var kept []bson.ValueReader
+	reg := bson.NewRegistry()
+	reg.RegisterTypeDecoder(reflect.TypeOf(keptFrom{}), bson.ValueDecoderFunc(
+		func(_ bson.DecodeContext, vr bson.ValueReader, val reflect.Value) error {
+			for _, old := range kept {
+				if dr, err := old.ReadDocument(); err == nil {
+					_, _, _ = dr.ReadElement()
+				}
+			}
+			kept = append(kept, vr)
+			dr, err := vr.ReadDocument()
+			if err != nil {
+				return err
+			}
+			_, element, err := dr.ReadElement()
+			if err != nil {
+				return err
+			}
+			text, err := element.ReadString()
+			if err != nil {
+				return err
+			}
+			val.Field(0).SetString(text)
+			_, _, err = dr.ReadElement() // the end
+			if err == bson.ErrEOD {
+				return nil
+			}
+			return err
+		}))
+	var documents []any
+	for _, text := range []string{"1", "2", "3"} {
+		documents = append(documents, bson.D{{Key: "a", Value: text}})
+	}
+	cursor, err := NewCursorFromDocuments(documents, nil, reg)
+	require.NoError(t, err)
+	var got []keptFrom
+	require.NoError(t, cursor.All(context.Background(), &got))
+	assert.Equal(t, []keptFrom{{"1"}, {"2"}, {"3"}}, got)
 }

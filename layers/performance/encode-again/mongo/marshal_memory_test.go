@@ -1,7 +1,10 @@
 package mongo
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -9,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/inmemory"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
 // TestMarshalAgain: documents do not share memory, and a document that cannot be encoded leaves nothing behind.
@@ -58,3 +62,100 @@ func TestLargeWriterIsNotKept(t *testing.T) {
 }
 
 type flushed struct{ A int32 }
+
+// TestMarshalInParallel: goroutines that encode documents of all sizes, and put an _id into the room that was left, get their own; none of
+// them changes while others are encoded, and neither does the application's memory.
+func TestMarshalInParallel(t *testing.T) {
+	t.Parallel()
+	spare := make([]byte, 0, 1000)
+	given := bson.Raw(append(spare, bsoncore.BuildDocument(nil, bsoncore.AppendStringElement(nil, "a", "given"))...))
+	before := append([]byte{}, given[:cap(given)]...)
+	var working sync.WaitGroup
+	for g := 0; g < 32; g++ {
+		g := g
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			var docs, want []bsoncore.Document
+			for n := 0; n < 40; n++ {
+				text := strings.Repeat(fmt.Sprintf("%d of %d, ", n, g), []int{1, 100, 10_000}[n%3])
+				var value any = bson.D{{Key: "text", Value: text}}
+				if n%4 == 3 {
+					value = given
+				}
+				doc, err := marshal(value, nil, nil)
+				require.NoError(t, err)
+				id := bson.NewObjectID()
+				elements := append(bsoncore.AppendObjectIDElement(nil, "_id", id), doc[4:len(doc)-1]...)
+				want = append(want, bsoncore.BuildDocument(nil, elements))
+				doc, _, err = ensureID(doc, id, nil, nil)
+				require.NoError(t, err)
+				docs = append(docs, doc)
+			}
+			for n := range docs {
+				if string(docs[n]) != string(want[n]) {
+					t.Errorf("document %d of goroutine %d changed", n, g)
+				}
+			}
+		}()
+	}
+	working.Wait()
+	assert.Equal(t, before, []byte(given[:cap(given)]))
+}
+
+type keptWith struct{ A string }
+
+// TestApplicationKeepsTheWriter: an encoder of the application that writes with the writer of an earlier document changes no other one.
+func TestApplicationKeepsTheWriter(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var kept []bson.ValueWriter
+	reg := bson.NewRegistry()
+	reg.RegisterTypeEncoder(reflect.TypeOf(keptWith{}), bson.ValueEncoderFunc(
+		func(_ bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
+			mu.Lock()
+			for _, old := range kept {
+				if dw, err := old.WriteDocument(); err == nil {
+					_, _ = dw.WriteDocumentElement("late")
+				}
+			}
+			kept = append(kept, vw)
+			mu.Unlock()
+			dw, err := vw.WriteDocument()
+			if err != nil {
+				return err
+			}
+			element, err := dw.WriteDocumentElement("a")
+			if err != nil {
+				return err
+			}
+			if err := element.WriteString(val.Field(0).String()); err != nil {
+				return err
+			}
+			return dw.WriteDocumentEnd()
+		}))
+	for _, size := range []int{10, 100_000, 10, 100_000, 10} {
+		value := keptWith{strings.Repeat("x", size)}
+		want, err := bson.Marshal(bson.D{{Key: "a", Value: value.A}})
+		require.NoError(t, err)
+		doc, err := marshal(value, nil, reg)
+		require.NoError(t, err)
+		next, err := marshal(value, nil, reg)
+		require.NoError(t, err)
+		assert.True(t, string(want) == string(doc), "the document of %d bytes changed", size)
+		assert.True(t, string(want) == string(next), "the document of %d bytes is another", size)
+	}
+}
+
+// TestOrderedBatchesKeepTheirModels: the application may change its slice while the bulk write runs.
+func TestOrderedBatchesKeepTheirModels(t *testing.T) {
+	t.Parallel()
+	insert, update := NewInsertOneModel(), NewUpdateOneModel()
+	models := []WriteModel{insert, insert, update}
+	batches := createOrderedBatches(models)
+	for i := range models {
+		models[i] = NewDeleteManyModel()
+	}
+	assert.Equal(t, []WriteModel{insert, insert}, batches[0].models)
+	assert.Equal(t, []WriteModel{update}, batches[1].models)
+}

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -87,4 +88,94 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 			assert.False(t, deadline.IsZero(), "%s: wait %d of %d", method.name, i, len(d.seen))
 		}
 	}
+}
+
+// TestOneMaxTime is about each method that takes fields of a command from the application, under each limit of a call: a maxTimeMS among
+// them is sent, and no other. Servers reject a command with two.
+func TestOneMaxTime(t *testing.T) {
+	const own = int32(7)
+	runs := func(command string) bson.D { return bson.D{{Key: command, Value: 1}, {Key: "maxTimeMS", Value: own}} }
+	custom, writes := bson.M{"maxTimeMS": own}, Pipeline{{{Key: "$out", Value: "other"}}}
+	methods := map[string]func(context.Context, *Collection) error{
+		"RunCommand": func(ctx context.Context, c *Collection) error {
+			return c.Database().RunCommand(ctx, runs("ping")).Err()
+		},
+		"RunCommandCursor": func(ctx context.Context, c *Collection) error {
+			return second(c.Database().RunCommandCursor(ctx, runs("find")))
+		},
+		"Aggregate": func(ctx context.Context, c *Collection) error {
+			return second(c.Aggregate(ctx, Pipeline{}, options.Aggregate().SetCustom(custom)))
+		},
+		"Aggregate that writes": func(ctx context.Context, c *Collection) error {
+			return second(c.Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
+		},
+		"Database.Aggregate that writes": func(ctx context.Context, c *Collection) error {
+			return second(c.Database().Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
+		},
+		"Watch": func(ctx context.Context, c *Collection) error {
+			return second(c.Watch(ctx, Pipeline{}, options.ChangeStream().SetCustom(custom)))
+		},
+	}
+	limits := map[string]struct {
+		options *options.ClientOptions
+		within  func(*Client, func(context.Context) error) error
+	}{
+		"none":     {options.Client(), inBackground},
+		"Timeout":  {options.Client().SetTimeout(time.Hour), inBackground},
+		"deadline": {options.Client(), underDeadline},
+		"deadline, in a session": {options.Client(), func(client *Client, run func(context.Context) error) error {
+			return client.UseSession(context.Background(), func(ctx context.Context) error {
+				return underDeadline(client, func(limited context.Context) error {
+					return run(NewSessionContext(limited, SessionFromContext(ctx)))
+				})
+			})
+		}},
+		"deadline, in a transaction": {options.Client(), func(client *Client, run func(context.Context) error) error {
+			return client.UseSession(context.Background(), func(ctx context.Context) error {
+				session := SessionFromContext(ctx)
+				require.NoError(t, session.StartTransaction())
+				return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
+			})
+		}},
+	}
+	for method, run := range methods {
+		for limit, tt := range limits {
+			t.Run(method+", "+limit, func(t *testing.T) {
+				s := scripted.New(t)
+				s.Rest = emptyOpen
+				client := connectScript(t, s, tt.options)
+				coll := client.Database("db").Collection("coll")
+				require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
+				values := valuesOf(t, s.Sent[0].Command, "maxTimeMS")
+				require.Len(t, values, 1)
+				assert.Equal(t, own, values[0].Int32())
+			})
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func underDeadline(_ *Client, run func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	return run(ctx)
+}
+
+// TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told, unless the application has set a
+// maxTimeMS.
+func TestMaxTimeOfAggregates(t *testing.T) {
+	s := scripted.New(t)
+	s.Rest = scripted.OK(firstBatch(0))
+	coll := connectScript(t, s).Database("db").Collection("coll")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	output := Pipeline{{{Key: "$out", Value: "other"}}}
+	_, err := coll.Aggregate(ctx, output)
+	require.NoError(t, err)
+	_, err = coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))
+	require.NoError(t, err)
+	told := s.Field("maxTimeMS")
+	require.NotNil(t, told[0])
+	assert.Equal(t, int32(7), told[1])
 }

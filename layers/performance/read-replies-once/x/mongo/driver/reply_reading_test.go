@@ -1,12 +1,15 @@
 package driver
 
 import (
+	"bytes"
+	"sync"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
 )
 
 func reply(t *testing.T, fields ...bson.E) bsoncore.Document {
@@ -48,4 +51,43 @@ func TestSucceeded(t *testing.T) {
 		_, err := whole[:end].Elements()
 		assert.Error(t, err)
 	}
+}
+
+// TestRepliesInParallel: goroutines that read one reply do not change it, and a cluster time does not change with the reply that it came
+// in, whose memory is used for something else.
+func TestRepliesInParallel(t *testing.T) {
+	t.Parallel()
+	const goroutines, times = 32, 100
+	shared := reply(t, bson.E{Key: "n", Value: 1}, bson.E{Key: "ok", Value: 1})
+	failed := reply(t, bson.E{Key: "ok", Value: 0}, bson.E{Key: "code", Value: 1}, bson.E{Key: "errorLabels", Value: bson.A{"one", "two"}})
+	sharedBefore, failedBefore := append([]byte{}, shared...), append([]byte{}, failed...)
+	clock := &session.ClusterClock{}
+	var working sync.WaitGroup
+	for g := 0; g < goroutines; g++ {
+		g := g
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			op := Operation{Name: "find", Clock: clock, Client: &session.Client{}}
+			for n := 0; n < times; n++ {
+				assert.NoError(t, ExtractErrorFromServerResponse(shared))
+				err := ExtractErrorFromServerResponse(failed)
+				assert.Equal(t, []string{"one", "two"}, err.(Error).Labels)
+
+				seconds := uint32(n*goroutines + g + 1)
+				time := reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: seconds}}}})
+				want := append(bson.Raw(nil), time...)
+				op.updateClusterTimes(time)
+				for i := range time {
+					time[i] = 0xff
+				}
+				assert.Equal(t, want, op.Client.ClusterTime)
+				assert.NoError(t, clock.GetClusterTime().Validate())
+			}
+		}()
+	}
+	working.Wait()
+	want := reply(t, bson.E{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: goroutines * times}}}})
+	assert.Equal(t, bson.Raw(want), clock.GetClusterTime())
+	assert.True(t, bytes.Equal(sharedBefore, shared) && bytes.Equal(failedBefore, failed), "a reply was changed")
 }
