@@ -148,3 +148,39 @@ func (o oracle) backoff(c *modelCommand, got *RetryError) string {
 	}
 	return ""
 }
+
+// TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
+func TestErrorsTellOnce(t *testing.T) {
+	network := errors.New("connection(a) incomplete read")
+	tests := []struct {
+		name    string
+		replies []any
+		end     error // of the context, during the last backoff
+		want    string
+	}{
+		{"at once", []any{scripted.Failure(11, driver.ErrSystemOverloadedError)}, nil, "scripted"},
+		{"rejected, then something else", []any{scripted.Overloaded(), scripted.Failure(11)}, nil,
+			"scripted (no further retry after 2 attempts and 50ms of backoff: notRetryable)"},
+		{"no time after a rejection", []any{scripted.Overloaded()}, context.DeadlineExceeded,
+			"scripted: interrupted during the backoff before a retry: context deadline exceeded" +
+				" (no further retry after 1 attempts and 50ms of backoff: contextDone)"},
+		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
+			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
+				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
+	}
+	for _, tt := range tests {
+		tt := tt
+		t.Run(tt.name, func(t *testing.T) {
+			ctx := scripted.NewContext()
+			s := scripted.New(t, tt.replies...)
+			s.OnSleep = func() {
+				if len(s.Sent) == len(tt.replies) {
+					ctx.End(tt.end)
+				}
+			}
+			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+			require.Error(t, err)
+			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
+		})
+	}
+}
