@@ -20,8 +20,8 @@ func (e *Execution) First() bool { return e.attempt == 0 }
 // Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
 	if f.Cause == Executed {
-		e.Succeeded() // as far as the bucket is concerned
-		return Verdict{}
+		e.Succeeded()    // as far as the bucket is concerned
+		return Verdict{} // without a reason: nothing was refused
 	}
 	if f.Cause == OwnLimit {
 		return e.decide(f) // which says nothing of a server, and earns no token

@@ -46,7 +46,7 @@ const RetryReasonThrottled RetryReason = "throttled"
 // enough for retries to have become load. The server accepts so little that the retry would only have taken the place of another command,
 // so it was not sent, and the command ends with the server's error. The attempt has no command events, and its Failure, named Throttled,
 // has the share that the server accepts. More retries would make the overload worse: reduce the load, or set adaptiveThrottling.
-const RetryReasonOverloadLasts RetryReason = "overloadLasts"
+const RetryReasonOverloadLasts RetryReason = "overloadLasts" // as the throttle, which can be left out, calls it
 
 // RetryDecidedEvent represents an event generated when an attempt to execute a command failed and the driver decided
 // whether to make another.

@@ -125,7 +125,7 @@ func (us *GridFSUploadStream) end() {
 //
 //fork:replace chunks counted before they were stored
 func (us *GridFSUploadStream) uploadChunks(ctx context.Context, uploadPartial bool) error {
-	if us.chunkSize <= 0 {
+	if us.chunkSize <= 0 { // then chunksOfBuffer would not end
 		return fmt.Errorf("%w: chunks of %d bytes", ErrWrongSize, us.chunkSize)
 	}
 	removes := len(us.unsure) > 0                // then an error must not say that nothing was executed

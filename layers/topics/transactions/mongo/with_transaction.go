@@ -79,7 +79,7 @@ func (s *Session) runTransaction(
 	return s.commitTransaction(ctx, res, retries)
 }
 
-// endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, without a client-level Timeout.
+// endingGrace is how long a commit or an abort may back off though nobody waits for it any longer, other than an abort within a Timeout.
 const endingGrace = 500 * time.Millisecond // on average enough for two or three retries
 
 // abortIn aborts the transaction of a call.

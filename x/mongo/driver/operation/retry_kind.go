@@ -53,12 +53,12 @@ func (di *DropIndexes) Execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindWrite}.Execute(ctx)
 }
 
-//fork:extend it ends a transaction
+//fork:extend it ends a transaction, and is retried whatever the options say
 func (ct *CommitTransaction) Execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
 
-//fork:extend it ends a transaction
+//fork:extend it ends a transaction, and is retried whatever the options say
 func (at *AbortTransaction) Execute(ctx context.Context) error {
 	return driver.Operation{Kind: driver.RetryKindTransactionEnd}.Execute(ctx)
 }
