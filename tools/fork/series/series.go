@@ -275,11 +275,14 @@ func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
 	return out, assemble.Format(s.module, out)
 }
 
-// keepComments gives the functions that replace upstream's the comments that they had, unless these would be wrong.
+// keepComments gives the functions that replace upstream's the comments that they had, unless these would be wrong. Such a comment is taken
+// from functions that are one with their wrapper, too.
 func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 	for _, touch := range p.Touches {
 		added, listed := s.Options.Comments[touch.Key.String()]
-		if touch.How != syntax.Replace || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil || listed && len(added) == 0 {
+		oursAlone := listed && len(added) == 0
+		kept := touch.How == syntax.Replace && !oursAlone
+		if !kept && !(touch.How == syntax.Wrap && oursAlone) || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
 			continue
 		}
 		name := touch.Theirs.File.Path
@@ -293,12 +296,16 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		}
 		theirs, doc := touch.Theirs.Func.Doc, ours.Func.Doc
 		text := slices.Clone(touch.Theirs.File.Text(theirs.Pos(), theirs.End()))
-		paragraphs := bytes.Split(source.Text(doc.Pos(), doc.End()), []byte("\n//\n"))
+		had, between := source.Text(doc.Pos(), doc.End()), []byte("\n//\n")
+		paragraphs := bytes.Split(had, between)
+		if oursAlone {
+			text = bytes.TrimPrefix(had, append(text, between...))
+		}
 		for _, n := range added {
 			if n < 1 || n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}
-			text = append(append(text, "\n//\n"...), paragraphs[n-1]...)
+			text = append(append(text, between...), paragraphs[n-1]...)
 		}
 		t[name] = slices.Concat(source.Src[:source.Offset(doc.Pos())], text, source.Src[source.Offset(doc.End()):])
 	}

@@ -77,6 +77,9 @@ func (ex *operationRun) startCommand() {
 func (ex *operationRun) command(ctx context.Context) (*attempt, error) {
 	ex.watcher.commandBegins()
 	a, err := ex.attempts(ctx)
+	if unpinErr := ex.unpin(err); unpinErr != nil { // the error may be that of an earlier attempt
+		err = unpinErr
+	}
 	if e, ok := err.(Error); ok {
 		e.unsent = a.stage != sent && ex.cmd.errs.attempted == nil // such a commit is not perhaps committed
 		err = e
@@ -100,8 +103,8 @@ func (ex *operationRun) attempts(ctx context.Context) (*attempt, error) {
 		a.cause = ex.classify(a)
 		verdict := ex.decide(ctx, a)
 		ex.watcher.decided(ctx, a, verdict)
-		if !verdict.Retry || !a.cause.Rejected() {
-			if err := ex.unpin(a); err != nil {
+		if !verdict.Retry || !a.cause.Rejected() { // a rejected command that is sent again keeps its server
+			if err := ex.unpin(a.err); err != nil {
 				return a, err
 			}
 		}

@@ -81,9 +81,6 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	ex.cmd.errs.record(a)
 	ex.reset()
 	if err := ex.backOff(ctx, backoff); err != nil {
-		if unpinErr := ex.unpin(a); unpinErr != nil { // a rejected command, which is not sent again after all
-			return unpinErr
-		}
 		return ex.interrupted(a, err, duringBackoff)
 	}
 	return nil

@@ -1,5 +1,7 @@
 package driver
 
+import "go.mongodb.org/mongo-driver/v2/internal/backpressure"
+
 // inTransaction reports whether the command is one of a transaction, other than the one that ends it.
 func (ex *operationRun) inTransaction() bool {
 	client := ex.op.Client
@@ -16,13 +18,13 @@ func (ex *operationRun) strengthenCommit() {
 	}
 }
 
-// unpin releases the server or connection to which the session's transaction is pinned, once the transaction's state there is
-// lost (transactions.md, "When to unpin"). A rejected command that is sent again does not lose it.
-func (ex *operationRun) unpin(a *attempt) error {
-	if !a.hasLabel(TransientTransactionError) && !a.hasLabel(UnknownTransactionCommitResult) {
-		return nil
+// unpin releases the server or connection to which the session's transaction is pinned, if an error's labels tell that the
+// transaction's state there is lost (transactions.md, "When to unpin").
+func (ex *operationRun) unpin(err error) error {
+	if backpressure.HasOwnLabel(err, TransientTransactionError) || backpressure.HasOwnLabel(err, UnknownTransactionCommitResult) {
+		return ex.op.Client.ClearPinnedResources() // of nil, too: outside of a session, there is nothing to unpin
 	}
-	return ex.op.Client.ClearPinnedResources() // of nil, too: outside of a session, there is nothing to unpin
+	return nil
 }
 
 // unpinForRetry unpins the transaction if the next attempt may go elsewhere: an abort is unpinned before a server is selected for

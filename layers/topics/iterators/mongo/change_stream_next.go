@@ -19,7 +19,7 @@ import (
 type ChangeStream struct {
 	resumes streamResumes
 	state   streamState
-	id      int64                // of the last cursor, for method ID while there is none
+	id      int64                // of the last cursor, for method ID while the stream is lost
 	left    []changeStreamCursor // those that could not be closed when the stream was resumed
 }
 
@@ -54,24 +54,24 @@ func (cs *ChangeStream) ID() int64 {
 	}
 }
 
-// Next waits for the next event, and makes it the current one. If it returns false, Err tells why.
+// Next waits for the next event, and makes it the current one. If it returns false, Err tells why: it is nil if the server has
+// ended the stream, as it does after an invalidate event. Next waits until the deadline of ctx or, without one, as long as the client's
+// Timeout; without either, as long as it takes.
 //
-// An error ends the stream only if nothing can follow, such as one of a server that cannot resume it. After a timeout, a cancellation, a
-// rejection by an overloaded server, or if no server was found in time, the next call goes on behind the last event: no event is left
-// out, and none comes twice. ID is 0 if the stream has ended.
+// An error ends the stream only if nothing can follow, such as one of a server that cannot resume it. After a timeout, for which IsTimeout
+// is true, a cancellation, a rejection by an overloaded server, or if no server was found in time, the next call goes on behind the last
+// event: no event is left out, and none comes twice. ID is 0 if the stream has ended.
 //
 // If calls time out before the first event, the server may need longer than that to read its oplog: call Next again with more time, or
 // close the stream and open another.
 //
-// Without a deadline of the context, a call takes at most the client's Timeout. If MaxAwaitTime is set, it has to be less than either.
+// If MaxAwaitTime is set and not less than the time that is left, Next fails and sends nothing.
 //
 //fork:replace a timeout must not end the stream (client-side-operations-timeout.md, "Change Streams")
 func (cs *ChangeStream) Next(ctx context.Context) bool { return cs.next(ctx, false) }
 
-// TryNext makes the next event the current one if there is one: it does not wait for events longer than the server does for one command.
+// TryNext makes the next event the current one if there is one: unless it has to resume, it asks the server only once, but for retries.
 // Errors are as those of Next. After an error that did not end the stream, or without one unless ID is 0, it can be called again.
-//
-// This method requires driver version >= 1.2.0, that is, any v2.
 //
 //fork:replace a timeout must not end the stream (client-side-operations-timeout.md, "Change Streams")
 func (cs *ChangeStream) TryNext(ctx context.Context) bool { return cs.next(ctx, true) }

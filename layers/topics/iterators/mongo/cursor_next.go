@@ -26,22 +26,20 @@ func (c *Cursor) ID() int64 {
 }
 
 // Next waits for the next document, and makes it the current one. If it returns false, Err tells why: it is nil once the cursor is
-// exhausted.
+// exhausted. It waits until the deadline of ctx or, without one, as long as the client's Timeout; without either, as long as it takes.
 //
-// An error ends the cursor only if nothing can follow: if the server has closed it, or if a reply with documents was lost. If the command
-// was not sent, because there was no connection in time or the pool was cleared, or an overloaded server rejected it, the next call sends
-// it again. ID is 0 if the cursor has ended.
+// After an error the cursor goes on only if it is where it was: if the command was not sent, because there was no connection in time or
+// the pool was cleared, or if an overloaded server rejected it. The next call sends it again then. Any other error ends the cursor, also a
+// timeout, for which IsTimeout is true, or a cancellation while Next waits for the reply. ID is 0 if the cursor has ended.
 //
-// Without a deadline of the context, a call takes at most the client's Timeout. If MaxAwaitTime is set, it has to be less than either.
+// If MaxAwaitTime is set and not less than the time that is left, Next fails and sends nothing.
 //
 //fork:replace its comment said that nothing can follow an error
 func (c *Cursor) Next(ctx context.Context) bool { return c.next(ctx, false) }
 
-// TryNext makes the next document the current one if there is one: it sends at most one command, and does not wait longer than the server
-// does for that, up to MaxAwaitTime. Errors are as those of Next. After an error that did not end the cursor, or without one unless ID is 0,
-// it can be called again.
-//
-// This method requires driver version >= 1.2.0, that is, any v2.
+// TryNext makes the next document the current one if there is one: but for retries, it asks the server only once, which waits for documents
+// up to MaxAwaitTime. Errors are as those of Next. After an error that did not end the cursor, or without one unless ID is 0, it can be
+// called again. It is meant for tailable cursors: see https://www.mongodb.com/docs/manual/core/tailable-cursors/.
 //
 //fork:replace its comment said that nothing can follow an error
 func (c *Cursor) TryNext(ctx context.Context) bool { return c.next(ctx, true) }

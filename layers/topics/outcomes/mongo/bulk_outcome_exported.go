@@ -75,7 +75,7 @@ const (
 	writeUnknown
 )
 
-// overloadCodes are the server's error codes of the category SystemOverloadedError, in writes that it does not execute. They have no labels.
+// overloadCodes are those of single writes that an overloaded server does not execute. They have no labels.
 var overloadCodes = map[int64]bool{433: true, 449: true, 450: true, 462: true, 473: true, 489: true}
 
 // states returns what became of each write of the call.

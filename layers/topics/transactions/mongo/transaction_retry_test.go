@@ -72,6 +72,8 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 // (transactions.md, "When to unpin").
 func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	perhapsExecuted := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	noConnection := scripted.NoConnection{Err: context.DeadlineExceeded}
+	unmarked := scripted.Failure(11, driver.ErrSystemOverloadedError, driver.NoWritesPerformed)
 	tests := []struct {
 		name        string
 		replies     []any // to the commit
@@ -87,6 +89,8 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "overload", replies: scripted.Repeat(6, scripted.Overloaded())},
 		{name: "overload that may be a retryable write error", replies: scripted.Repeat(6, perhapsExecuted), unknown: true},
 		{name: "this one, without time for a retry", replies: []any{perhapsExecuted}, interrupted: true, unknown: true},
+		{name: "this one, then no connection", replies: []any{perhapsExecuted, noConnection}, unknown: true},
+		{name: "this one, then overload without a retry", replies: []any{perhapsExecuted, unmarked}, unknown: true},
 		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
 	}
 	for _, tt := range tests {
@@ -106,6 +110,24 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 				pinned := session.clientSession.PinnedServerAddr != nil
 				assert.Equal(t, !tt.unknown, pinned)
 			})
+		})
+	}
+}
+
+// TestTransientErrorIsUnpinned is about a command whose error is that of an earlier attempt.
+func TestTransientErrorIsUnpinned(t *testing.T) {
+	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
+	for name, last := range map[string]any{
+		"no connection": scripted.NoConnection{Err: context.DeadlineExceeded},
+		"overload":      scripted.Failure(11, driver.ErrSystemOverloadedError, driver.NoWritesPerformed),
+	} {
+		s := newShardedScript(t, scripted.OK(), transient, last, scripted.OK() /* abort */)
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll))
+			err := insertAny(ctx, coll)
+			assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "%s: got %v", name, err)
+			assert.Nil(t, session.clientSession.PinnedServerAddr, name)
+			require.NoError(t, session.AbortTransaction(ctx))
 		})
 	}
 }

@@ -101,7 +101,7 @@ func (k *knowledge) sends(a Attempt, now time.Time, drawn bool) bool {
 	}
 }
 
-// probability returns p of docs/throttling.md, by which an attempt is withheld. Less critical ones are withheld first, and the more of them
+// probability returns p, by which an attempt is withheld. Less critical ones are withheld first, and the more of them
 // there are, the less follows from a rejection. First attempts are judged by first attempts: of a few commands that are always rejected,
 // only the retries are too many.
 func (k *knowledge) probability(a Attempt, now time.Time) float64 {

@@ -2,7 +2,7 @@ package throttle
 
 import "time"
 
-// The numbers of the rule. docs/throttling.md has a sentence for each.
+// The numbers of the rule, each with what it is for.
 const (
 	// slack is K: up to a fifth of rejections withholds nothing, to probe for more.
 	slack = 1.25

@@ -5,7 +5,7 @@ package topology
 import "syscall"
 
 // localErrors returns the errors of system calls that only the client's own machine causes, or the path's firewalls. Those of Windows
-// sockets, which package syscall does not have, stand there by their numbers. An unreachable host or network is not among them: that is
+// sockets, of which package syscall has few, stand there by their numbers. An unreachable host or network is not among them: that is
 // also what routers say of a server that no longer answers.
 func localErrors() []localError {
 	return []localError{
