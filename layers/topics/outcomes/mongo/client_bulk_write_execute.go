@@ -26,9 +26,6 @@ func (bw *clientBulkWrite) execute(ctx context.Context) error {
 
 // send returns the record of the commands if any of them failed. Otherwise an error says that none was sent, or is ErrUnacknowledgedWrite.
 func (bw *clientBulkWrite) send(ctx context.Context) (*bulkRecord, error) {
-	if len(bw.writePairs) == 0 {
-		return nil, fmt.Errorf("invalid writes: %w", ErrEmptySlice)
-	}
 	for i := range bw.writePairs {
 		if bw.writePairs[i].model == nil {
 			return nil, fmt.Errorf("error from model at index %d: %w", i, ErrNilDocument)
