@@ -43,10 +43,9 @@ type cleanUp struct {
 // not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
 func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
 	for _, tt := range calls {
-		tt := tt
 		check := func(t *testing.T, ctx context.Context, opts *options.ClientOptions) {
 			s := newImpatientScript(t, tt.replies...)
-			err := tt.run(ctx, connectScript(t, s, opts).Database("db").Collection("coll"))
+			err := tt.run(ctx, scriptColl(t, s, opts))
 			s.Finish()
 
 			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
@@ -54,24 +53,22 @@ func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
 			assert.LessOrEqual(t, s.Elapsed, patience)
 		}
 		t.Run(tt.name+"/deadline", func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(bgCtx, patience)
 			defer cancel()
 			check(t, ctx, options.Client())
 		})
 		t.Run(tt.name+"/cancelled", func(t *testing.T) {
-			ctx, cancel := context.WithCancel(context.Background())
+			ctx, cancel := context.WithCancel(bgCtx)
 			defer cancel()
 			s := newImpatientScript(t, tt.replies...)
 			s.OnSleep = cancel
-			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			err := tt.run(ctx, scriptColl(t, s))
 			s.Finish()
 
 			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
 			assert.LessOrEqual(t, len(s.Slept), 1, "no backoff follows the one that was cancelled")
 		})
-		t.Run(tt.name+"/timeout", func(t *testing.T) {
-			check(t, context.Background(), options.Client().SetTimeout(patience))
-		})
+		t.Run(tt.name+"/timeout", func(t *testing.T) { check(t, bgCtx, options.Client().SetTimeout(patience)) })
 	}
 }
 
@@ -79,13 +76,13 @@ func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
 func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
 	for _, tt := range calls {
 		for _, cancelled := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(bgCtx, patience)
 			s := newImpatientScript(t, tt.replies...)
 			s.Policy.Bucket = retry.NewTokenBucket()
 			if cancelled {
 				s.OnSleep = cancel
 			}
-			_ = tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			_ = tt.run(ctx, scriptColl(t, s))
 			cancel()
 			s.Finish()
 			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
@@ -97,28 +94,25 @@ func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
 // (retryable-reads.md, "Unsupported Read Operations").
 func TestGetMoreIsNotRetried(t *testing.T) {
 	s := scripted.New(t, emptyOpen, scripted.ShuttingDown(), scripted.OK())
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	assert.False(t, cursor.Next(context.Background()))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	assert.False(t, cursor.Next(bgCtx))
 	assert.NotNil(t, cursor.Err())
-	require.NoError(t, cursor.Close(context.Background()))
+	require.NoError(t, cursor.Close(bgCtx))
 	s.Finish()
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 }
 
 // TestNoNegativeTimeout is about an option that would end every operation (client-side-operations-timeout.md, "timeoutMS").
 func TestNoNegativeTimeout(t *testing.T) {
-	_, err := Connect(options.Client().SetTimeout(-time.Second))
-	assert.NotNil(t, err)
+	assert.NotNil(t, second(Connect(options.Client().SetTimeout(-time.Second))))
 }
 
 // TestNextReturnsDocumentsAtHand is about a cursor whose caller's time is up: what it has already got is not lost, only what it would have
 // to ask for is a timeout (client-side-operations-timeout.md, "Non-tailable Cursors").
 func TestNextReturnsDocumentsAtHand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7, bson.D{}, bson.D{})))
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	ctx, cancel := context.WithDeadline(bgCtx, time.Unix(0, 0))
 	defer cancel()
 	assert.True(t, cursor.Next(ctx), "got %v", cursor.Err())
 	assert.True(t, cursor.Next(ctx), "got %v", cursor.Err())

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -90,12 +88,7 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		}
 		for i := 0; i < typ.NumMethod(); i++ {
 			method := name + "." + typ.Method(i).Name
-			assert.True(
-				t,
-				known[method],
-				"%s is neither in the table of methods that send commands nor in the list of the others",
-				method,
-			)
+			assert.True(t, known[method], "%s is neither in the table of methods that send commands nor in the list of the others", method)
 		}
 	}
 }
@@ -129,7 +122,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 					return answering(body, has)
 				}
 				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
-				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+				err := method.run(bgCtx, scriptColl(t, s))
 				if failed == "" { // it has fewer
 					assert.False(t, closes(method) && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
 					assert.False(t, closes(method) && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
@@ -138,8 +131,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
-				var server ServerError
-				require.True(t, errors.As(err, &server), "%s, %s: %v", name, failed, err)
+				server := asError[ServerError](t, err, name, failed)
 				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
 				if command, ok := server.(CommandError); ok {
 					told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))
@@ -193,7 +185,7 @@ func TestOptionsThatPermitRetries(t *testing.T) {
 					}
 					return answering(body, "two batches")
 				}
-				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+				err := method.run(bgCtx, scriptColl(t, s))
 				if len(s.Sent) < rejecting {
 					break
 				}
@@ -258,12 +250,10 @@ var withSeveralCommands = []sendingMethod{
 		return c.Drop(ctx, options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: bson.A{}}}))
 	}},
 	{name: "data keys", run: func(ctx context.Context, c *Collection) error {
-		_, err := (&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument)
-		return err
+		return second((&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument))
 	}},
 	{name: "collection info", run: func(ctx context.Context, c *Collection) error {
-		_, err := (&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument)
-		return err
+		return second((&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument))
 	}},
 }
 
@@ -278,10 +268,10 @@ func TestNilContext(t *testing.T) {
 			continue
 		}
 		var ends, commands [2]string
-		for which, ctx := range []context.Context{context.Background(), none} {
+		for which, ctx := range []context.Context{bgCtx, none} {
 			s := scripted.New(t)
 			s.Rest = func(body bson.Raw) any { return answering(body, "two batches") }
-			ends[which] = fmt.Sprint(method.run(ctx, connectScript(t, s).Database("db").Collection("coll")))
+			ends[which] = fmt.Sprint(method.run(ctx, scriptColl(t, s)))
 			commands[which] = fmt.Sprint(commandNames(t, s))
 		}
 		assert.Equal(t, ends[0], ends[1], "%s/%d", method.name, i)
@@ -295,11 +285,9 @@ func TestRetrieversFindAll(t *testing.T) {
 		s := scripted.New(t)
 		s.Rest = func(body bson.Raw) any { return answering(body, has) }
 		client := connectScript(t, s)
-		keys, err := (&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(context.Background(), emptyDocument)
-		require.NoError(t, err, has)
+		keys := must((&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(bgCtx, emptyDocument))(t, has)
 		assert.Len(t, keys, want, has)
-		info, err := (&collInfoRetriever{client: client}).cryptCollInfo(context.Background(), "db", emptyDocument)
-		require.NoError(t, err, has)
+		info := must((&collInfoRetriever{client: client}).cryptCollInfo(bgCtx, "db", emptyDocument))(t, has)
 		assert.Equal(t, want > 0, len(info) > 0, has)
 	}
 }

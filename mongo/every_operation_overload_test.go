@@ -27,24 +27,22 @@ type overloadEnding struct {
 
 var overloadEndings = []overloadEnding{
 	{name: "deadline", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.Background(), patience)
+		return context.WithTimeout(bgCtx, patience)
 	}, cause: nil, attempts: withinPeriod + 1},
 	{
-		name: "timeout",
-		opts: options.Client().SetTimeout(patience),
-		begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-			return context.Background(), func() {}
-		},
+		name:     "timeout",
+		opts:     options.Client().SetTimeout(patience),
+		begin:    func(*scripted.Script) (context.Context, context.CancelFunc) { return bgCtx, func() {} },
 		cause:    nil,
 		attempts: withinPeriod + 1,
 	},
 	{name: "cancelled", opts: options.Client(), begin: func(s *scripted.Script) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		return ctx, cancel
 	}, cause: context.Canceled, attempts: 1},
 	{name: "limit", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-		return context.Background(), func() {}
+		return bgCtx, func() {}
 	}, cause: nil, attempts: 6},
 }
 
@@ -63,17 +61,15 @@ func inEndlessOverload(
 				if inTransaction && method.alone {
 					continue
 				}
-				method, ending, inTransaction := method, ending, inTransaction
 				name := fmt.Sprintf("%s/%d/%s, in a transaction %v", method.name, i, ending.name, inTransaction)
 				t.Run(name, func(t *testing.T) {
 					s := newImpatientScript(t, method.replies...)
 					prepare(s)
-					coll := connectScript(t, s, ending.opts).Database("db").Collection("coll")
+					coll := scriptColl(t, s, ending.opts)
 					ctx, cancel := ending.begin(s)
 					defer cancel()
 					if inTransaction {
-						session, err := coll.client.StartSession()
-						require.NoError(t, err)
+						session := must(coll.client.StartSession())(t)
 						require.NoError(t, session.StartTransaction())
 						ctx = NewSessionContext(ctx, session)
 					}
@@ -92,8 +88,7 @@ func commandTargets(t *testing.T, s *scripted.Script) []string {
 
 	var targets []string
 	for _, sent := range s.Sent {
-		elements, err := sent.Command.Elements()
-		require.NoError(t, err)
+		elements := must(sent.Command.Elements())(t)
 		targets = append(targets, elements[0].String())
 	}
 	return targets
@@ -152,14 +147,11 @@ func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, end
 	case "SearchIndexView.DropOne", "SearchIndexView.UpdateOne": // the type of their errors is not this test's
 		return
 	}
-	var command CommandError
-	require.True(t, errors.As(err, &command), "got %T (%v)", err, err)
+	command := asError[CommandError](t, err)
 	assert.Equal(t, int32(462), command.Code)
-	var server ServerError
-	require.True(t, errors.As(err, &server))
+	server := asError[ServerError](t, err)
 	assert.True(t, server.HasErrorCode(462))
-	var write WriteException
-	assert.False(t, errors.As(err, &write), "nothing was executed")
+	assert.False(t, errors.As(err, new(WriteException)), "nothing was executed")
 	var bulk BulkWriteException
 	assert.Equal(t, partly, errors.As(err, &bulk), "nothing was executed")
 	assert.True(t, !partly || len(method.replies) > 0, "nothing was executed")

@@ -82,37 +82,31 @@ func insertWithTransaction(ctx context.Context, coll *Collection) error {
 }
 
 func insertTwoBatches(ctx context.Context, c *Collection) error {
-	_, err := c.InsertMany(ctx, []any{anything, anything, anything})
-	return err
+	return second(c.InsertMany(ctx, []any{anything, anything, anything}))
 }
 
 func writeTwoKinds(ctx context.Context, c *Collection) error {
-	_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)})
-	return err
+	return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)}))
 }
 
 func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
 
 var onCollections = []sendingMethod{
-	{name: "Collection.Aggregate",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},
+	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error { return second(c.Aggregate(ctx, Pipeline{})) }},
 	{name: "Collection.BulkWrite", run: writeTwoKinds},
 	{name: "Collection.BulkWrite", replies: []any{scripted.OK()}, run: writeTwoKinds},
 	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}})
-		return err
+		return second(c.Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}}))
 	}},
 	{name: "Collection.CountDocuments",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err }},
-	{name: "Collection.DeleteMany",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err }},
-	{name: "Collection.DeleteOne",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
+		run: func(ctx context.Context, c *Collection) error { return second(c.CountDocuments(ctx, anything)) }},
+	{name: "Collection.DeleteMany", run: func(ctx context.Context, c *Collection) error { return second(c.DeleteMany(ctx, anything)) }},
+	{name: "Collection.DeleteOne", run: func(ctx context.Context, c *Collection) error { return second(c.DeleteOne(ctx, anything)) }},
 	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
 	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
 	{name: "Collection.EstimatedDocumentCount", topic: "reply-types",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
-	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
+		run: func(ctx context.Context, c *Collection) error { return second(c.EstimatedDocumentCount(ctx)) }},
+	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { return second(c.Find(ctx, anything)) }},
 	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
 	{name: "Collection.FindOneAndDelete",
 		run: func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() }},
@@ -126,61 +120,40 @@ var onCollections = []sendingMethod{
 		}},
 	{name: "Collection.InsertMany", run: insertTwoBatches},
 	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, run: insertTwoBatches},
-	{name: "Collection.InsertOne",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err }},
+	{name: "Collection.InsertOne", run: func(ctx context.Context, c *Collection) error { return second(c.InsertOne(ctx, anything)) }},
 	{name: "Collection.ReplaceOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.ReplaceOne(ctx, anything, replaced)
-			return err
-		}},
-	{name: "Collection.UpdateByID",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err }},
+		run: func(ctx context.Context, c *Collection) error { return second(c.ReplaceOne(ctx, anything, replaced)) }},
+	{name: "Collection.UpdateByID", run: func(ctx context.Context, c *Collection) error { return second(c.UpdateByID(ctx, 1, increment)) }},
 	{name: "Collection.UpdateMany",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateMany(ctx, anything, increment)
-			return err
-		}},
+		run: func(ctx context.Context, c *Collection) error { return second(c.UpdateMany(ctx, anything, increment)) }},
 	{name: "Collection.UpdateOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateOne(ctx, anything, increment)
-			return err
-		}},
-	{name: "Collection.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
+		run: func(ctx context.Context, c *Collection) error { return second(c.UpdateOne(ctx, anything, increment)) }},
+	{name: "Collection.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error { return second(c.Watch(ctx, Pipeline{})) },
 		alone: true},
 
 	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Indexes().CreateMany(ctx, []IndexModel{oneIndex})
-		return err
+		return second(c.Indexes().CreateMany(ctx, []IndexModel{oneIndex}))
 	}},
 	{name: "IndexView.CreateOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Indexes().CreateOne(ctx, oneIndex)
-			return err
-		}},
+		run: func(ctx context.Context, c *Collection) error { return second(c.Indexes().CreateOne(ctx, oneIndex)) }},
 	{name: "IndexView.DropAll", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropAll(ctx) }, alone: true},
-	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") },
-		alone: true},
+	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") }, alone: true},
 	{name: "IndexView.DropWithKey",
 		run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) }, alone: true},
-	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err },
-		alone: true},
+	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { return second(c.Indexes().List(ctx)) }, alone: true},
 	{name: "IndexView.ListSpecifications", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Indexes().ListSpecifications(ctx)
-		return err
+		return second(c.Indexes().ListSpecifications(ctx))
 	}, alone: true},
 	{name: "SearchIndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().CreateMany(ctx, []SearchIndexModel{{Definition: anything}})
-		return err
+		return second(c.SearchIndexes().CreateMany(ctx, []SearchIndexModel{{Definition: anything}}))
 	}, alone: true},
 	{name: "SearchIndexView.CreateOne", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
-		return err
+		return second(c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything}))
 	}, alone: true},
 	{name: "SearchIndexView.DropOne", topic: "searchindex",
 		run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
 	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
-		return err
+		return second(c.SearchIndexes().List(ctx, options.SearchIndexes()))
 	}, alone: true},
 	{name: "SearchIndexView.UpdateOne", topic: "searchindex", run: func(ctx context.Context, c *Collection) error {
 		return c.SearchIndexes().UpdateOne(ctx, "a", anything)
@@ -189,10 +162,7 @@ var onCollections = []sendingMethod{
 
 var onDatabases = []sendingMethod{
 	{name: "Database.Aggregate",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Database().Aggregate(ctx, Pipeline{})
-			return err
-		}},
+		run: func(ctx context.Context, c *Collection) error { return second(c.Database().Aggregate(ctx, Pipeline{})) }},
 	{name: "Database.CreateCollection", topic: "timeouts",
 		run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
 	{name: "Database.CreateView", topic: "timeouts", run: func(ctx context.Context, c *Collection) error {
@@ -201,63 +171,48 @@ var onDatabases = []sendingMethod{
 	{name: "Database.Drop", topic: "timeouts", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
 	{name: "Database.ListCollectionNames", topic: "iterators", run: listCollectionNames, alone: true},
 	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
-		return err
+		return second(c.Database().ListCollectionSpecifications(ctx, anything))
 	}, alone: true},
 	{name: "Database.ListCollections", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().ListCollections(ctx, anything)
-		return err
+		return second(c.Database().ListCollections(ctx, anything))
 	}, alone: true},
 	{name: "Database.RunCommand",
 		run: func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() }},
 	{name: "Database.RunCommandCursor",
 		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Database().RunCommandCursor(ctx, replaced)
-			return err
+			return second(c.Database().RunCommandCursor(ctx, replaced))
 		}},
 	{name: "Database.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().Watch(ctx, Pipeline{})
-		return err
+		return second(c.Database().Watch(ctx, Pipeline{}))
 	}, alone: true},
 
 	{name: "GridFSBucket.Delete", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Delete(ctx, 1) },
 		topic: "gridfs"},
 	{name: "GridFSBucket.DownloadToStream", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
-		return err
+		return second(bucketOf(c).DownloadToStream(ctx, 1, io.Discard))
 	}},
 	{name: "GridFSBucket.DownloadToStream", topic: "iterators", replies: []any{foundFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
-		return err
+		return second(bucketOf(c).DownloadToStream(ctx, 1, io.Discard))
 	}},
 	{name: "GridFSBucket.DownloadToStreamByName", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStreamByName(ctx, "file", io.Discard)
-		return err
+		return second(bucketOf(c).DownloadToStreamByName(ctx, "file", io.Discard))
 	}},
 	{name: "GridFSBucket.Drop", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Drop(ctx) }, alone: true},
-	{name: "GridFSBucket.Find",
-		run: func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err }},
+	{name: "GridFSBucket.Find", run: func(ctx context.Context, c *Collection) error { return second(bucketOf(c).Find(ctx, anything)) }},
 	{name: "GridFSBucket.OpenDownloadStream",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
-			return err
-		}},
+		run: func(ctx context.Context, c *Collection) error { return second(bucketOf(c).OpenDownloadStream(ctx, 1)) }},
 	{name: "GridFSBucket.OpenDownloadStreamByName", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenDownloadStreamByName(ctx, "file")
-		return err
+		return second(bucketOf(c).OpenDownloadStreamByName(ctx, "file"))
 	}},
 	{name: "GridFSBucket.OpenUploadStream", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenUploadStream(ctx, "file")
-		return err
+		return second(bucketOf(c).OpenUploadStream(ctx, "file"))
 	}, alone: true},
 	{name: "GridFSBucket.OpenUploadStreamWithID", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenUploadStreamWithID(ctx, 1, "file")
-		return err
+		return second(bucketOf(c).OpenUploadStreamWithID(ctx, 1, "file"))
 	}, alone: true},
 	{name: "GridFSBucket.Rename", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Rename(ctx, 1, "other") }},
 	{name: "GridFSBucket.UploadFromStream", replies: []any{noFile}, run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).UploadFromStream(ctx, "file", content())
-		return err
+		return second(bucketOf(c).UploadFromStream(ctx, "file", content()))
 	}, alone: true},
 	{name: "GridFSBucket.UploadFromStreamWithID", run: func(ctx context.Context, c *Collection) error {
 		return bucketOf(c).UploadFromStreamWithID(ctx, 1, "file", content())
@@ -268,50 +223,42 @@ var onDatabases = []sendingMethod{
 	}), alone: true},
 	{name: "GridFSUploadStream.Close", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Close), alone: true},
 	{name: "GridFSUploadStream.Write", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
-		_, err := us.Write(make([]byte, 16*1024*1024))
-		return err
+		return second(us.Write(make([]byte, 16*1024*1024)))
 	}), alone: true},
 	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close),
 		topic: "gridfs"},
 	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
-		_, err := ds.Read(make([]byte, 9))
-		return err
+		return second(ds.Read(make([]byte, 9)))
 	})},
 	{name: "GridFSDownloadStream.Skip", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
-		_, err := ds.Skip(9)
-		return err
+		return second(ds.Skip(9))
 	})},
 }
 
 var onClients = []sendingMethod{
 	{name: "Client.BulkWrite", topic: "outcomes", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+		return second(c.client.BulkWrite(ctx, []ClientBulkWrite{
 			{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}},
-		})
-		return err
+		}))
 	}},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true,
-		topic: "disconnecting"},
+	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true, topic: "disconnecting"},
 	{name: "Client.ListDatabaseNames", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.ListDatabaseNames(ctx, anything)
-		return err
+		return second(c.client.ListDatabaseNames(ctx, anything))
 	}, alone: true},
 	{name: "Client.ListDatabases", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.ListDatabases(ctx, anything)
-		return err
+		return second(c.client.ListDatabases(ctx, anything))
 	}, alone: true},
 	{name: "Client.Ping", run: func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) }},
 	{name: "Client.UseSession", run: func(ctx context.Context, c *Collection) error {
-		return c.client.UseSession(ctx, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
+		return c.client.UseSession(ctx, func(ctx context.Context) error { return second(c.InsertOne(ctx, anything)) })
 	}, alone: true},
 	{name: "Client.UseSessionWithOptions", run: func(ctx context.Context, c *Collection) error {
 		return c.client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
-			_, err := c.InsertOne(ctx, anything)
-			return err
+			return second(c.InsertOne(ctx, anything))
 		})
 	}, alone: true},
 	{name: "Client.Watch", topic: "iterators",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
+		run: func(ctx context.Context, c *Collection) error { return second(c.client.Watch(ctx, Pipeline{})) }, alone: true},
 
 	{name: "Session.AbortTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction),
 		silent: true, alone: true},
@@ -415,8 +362,7 @@ func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *
 }
 
 func listCollectionNames(ctx context.Context, c *Collection) error {
-	_, err := c.Database().ListCollectionNames(ctx, anything)
-	return err
+	return second(c.Database().ListCollectionNames(ctx, anything))
 }
 
 func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"reflect"
@@ -61,7 +60,7 @@ func (o optionsOf) builder() reflect.Value { return reflect.New(reflect.TypeOf(o
 func (o optionsOf) call(c *Collection, builder reflect.Value) {
 	on, name, _ := strings.Cut(o.method, ".")
 	receiver := map[string]any{"Collection": c, "Database": c.Database(), "Client": c.client, "GridFSBucket": bucketOf(c)}[on]
-	in := []reflect.Value{reflect.ValueOf(context.Background())}
+	in := []reflect.Value{reflect.ValueOf(bgCtx)}
 	for _, arg := range o.args {
 		if source, ok := arg.(func() io.Reader); ok {
 			arg = source()
@@ -70,8 +69,8 @@ func (o optionsOf) call(c *Collection, builder reflect.Value) {
 	}
 	out := reflect.ValueOf(receiver).MethodByName(name).Call(append(in, builder))
 	if stream, ok := out[0].Interface().(*ChangeStream); ok && stream != nil {
-		stream.TryNext(context.Background()) // the first batch, which is empty
-		stream.TryNext(context.Background())
+		stream.TryNext(bgCtx) // the first batch, which is empty
+		stream.TryNext(bgCtx)
 	}
 }
 
@@ -107,7 +106,7 @@ func sentWith(t *testing.T, method optionsOf, builder reflect.Value) string {
 		return answering(body, "a document")
 	}
 	s.Servers[0].MaxBatchCount = 10
-	method.call(connectScript(t, s).Database("db").Collection("coll"), builder)
+	method.call(scriptColl(t, s), builder)
 	var all []string
 	for _, sent := range s.Sent {
 		elements, _ := sent.Command.Elements()
@@ -232,22 +231,21 @@ func TestUseJSONStructTags(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}}))
 	useTags := options.Client().SetBSONOptions(&options.BSONOptions{UseJSONStructTags: true})
-	coll := connectScript(t, s, useTags).Database("db").Collection("coll")
+	coll := scriptColl(t, s, useTags)
 	var one tagged
-	require.NoError(t, coll.FindOne(context.Background(), anything).Decode(&one))
+	require.NoError(t, coll.FindOne(bgCtx, anything).Decode(&one))
 	var all []tagged
-	cursor, err := coll.Find(context.Background(), anything)
-	require.NoError(t, err)
-	require.NoError(t, cursor.All(context.Background(), &all))
+	cursor := must(coll.Find(bgCtx, anything))(t)
+	require.NoError(t, cursor.All(bgCtx, &all))
 	assert.Equal(t, []tagged{{5}, {5}}, append(all, one))
 }
 
 // codedWith returns what an insert sends, and what FindOne, Cursor.Decode and Cursor.All decode.
 func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
 	s := scripted.New(t)
-	coll := connectScript(t, s, options.Client().SetBSONOptions(&opts)).Database("db").Collection("coll")
+	coll := scriptColl(t, s, options.Client().SetBSONOptions(&opts))
 	s.Rest = scripted.OK()
-	_, err := coll.InsertOne(context.Background(), everyKind{Keys: map[kindKey]int{"k": 1}})
+	_, err := coll.InsertOne(bgCtx, everyKind{Keys: map[kindKey]int{"k": 1}})
 	coded[0] = fmt.Sprint(err)
 	if len(s.Sent) > 0 {
 		elements, _ := s.Sent[0].Command.Lookup("documents", "0").Document().Elements()
@@ -269,16 +267,14 @@ func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
 				v.Zero, err)
 		}
 		one, two, all := used(), used(), []everyKind{used()}
-		err := coll.FindOne(context.Background(), anything).Decode(&one)
+		err := coll.FindOne(bgCtx, anything).Decode(&one)
 		told(1, one, err)
-		cursor, err := coll.Find(context.Background(), anything)
-		require.NoError(t, err)
-		require.True(t, cursor.Next(context.Background()))
+		cursor := must(coll.Find(bgCtx, anything))(t)
+		require.True(t, cursor.Next(bgCtx))
 		err = cursor.Decode(&two)
 		told(2, two, err)
-		cursor, err = coll.Find(context.Background(), anything)
-		require.NoError(t, err)
-		err = cursor.All(context.Background(), &all)
+		cursor = must(coll.Find(bgCtx, anything))(t)
+		err = cursor.All(bgCtx, &all)
 		told(3, all[0], err)
 	}
 	return coded

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -20,33 +19,29 @@ import (
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
 // must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
-	ctx := context.Background()
+	ctx := bgCtx
 	tests := map[string]func(*Collection) error{
-		"InsertOne": func(c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+		"InsertOne": func(c *Collection) error { return second(c.InsertOne(ctx, bson.D{})) },
 		"UpdateMany": func(c *Collection) error {
-			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
-			return err
+			return second(c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}))
 		},
 		"BulkWrite": func(c *Collection) error {
-			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
-			return err
+			return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})}))
 		},
 		"client BulkWrite": func(c *Collection) error {
-			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+			return second(c.client.BulkWrite(ctx, []ClientBulkWrite{
 				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-			})
-			return err
+			}))
 		},
 		"Drop":       func(c *Collection) error { return c.Drop(ctx) },
 		"RunCommand": func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
 		"FindOne":    func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
 	}
 	for name, run := range tests {
-		run := run
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, scripted.Rejected())
 			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
-			err := run(connectScript(t, s).Database("db").Collection("coll"))
+			err := run(scriptColl(t, s))
 			s.Finish()
 			require.Error(t, err)
 			assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "got %T (%v)", err, err)
@@ -57,13 +52,12 @@ func TestRejectedWriteIsNoSuccess(t *testing.T) {
 // client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
 func TestBackpressureProse2(t *testing.T) {
 	l := scripted.Listen(t, scripted.OK(), nil)
-	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
-	require.NoError(t, err)
-	defer func() { _ = client.Disconnect(context.Background()) }()
+	client := must(Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true)))(t)
+	defer func() { _ = client.Disconnect(bgCtx) }()
 
 	bucket := backpressure.PolicyOf(client.deployment).Bucket
 	assert.Equal(t, 1000.0, bucket.Tokens())
-	require.NoError(t, client.Ping(context.Background(), nil))
+	require.NoError(t, client.Ping(bgCtx, nil))
 	assert.Equal(t, 1000.0, bucket.Tokens())
 }
 
@@ -78,7 +72,7 @@ func TestBackpressureProse4(t *testing.T) {
 	}
 	// A command whose context is cancelled during its first backoff has taken one token.
 	for i := 0; i < 3; i++ {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
 		_ = client.Ping(ctx, nil)
 	}
@@ -105,7 +99,7 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 }
 
 func TestRetryTokens(t *testing.T) {
-	ctx := context.Background()
+	ctx := bgCtx
 	t.Run("with adaptiveRetries", func(t *testing.T) {
 		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 		s.Policy.Bucket = retry.NewTokenBucket()
@@ -157,10 +151,9 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(nextBatch(0, bson.D{})))
 	client := connectScript(t, s)
 
-	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
+	cursor := must(client.Database("db").Collection("coll").Find(bgCtx, bson.D{}))(t)
 	var docs []bson.D
-	require.NoError(t, cursor.All(context.Background(), &docs))
+	require.NoError(t, cursor.All(bgCtx, &docs))
 	s.Finish()
 
 	assert.Len(t, docs, 2)
@@ -211,27 +204,22 @@ func TestInterruptedWrite(t *testing.T) {
 		topic string // that promises it
 	}{
 		{name: "InsertOne",
-			run:   func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
+			run:   func(ctx context.Context, c *Collection) error { return second(c.InsertOne(ctx, bson.D{})) },
 			found: single},
 		{name: "InsertMany",
-			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.InsertMany(ctx, []any{bson.D{}})
-				return err
-			},
+			run:   func(ctx context.Context, c *Collection) error { return second(c.InsertMany(ctx, []any{bson.D{}})) },
 			found: bulk, topic: "outcomes"},
 		{name: "DeleteOne",
-			run:   func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
+			run:   func(ctx context.Context, c *Collection) error { return second(c.DeleteOne(ctx, bson.D{})) },
 			found: single},
 		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
-			return err
+			return second(c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}))
 		}, found: single},
 		{name: "FindOneAndDelete",
 			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
 			found: single},
 		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
-			return err
+			return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})}))
 		}, found: bulk, topic: "outcomes"},
 		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
 		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
@@ -239,7 +227,6 @@ func TestInterruptedWrite(t *testing.T) {
 		}, found: single},
 	}
 	for _, tt := range tests {
-		tt := tt
 		if !topics[tt.topic] {
 			continue
 		}
@@ -247,7 +234,7 @@ func TestInterruptedWrite(t *testing.T) {
 			ctx := scripted.NewContext()
 			s := scripted.New(t, executedButOverloaded())
 			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			err := tt.run(ctx, scriptColl(t, s))
 			s.Finish()
 
 			require.Error(t, err)

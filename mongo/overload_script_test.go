@@ -30,6 +30,31 @@ func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOpti
 	return client
 }
 
+// scriptColl returns a collection of such a client.
+func scriptColl(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Collection {
+	t.Helper()
+	return connectScript(t, s, opts...).Database("db").Collection("coll")
+}
+
+// must returns a function that returns the result of a call, and ends the test if that is an error.
+func must[T any](result T, err error) func(t testing.TB, msgAndArgs ...any) T {
+	return func(t testing.TB, msgAndArgs ...any) T {
+		t.Helper()
+		require.NoError(t, err, msgAndArgs...)
+		return result
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
+// asError returns what errors.As finds, and ends the test if that is nothing.
+func asError[E error](t testing.TB, err error, of ...any) (found E) {
+	t.Helper()
+	require.True(t, errors.As(err, &found), "%v: got %T (%v)", of, err, err)
+	return found
+}
+
 // commandNames returns the names of the commands that came to the servers.
 func commandNames(t *testing.T, s *scripted.Script) []string {
 	t.Helper()

@@ -17,8 +17,7 @@ import (
 // valuesOf returns all values of a field of a command.
 func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawValue) {
 	t.Helper()
-	elements, err := command.Elements()
-	require.NoError(t, err)
+	elements := must(command.Elements())(t)
 	for _, element := range elements {
 		if element.Key() == name {
 			values = append(values, element.Value())
@@ -27,16 +26,15 @@ func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawVal
 	return values
 }
 
-func inBackground(_ *Client, run func(context.Context) error) error { return run(context.Background()) }
+func inBackground(_ *Client, run func(context.Context) error) error { return run(bgCtx) }
 
 // TestFieldsOfRunCommand is about all other fields that the driver appends to a command: what the application has put into the command
 // itself, in a session's or the client's place, is sent twice. The comment of RunCommand leaves that undefined.
 func TestFieldsOfRunCommand(t *testing.T) {
-	api := options.Client().SetServerAPIOptions(
-		options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
+	api := options.Client().SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
 	in := func(do func(*Session) error) func(*Client, func(context.Context) error) error {
 		return func(client *Client, run func(context.Context) error) error {
-			return client.UseSessionWithOptions(context.Background(), options.Session().SetCausalConsistency(true), func(ctx context.Context) error {
+			return client.UseSessionWithOptions(bgCtx, options.Session().SetCausalConsistency(true), func(ctx context.Context) error {
 				if err := do(SessionFromContext(ctx)); err != nil {
 					return err
 				}
@@ -102,8 +100,7 @@ func TestGetMoreOfRunCommand(t *testing.T) {
 		s := scripted.New(t, emptyOpen, scripted.Overloaded())
 		s.Rest = scripted.OK(nextBatch(0, bson.D{}))
 		s.Policy.RetryWrites = writes
-		cursor, err := connectScript(t, s).Database("db").RunCommandCursor(context.Background(), bson.D{{Key: "x", Value: 1}})
-		require.NoError(t, err)
-		assert.Equal(t, writes, cursor.Next(context.Background()), "%v", cursor.Err())
+		cursor := must(connectScript(t, s).Database("db").RunCommandCursor(bgCtx, bson.D{{Key: "x", Value: 1}}))(t)
+		assert.Equal(t, writes, cursor.Next(bgCtx), "%v", cursor.Err())
 	}
 }

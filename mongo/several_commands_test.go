@@ -38,12 +38,11 @@ func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context,
 	t.Helper()
 
 	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+	session := must(client.StartSession())(t)
+	_, err := session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
 		return nil, run(ctx, client.Database("db").Collection("coll"))
 	})
-	session.EndSession(context.Background())
+	session.EndSession(bgCtx)
 	s.Finish()
 	return err
 }
@@ -60,11 +59,10 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, 
 	t.Helper()
 
 	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
+	session := must(client.StartSession())(t)
 
 	calls := 0
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+	_, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 		calls++
 		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
 	})
@@ -73,17 +71,14 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, 
 }
 
 // inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(
-	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
-) {
+func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions) {
 	t.Helper()
 
 	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
+	session := must(client.StartSession())(t)
 	require.NoError(t, session.StartTransaction())
-	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
-	session.EndSession(context.Background())
+	run(NewSessionContext(bgCtx, session), session, client.Database("db").Collection("coll"))
+	session.EndSession(bgCtx)
 	s.Finish()
 }
 
@@ -132,8 +127,7 @@ func newDeadlines(t *testing.T) (*deadlines, *Collection) {
 	d.Rest = scripted.OK(firstBatch(0), bson.E{Key: "value", Value: bson.D{}})
 	opts := options.Client().SetTimeout(time.Hour)
 	opts.Deployment = d
-	client, err := Connect(opts)
-	require.NoError(t, err)
+	client := must(Connect(opts))(t)
 	return d, client.Database("db").Collection("coll")
 }
 

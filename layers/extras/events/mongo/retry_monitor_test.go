@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -24,8 +23,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
 	}})
 	insert := func(c *Collection) error {
-		_, err := c.InsertMany(context.Background(), []any{bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false))
-		return err
+		return second(c.InsertMany(bgCtx, []any{bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false)))
 	}
 
 	tests := []struct {
@@ -36,19 +34,16 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 		decided int
 	}{
 		{name: "a retry that succeeds", run: insert, replies: []any{overloaded}, opts: options.Client(), decided: 1},
-		{name: "a retry that meets write errors", run: insert, replies: []any{overloaded, conflict}, opts: options.Client(),
-			decided: 1},
-		{name: "a retry that fails", run: insert, replies: []any{overloaded, scripted.Failure(1)}, opts: options.Client(),
-			decided: 2},
+		{name: "a retry that meets write errors", run: insert, replies: []any{overloaded, conflict}, opts: options.Client(), decided: 1},
+		{name: "a retry that fails", run: insert, replies: []any{overloaded, scripted.Failure(1)}, opts: options.Client(), decided: 2},
 		{name: "a retry that is refused", run: insert, replies: []any{overloaded}, opts: options.Client().SetRetryWrites(false),
 			decided: 1},
 		{name: "a retry that is refused, of write concern errors", run: insert, replies: []any{writeConcern},
 			opts: options.Client().SetRetryWrites(false), decided: 1},
-		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
+		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(bgCtx, bson.D{}).Err() },
 			replies: []any{overloaded, scripted.OK(firstBatch(0, bson.D{}))}, opts: options.Client(), decided: 1},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			var client *Client
 			var decided, failed atomic.Int64
@@ -56,7 +51,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			ping := func() {
 				pinging.Store(true)
 				defer pinging.Store(false)
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(bgCtx, time.Minute)
 				defer cancel()
 				if client.Ping(ctx, nil) != nil {
 					failed.Add(1)
@@ -73,9 +68,8 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				Finished: func(context.Context, *event.RetryFinishedEvent) { ping() },
 			}
 			l := scripted.Listen(t, scripted.OK(), nil)
-			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
-			require.NoError(t, err)
-			defer func() { _ = client.Disconnect(context.Background()) }()
+			client = must(Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor)))(t)
+			defer func() { _ = client.Disconnect(bgCtx) }()
 			backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 
 			next := 0
@@ -106,16 +100,13 @@ func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 		},
 	}
 	for name, opts := range map[string][]*options.ClientOptions{
-		"one": {options.Client().SetRetryMonitor(monitor)},
-		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor),
-			options.Client()},
+		"one":     {options.Client().SetRetryMonitor(monitor)},
+		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor), options.Client()},
 	} {
-		opts := opts
 		t.Run(name, func(t *testing.T) {
 			sessions = nil
-			client, err := newClient(opts...)
-			require.NoError(t, err)
-			ctx := NewSessionContext(context.Background(), &Session{})
+			client := must(newClient(opts...))(t)
+			ctx := NewSessionContext(bgCtx, &Session{})
 			called := backpressure.PolicyOf(client.deployment).Monitor
 			called.Decided(ctx, nil)
 			called.Finished(ctx, nil)
@@ -128,7 +119,6 @@ func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 // name of the command that is then sent.
 func TestRetryEventsNameTheCommand(t *testing.T) {
 	for i, method := range sendingMethods() {
-		method := method
 		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
 			none := scripted.NoConnection{Err: scripted.OverloadedHandshake()}
 			s := scripted.New(t, append([]any{none}, method.replies...)...)
@@ -139,7 +129,7 @@ func TestRetryEventsNameTheCommand(t *testing.T) {
 					names = append(names, e.CommandName)
 				}
 			}}
-			_ = method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+			_ = method.run(bgCtx, scriptColl(t, s))
 			assert.Equal(t, commandNames(t, s)[:1], names)
 		})
 	}

@@ -202,8 +202,7 @@ func (b *bucketServer) changed(before int, err error) {
 
 // content returns what the chunks of file 1 hold together, how many there are, and whether there is such a file.
 func (b *bucketServer) content() (data []byte, chunks int, file bool) {
-	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}})
-	require.NoError(b.t, err)
+	raw := must(bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}}))(b.t)
 	wanted, length := bson.Raw(raw).Lookup("_id"), int64(0)
 	for _, d := range b.docs["fs.files"] {
 		if d.doc.Lookup("_id").Equal(wanted) {
@@ -271,8 +270,7 @@ func newBucket(t *testing.T, plan []string) (*bucketServer, *GridFSBucket) {
 
 // open opens a stream with a small buffer.
 func open(t *testing.T, bucket *GridFSBucket) *GridFSUploadStream {
-	stream, err := bucket.OpenUploadStreamWithID(context.Background(), 1, "name")
-	require.NoError(t, err)
+	stream := must(bucket.OpenUploadStreamWithID(bgCtx, 1, "name"))(t)
 	stream.buffer = make([]byte, 17)
 	return stream
 }
@@ -328,8 +326,7 @@ func TestGridFSAbort(t *testing.T) {
 			server, bucket := newBucket(t, nil)
 			if other {
 				stream := open(t, bucket)
-				_, err := stream.Write(fileData)
-				require.NoError(t, err)
+				require.NoError(t, second(stream.Write(fileData)))
 				require.NoError(t, stream.Close())
 			}
 			server.plan, server.last, server.from = plan, "", from
@@ -369,7 +366,7 @@ func TestGridFSUploadAgain(t *testing.T) {
 			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
 			changes := server.changes
 			server.lost = false
-			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
+			err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", source)
 			server.changed(changes, err)
 			data, chunks, file := server.content()
 			if err == nil || file {
@@ -382,7 +379,7 @@ func TestGridFSUploadAgain(t *testing.T) {
 					require.Contains(t, err.Error(), "could not be deleted", "%v", plan)
 				}
 				for deletes := 0; ; deletes++ {
-					if err := bucket.Delete(context.Background(), 1); errors.Is(err, ErrFileNotFound) {
+					if err := bucket.Delete(bgCtx, 1); errors.Is(err, ErrFileNotFound) {
 						break
 					}
 					require.Less(t, deletes, 10, "%v", plan)
@@ -411,13 +408,12 @@ func TestGridFSDelete(t *testing.T) {
 	for _, plan := range bucketPlans(2) {
 		server, bucket := newBucket(t, nil)
 		stream := open(t, bucket)
-		_, err := stream.Write(fileData)
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write(fileData)))
 		require.NoError(t, stream.Close())
 		server.plan, server.last = plan, ""
 		for tries := 0; ; tries++ {
 			changes := server.changes
-			err := bucket.Delete(context.Background(), 1)
+			err := bucket.Delete(bgCtx, 1)
 			server.changed(changes, err)
 			data, chunks, file := server.content()
 			require.True(t, !file || bytes.Equal(data, fileData), "%v: %q after %v", plan, data, err)
@@ -461,8 +457,7 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 		server, bucket := newBucket(t, []string{"rejected"})
 		server.from = "fs.files"
 		stream := open(t, bucket)
-		_, err := stream.Write([]byte(content))
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write([]byte(content))))
 		require.Error(t, stream.Close())
 		n, err := stream.Write([]byte("s"))
 		require.Error(t, err)
@@ -475,11 +470,9 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 	// A Close that stored nothing leaves the stream as it was.
 	server, bucket := newBucket(t, []string{"rejected"})
 	stream := open(t, bucket)
-	_, err := stream.Write([]byte("one"))
-	require.NoError(t, err)
+	require.NoError(t, second(stream.Write([]byte("one"))))
 	require.Error(t, stream.Close())
-	_, err = stream.Write([]byte(", and more"))
-	require.NoError(t, err)
+	require.NoError(t, second(stream.Write([]byte(", and more"))))
 	require.NoError(t, stream.Close())
 	data, _, _ := server.content()
 	require.Equal(t, "one, and more", string(data))
@@ -494,13 +487,11 @@ func TestGridFSWriteOfLessThanTheRest(t *testing.T) {
 	n, failed := stream.Write(content)
 	require.Error(t, failed)
 	for rest := content[n:]; len(rest) > 0; rest = rest[len(rest)/2+1:] {
-		_, err := stream.Write(nil)
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write(nil)))
 		require.Equal(t, failed, stream.Close())
 		_, _, file := server.content()
 		require.False(t, file)
-		_, err = stream.Write(rest[:len(rest)/2+1])
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write(rest[:len(rest)/2+1])))
 	}
 	require.NoError(t, stream.Close())
 	data, _, _ := server.content()
@@ -514,8 +505,7 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 		ctx := scripted.NewContext()
 		stream := open(t, bucket)
 		stream.ctx = ctx
-		_, err := io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))
-		require.NoError(t, err)
+		require.NoError(t, second(io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))))
 		_, chunks, _ := server.content()
 		require.Greater(t, chunks, 0)
 		ctx.End(end)
@@ -550,7 +540,7 @@ func stored(string, string) any { return scripted.OK(bson.E{Key: "n", Value: 1})
 
 // A bucket may have no chunk size.
 func TestGridFSUploadWithoutChunkSize(t *testing.T) {
-	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
+	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
 }
 
@@ -565,7 +555,7 @@ func TestGridFSUploadOverAnotherFile(t *testing.T) {
 			bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
 		}})
 	})
-	err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
+	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, IsDuplicateKeyError(err), "%v", err)
 	require.Equal(t, []string{"insert fs.chunks", "insert fs.files"}, writes)
 }
@@ -581,12 +571,10 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 		}
 		return stored(command, coll)
 	})
-	sess, err := bucket.db.client.StartSession()
-	require.NoError(t, err)
+	sess := must(bucket.db.client.StartSession())(t)
 	require.NoError(t, sess.StartTransaction())
-	err = bucket.UploadFromStreamWithID(NewSessionContext(context.Background(), sess), 1, "name", strings.NewReader("a file"))
-	var failed ServerError
-	require.True(t, errors.As(err, &failed), "%v", err)
+	err := bucket.UploadFromStreamWithID(NewSessionContext(bgCtx, sess), 1, "name", strings.NewReader("a file"))
+	failed := asError[ServerError](t, err)
 	require.True(t, failed.HasErrorCode(112), "%v", err)
 	require.NotContains(t, err.Error(), "could not be deleted")
 }
@@ -606,7 +594,7 @@ func (s *emptySource) Read([]byte) (int, error) {
 
 // A source that returns no bytes for ever is read until the context ends.
 func TestGridFSUploadEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	source := &emptySource{end: cancel}
 	err := bucketAnswering(t, 5, stored).UploadFromStreamWithID(ctx, 1, "name", source)
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
@@ -617,8 +605,7 @@ func TestGridFSUploadEndsWithItsContext(t *testing.T) {
 func TestGridFSIndexes(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1})
-	_, err := connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(context.Background(), "name")
-	require.NoError(t, err)
+	require.NoError(t, second(connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(bgCtx, "name")))
 	names := []string{"find", "listIndexes", "createIndexes", "listIndexes", "createIndexes"}
 	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(t, s)))
 	require.Equal(t, bson.D{{Key: "_id", Value: int32(1)}}, s.Field("projection")[0])
@@ -633,27 +620,23 @@ func TestGridFSIndexes(t *testing.T) {
 func TestFailedDownloadGivesItsSessionBack(t *testing.T) {
 	s := scripted.New(t, foundFile, scripted.OK(firstBatch(7)), scripted.Failure(13), scripted.OK())
 	client := connectScript(t, s)
-	stream, err := client.Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
-	_, err = stream.Read(make([]byte, 9))
+	stream := must(client.Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1))(t)
+	_, err := stream.Read(make([]byte, 9))
 	require.Equal(t, []int{13}, ErrorCodes(err))
 	assert.Equal(t, 0, client.NumberSessionsInProgress())
 }
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)),
-		scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
+	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)), scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
-	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
+	stream := must(bucket.OpenDownloadStream(bgCtx, 1))(t)
 	require.NoError(t, stream.ctx.Err())
 	require.NoError(t, stream.Close())
 	assert.Equal(t, context.Canceled, stream.ctx.Err())
 	assert.Equal(t, ErrStreamClosed, stream.Close())
 
-	upload, err := bucket.OpenUploadStream(context.Background(), "file")
-	require.NoError(t, err)
+	upload := must(bucket.OpenUploadStream(bgCtx, "file"))(t)
 	require.NoError(t, upload.Abort())
 	assert.Equal(t, context.Canceled, upload.ctx.Err())
 }
@@ -667,15 +650,13 @@ func TestGridFSCleanUpEndsWithTheDeadline(t *testing.T) {
 		{name: "the indexes of a bucket, getMore fails",
 			replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}))},
 			run: func(ctx context.Context, c *Collection) error {
-				_, err := hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
-				return err
+				return second(hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}}))
 			}, commands: []string{"listIndexes", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
 		{name: "GridFSBucket.UploadFromStream, indexes",
 			replies: []any{scripted.OK(firstBatch(0)), scripted.OK(firstBatch(7,
 				bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}))},
 			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", content())
-				return err
+				return second(c.Database().GridFSBucket().UploadFromStream(ctx, "file", content()))
 			}, commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}},
 	}
 	cleanUpsEndWithTheDeadline(t, calls)
@@ -688,9 +669,7 @@ func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 		"the indexes of a bucket": {run: func(ctx context.Context, db *Database) error {
 			return db.GridFSBucket().createIndexes(ctx)
 		}, commands: 5},
-		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Drop(ctx)
-		}, commands: 2},
+		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error { return db.GridFSBucket().Drop(ctx) }, commands: 2},
 		"GridFSBucket.Delete": {run: func(ctx context.Context, db *Database) error {
 			return db.GridFSBucket().Delete(ctx, 1)
 		}, commands: 2},
@@ -719,6 +698,6 @@ func init() {
 func TestGridFSMetadata(t *testing.T) {
 	server, bucket := newBucket(t, nil)
 	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
-	require.NoError(t, bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"), opts))
+	require.NoError(t, bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"), opts))
 	require.Equal(t, "me", server.docs["fs.files"][0].doc.Lookup("metadata", "owner").StringValue())
 }

@@ -18,7 +18,7 @@ import (
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded())
 	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
-	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(context.Background(), Pipeline{})
+	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(bgCtx, Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
 }
@@ -57,7 +57,6 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		{"after an invalidated stream", 21, options.ChangeStream().SetStartAfter(token), empty, "startAfter", token},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			event := scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: token}}))
 			const hostUnreachable = 6 // servers before 4.4 send no label
@@ -65,12 +64,11 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 				bson.E{Key: "operationTime", Value: bson.Timestamp{T: 9, I: 1}}) // to which the session has advanced since
 			s := scripted.New(t, tt.first, interrupted, scripted.OK(), empty, event)
 			s.Servers[0].WireVersion.Max = tt.wire
-			stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, tt.opts)
-			require.NoError(t, err)
+			stream := must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, tt.opts))(t)
 			if tt.key == "resumeAfter" {
 				assert.Equal(t, raw(token), string(stream.ResumeToken()), "before the first event")
 			}
-			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 			s.Finish()
 
 			var stages []bson.Raw
@@ -111,9 +109,8 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 		s := scripted.New(t, scripted.OK(firstBatch(7)))
 		s.Rest = scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
 		db := connectScript(t, s, tt.client).Database("db")
-		stream, err := db.Watch(context.Background(), Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max))
-		require.NoError(t, err, tt.name)
-		ctx, cancel := context.Background(), func() {}
+		stream := must(db.Watch(bgCtx, Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max)))(t, tt.name)
+		ctx, cancel := bgCtx, func() {}
 		if tt.next > 0 {
 			ctx, cancel = context.WithTimeout(ctx, tt.next)
 		}
@@ -126,9 +123,8 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 	}
 
 	s := scripted.New(t, emptyOpen, oneEvent)
-	stream, err := connectScript(t, s, hour).Database("db").Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	require.True(t, stream.Next(context.Background()))
+	stream := must(connectScript(t, s, hour).Database("db").Watch(bgCtx, Pipeline{}))(t)
+	require.True(t, stream.Next(bgCtx))
 	assert.Nil(t, s.Field("maxTimeMS")[1], "getMore without MaxAwaitTime")
 }
 
@@ -136,13 +132,12 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 // returned (client-side-operations-timeout.md, "Change Streams").
 func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
 	until := time.Now().Add(2 * time.Hour)
-	ctx, cancel := context.WithDeadline(context.Background(), until)
+	ctx, cancel := context.WithDeadline(bgCtx, until)
 	defer cancel()
 	for i, aggregate := range []any{emptyOpen, scripted.Failure(2)} {
 		d, coll := newDeadlines(t)
 		d.Replies = []any{emptyOpen, scripted.Failure(1, resumableErrorLabel), scripted.OK(), aggregate}
-		stream, err := coll.Watch(context.Background(), Pipeline{})
-		require.NoError(t, err)
+		stream := must(coll.Watch(bgCtx, Pipeline{}))(t)
 		d.seen, d.Rest = nil, oneEvent
 		found := stream.Next(ctx)
 		require.NotEmpty(t, d.seen)
@@ -159,11 +154,9 @@ func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
 // TestChangeStreamOfUnreadableReply is about a reply to an aggregate that tells of no cursor: neither Watch nor a resume hides that.
 func TestChangeStreamOfUnreadableReply(t *testing.T) {
 	client := connectScript(t, scripted.New(t, noCursorInIt, emptyOpen, resumable, scripted.OK(), noCursorInIt))
-	_, err := client.Watch(context.Background(), Pipeline{})
-	assert.ErrorContains(t, err, "cursor")
-	stream, err := client.Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	require.False(t, stream.Next(context.Background()))
+	assert.ErrorContains(t, second(client.Watch(bgCtx, Pipeline{})), "cursor")
+	stream := must(client.Watch(bgCtx, Pipeline{}))(t)
+	require.False(t, stream.Next(bgCtx))
 	assert.ErrorContains(t, stream.Err(), "cursor")
 	assert.Equal(t, int64(0), stream.ID())
 }
@@ -175,10 +168,10 @@ func TestTokenOfAnEmptyBatch(t *testing.T) {
 	empty.Value = append(empty.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: later})
 	s := scripted.New(t, emptyOpen, scripted.OK(empty), resumable, scripted.OK(), emptyOpen, oneEvent)
 	stream := watchScript(t, s)
-	stream.TryNext(context.Background()) // the first batch
-	require.False(t, stream.TryNext(context.Background()))
+	stream.TryNext(bgCtx) // the first batch
+	require.False(t, stream.TryNext(bgCtx))
 	assert.Equal(t, int32(2), stream.ResumeToken().Lookup("token").Int32())
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
 	assert.Equal(t, int32(2), resumed.Lookup("resumeAfter", "token").Int32())
 	s.Finish()
@@ -192,7 +185,7 @@ func TestTokenOfTheLastEvent(t *testing.T) {
 	batch.Value = append(batch.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token(3)})
 	stream := watchScript(t, scripted.New(t, emptyOpen, scripted.OK(batch)))
 	for _, want := range []int32{1, 3} {
-		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+		require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 		assert.Equal(t, want, stream.ResumeToken().Lookup("token").Int32())
 	}
 }
@@ -205,10 +198,9 @@ func TestResumeIsRetriedOnce(t *testing.T) {
 	}
 	s := scripted.New(t, emptyOpen, resumable, scripted.OK(), scripted.ShuttingDown(), scripted.ShuttingDown())
 	s.Rest = scripted.Failure(13)
-	stream, err := connectScript(t, s, options.Client().SetTimeout(time.Hour)).Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
+	stream := must(connectScript(t, s, options.Client().SetTimeout(time.Hour)).Watch(bgCtx, Pipeline{}))(t)
 	s.OnSleep = func() { disconnecting(s) }
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	assert.Equal(t, []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate"}, commandNames(t, s))
 }
 
@@ -291,7 +283,7 @@ func TestChangeStreamPausesBeforeResume(t *testing.T) {
 			s := scripted.New(t, join(inARow(emptyOpen), tt.replies, inARow(oneEvent))...)
 			stream := watchScript(t, s)
 			for len(s.Replies) > 0 {
-				found := next(stream, context.Background())
+				found := next(stream, bgCtx)
 				require.True(t, found || which == "TryNext", "%s: %v", tt.name, stream.Err())
 				require.NoError(t, stream.Err(), "%s: %s", tt.name, which)
 			}
@@ -308,14 +300,14 @@ func TestChangeStreamPausesBetweenCalls(t *testing.T) {
 	s := scripted.New(t, replies...)
 	stream := watchScript(t, s)
 	for i := 0; i < 3; i++ {
-		require.False(t, stream.Next(context.Background()))
+		require.False(t, stream.Next(bgCtx))
 		var failed CommandError
 		require.True(t, errors.As(stream.Err(), &failed) && failed.Code == 91, "got %v", stream.Err())
 		require.NotEqual(t, int64(0), stream.ID())
 	}
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	assert.Equal(t, []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond}, s.Slept)
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	assert.Equal(t, int64(0), stream.ID(), "after %v", stream.Err())
 	s.Finish()
 }
@@ -355,7 +347,7 @@ func TestChangeStreamPauseEnds(t *testing.T) {
 			assert.NotEqual(t, int64(0), stream.ID())
 
 			s.OnSleep = nil
-			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 			s.Finish()
 		}
 	}
@@ -369,7 +361,7 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 	s := scripted.New(t, append(inARow(emptyOpen), inARow(interruptedByOverload, scripted.OK())...)...)
 	stream := watchScript(t, s)
 	s.OnSleep = func() { disconnecting(s) }
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	assert.True(t, errors.Is(stream.Err(), ErrClientDisconnected), "got %v", stream.Err())
 	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "got %v", stream.Err())
 	assert.Equal(t, int64(0), stream.ID())
@@ -378,7 +370,7 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 
 // TestInterruptionOfResumes is about a context that ends before the first resume, and one that ends during an aggregate after errors.
 func TestInterruptionOfResumes(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	cancel()
 	cs := &ChangeStream{state: streamLost}
 	assert.False(t, cs.resume(ctx))
@@ -392,7 +384,7 @@ func TestInterruptionOfResumes(t *testing.T) {
 // TestChangeStreamThatWaited is about a getMore that the server let wait until the call's end: the errors before it are over, so that the
 // next call resumes the stream at once.
 func TestChangeStreamThatWaited(t *testing.T) {
-	canceled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(bgCtx)
 	cancel()
 	for _, waited := range []bool{true, false} {
 		cs := &ChangeStream{err: context.DeadlineExceeded, resumes: streamResumes{count: 2, last: errNoServer}}

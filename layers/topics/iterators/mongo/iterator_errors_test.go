@@ -29,8 +29,7 @@ var (
 func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[options.ChangeStreamOptions]) *ChangeStream {
 	t.Helper()
 
-	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, opts...)
-	require.NoError(t, err)
+	stream := must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, opts...))(t)
 	return stream
 }
 
@@ -66,7 +65,7 @@ func TestUnreadableReplies(t *testing.T) {
 	t.Run("in a row", func(t *testing.T) {
 		s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
 		stream := watchScript(t, s)
-		require.False(t, stream.Next(context.Background()))
+		require.False(t, stream.Next(bgCtx))
 		assert.ErrorContains(t, stream.Err(), "cursor.id")
 		assert.Equal(t, int64(7), stream.ID())
 		s.Finish()
@@ -75,7 +74,7 @@ func TestUnreadableReplies(t *testing.T) {
 		replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
 		s := scripted.New(t, append(append(replies, again...), oneEvent)...)
 		stream := watchScript(t, s)
-		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+		require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 		s.Finish()
 	})
 }
@@ -85,11 +84,11 @@ func TestLeftCursors(t *testing.T) {
 	s := scripted.New(t, emptyOpen, resumable, scripted.Overloaded(), emptyOpen, resumable, scripted.OK(), scripted.OK(), emptyOpen, oneEvent,
 		resumable, scripted.Overloaded(), emptyOpen, oneEvent, scripted.OK(), scripted.OK())
 	stream := watchScript(t, s)
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	assert.Empty(t, stream.left)
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	assert.Len(t, stream.left, 1)
-	require.NoError(t, stream.Close(context.Background()))
+	require.NoError(t, stream.Close(bgCtx))
 	assert.Empty(t, stream.left)
 	s.Finish()
 }
@@ -110,7 +109,7 @@ func TestCursorsThatStayOpen(t *testing.T) {
 		return scripted.Failure(1, resumableErrorLabel)
 	}
 	stream := watchScript(t, s)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	s.OnSleep = func() {
 		if opened == resumes {
 			cancel()
@@ -130,7 +129,7 @@ func TestCursorsThatStayOpen(t *testing.T) {
 
 	s.Sent, s.OnSleep = nil, nil
 	s.Rest = scripted.OK()
-	require.NoError(t, stream.Close(context.Background()))
+	require.NoError(t, stream.Close(bgCtx))
 	assert.Equal(t, left, killed())
 	assert.Empty(t, stream.left)
 }
@@ -141,7 +140,7 @@ func TestTimeoutOfRead(t *testing.T) {
 		CommandError{Message: "read", Labels: []string{networkErrorLabel}, Wrapped: context.DeadlineExceeded}, context.DeadlineExceeded,
 	} {
 		cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}, err: err}
-		assert.False(t, cs.resumesAtOnce(context.Background()))
+		assert.False(t, cs.resumesAtOnce(bgCtx))
 		assert.Equal(t, streamLost, cs.state)
 		assert.ErrorContains(t, cs.err, "no event came in time")
 		assert.True(t, IsTimeout(cs.err))
@@ -152,8 +151,8 @@ func TestTimeoutOfRead(t *testing.T) {
 func TestStartAfterUntilAnEvent(t *testing.T) {
 	s := scripted.New(t, emptyOpen, oneEvent, resumable, scripted.OK(), emptyOpen, oneEvent)
 	stream := watchScript(t, s, options.ChangeStream().SetStartAfter(bson.D{{Key: "token", Value: 0}}))
-	require.True(t, stream.Next(context.Background()))
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx))
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
 	assert.NotEmpty(t, resumed.Lookup("resumeAfter").Value)
 	assert.Empty(t, resumed.Lookup("startAfter").Value)
@@ -186,12 +185,12 @@ func TestIteratorsGoOn(t *testing.T) {
 			}
 			var err error
 			if which == "cursor" {
-				it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
+				it, err = client.Database("db").Collection("coll").Find(bgCtx, anything)
 			} else {
-				it, err = client.Watch(context.Background(), Pipeline{})
+				it, err = client.Watch(bgCtx, Pipeline{})
 			}
 			require.NoError(t, err, name)
-			require.False(t, it.TryNext(context.Background()), name) // the first batch
+			require.False(t, it.TryNext(bgCtx), name) // the first batch
 			require.NoError(t, it.Err(), name)
 			sent := len(s.Sent)
 			s.Rest = func(body bson.Raw) any {
@@ -205,7 +204,7 @@ func TestIteratorsGoOn(t *testing.T) {
 			}
 			found := false
 			for tries := 0; tries < 3 && !found && (it.Err() == nil || it.ID() != 0); tries++ {
-				found = it.TryNext(context.Background())
+				found = it.TryNext(bgCtx)
 				if !found && it.Err() != nil && want == nil {
 					assert.Equal(t, int64(0), it.ID(), "%s: %s: %v", which, name, it.Err())
 				}
@@ -224,24 +223,21 @@ func TestIteratorsGoOn(t *testing.T) {
 // TestAllAfterLostReply is about All of a cursor one of whose batches is lost: the next one would not follow what was read.
 func TestAllAfterLostReply(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7)), io.EOF, scripted.OK())
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	require.False(t, cursor.Next(context.Background()))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	require.False(t, cursor.Next(bgCtx))
 	lost := cursor.Err()
 	require.Error(t, lost)
 	var docs []bson.D
-	assert.Equal(t, lost, cursor.All(context.Background(), &docs))
+	assert.Equal(t, lost, cursor.All(bgCtx, &docs))
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 	s.Finish()
 
-	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, nil, nil)
-	require.NoError(t, err)
-	assert.Error(t, cursor.All(context.Background(), docs), "no pointer, of a cursor without a server")
+	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, nil, nil))(t)
+	assert.Error(t, cursor.All(bgCtx, docs), "no pointer, of a cursor without a server")
 
-	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, lost, nil)
-	require.NoError(t, err)
+	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, lost, nil))(t)
 	for i := 0; i < 2; i++ {
-		assert.Equal(t, lost, cursor.All(context.Background(), &docs), "of a cursor that was made with an error")
+		assert.Equal(t, lost, cursor.All(bgCtx, &docs), "of a cursor that was made with an error")
 	}
 }
 
@@ -249,25 +245,24 @@ func TestAllAfterLostReply(t *testing.T) {
 func TestClosedIteratorHasNoID(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7)))
 	s.Rest = scripted.Overloaded()
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	require.False(t, cursor.Next(context.Background()))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	require.False(t, cursor.Next(bgCtx))
 	require.NotEqual(t, int64(0), cursor.ID())
-	require.Error(t, cursor.Close(context.Background()))
+	require.Error(t, cursor.Close(bgCtx))
 	assert.Equal(t, int64(0), cursor.ID())
 	sent := len(s.Sent)
-	assert.False(t, cursor.Next(context.Background()) || cursor.TryNext(context.Background()), "it is closed")
+	assert.False(t, cursor.Next(bgCtx) || cursor.TryNext(bgCtx), "it is closed")
 	assert.Len(t, s.Sent, sent)
 
 	s = scripted.New(t, emptyOpen)
 	s.Rest = scripted.Overloaded()
 	stream := watchScript(t, s)
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	require.NotEqual(t, int64(0), stream.ID())
-	require.Error(t, stream.Close(context.Background()))
+	require.Error(t, stream.Close(bgCtx))
 	assert.Equal(t, int64(0), stream.ID())
 	sent = len(s.Sent)
-	assert.False(t, stream.Next(context.Background()) || stream.TryNext(context.Background()), "it is closed")
+	assert.False(t, stream.Next(bgCtx) || stream.TryNext(bgCtx), "it is closed")
 	assert.Len(t, s.Sent, sent)
 }
 
@@ -281,8 +276,8 @@ func poolNotReady(t *testing.T) error {
 			return []topology.ConnectionOption{topology.WithDialer(func(topology.Dialer) topology.Dialer { return dialer })}
 		}))
 	require.NoError(t, server.Connect(nil))
-	defer func() { _ = server.Disconnect(context.Background()) }()
-	_, err := server.Connection(context.Background())
+	defer func() { _ = server.Disconnect(bgCtx) }()
+	_, err := server.Connection(bgCtx)
 	require.Error(t, err)
 	return err
 }
@@ -328,16 +323,16 @@ func TestCloseAgain(t *testing.T) {
 		var it interface{ Close(context.Context) error }
 		var err error
 		if which == "cursor" {
-			it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
+			it, err = client.Database("db").Collection("coll").Find(bgCtx, anything)
 		} else {
-			it, err = client.Watch(context.Background(), Pipeline{})
+			it, err = client.Watch(bgCtx, Pipeline{})
 		}
 		require.NoError(t, err)
 		for i := 0; i < 2; i++ {
-			assert.ErrorIs(t, it.Close(context.Background()), errNoServer, which)
+			assert.ErrorIs(t, it.Close(bgCtx), errNoServer, which)
 		}
 		for i := 0; i < 2; i++ {
-			assert.NoError(t, it.Close(context.Background()), which)
+			assert.NoError(t, it.Close(bgCtx), which)
 		}
 		assert.Equal(t, "killCursors", commandNames(t, s)[1], which)
 		s.Finish()
@@ -347,11 +342,10 @@ func TestCloseAgain(t *testing.T) {
 // TestCloseAfterTheEnd is about a cursor that is closed when its context has ended, and whose killCursors fails.
 func TestCloseAfterTheEnd(t *testing.T) {
 	s := scripted.New(t, emptyOpen, scripted.Failure(13))
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	cursor := must(scriptColl(t, s).Find(bgCtx, anything))(t)
+	ctx, cancel := context.WithCancel(bgCtx)
 	cancel()
-	err = cursor.Close(ctx)
+	err := cursor.Close(ctx)
 	var failed CommandError
 	assert.True(t, errors.Is(err, context.Canceled) && errors.As(err, &failed) && failed.Code == 13, "got %v", err)
 	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
@@ -361,10 +355,10 @@ func TestCloseAfterTheEnd(t *testing.T) {
 // TestEndOfCleanUp is about what is closed after something else: together they take two seconds after the end of the context.
 func TestEndOfCleanUp(t *testing.T) {
 	now := time.Now()
-	canceled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(bgCtx)
 	cancel()
 	until := func(seconds time.Duration) context.Context {
-		ctx, cancel := context.WithDeadline(context.Background(), now.Add(seconds*time.Second))
+		ctx, cancel := context.WithDeadline(bgCtx, now.Add(seconds*time.Second))
 		t.Cleanup(cancel)
 		return ctx
 	}
@@ -390,15 +384,13 @@ func TestSessionOfAKillCursors(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		s := scripted.New(t, emptyOpen, scripted.OK())
 		client := connectScript(t, s)
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		ctx := NewSessionContext(context.Background(), session)
-		cursor, err := client.Database("db").Collection("coll").Find(ctx, anything)
-		require.NoError(t, err)
+		session := must(client.StartSession())(t)
+		ctx := NewSessionContext(bgCtx, session)
+		cursor := must(client.Database("db").Collection("coll").Find(ctx, anything))(t)
 		if ended {
 			session.EndSession(ctx)
 		}
-		require.NoError(t, cursor.Close(context.Background()))
+		require.NoError(t, cursor.Close(bgCtx))
 		ids := s.Field("lsid")
 		assert.Equal(t, !ended, fmt.Sprint(ids[0]) == fmt.Sprint(ids[1]), "%v", ids)
 	}
@@ -407,13 +399,12 @@ func TestSessionOfAKillCursors(t *testing.T) {
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
 		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)
-		cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-		require.NoError(t, err)
-		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
+		cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+		require.Error(t, cursor.All(bgCtx, &[]bson.D{}))
 		assert.Equal(t, lost, s.Expired)
 		assert.Equal(t, int64(0), cursor.ID())
 		sent := len(s.Sent)
-		assert.NoError(t, cursor.Close(context.Background()))
+		assert.NoError(t, cursor.Close(bgCtx))
 		assert.Len(t, s.Sent, sent, "a cursor without its connection cannot be closed")
 		for _, number := range connections(s) {
 			assert.Equal(t, 1, number)
@@ -424,8 +415,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 // TestCursorOfAFailedCommand is about an aggregate that misses its write concern: nobody gets its cursor, so it is closed.
 func TestCursorOfAFailedCommand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7), concernError(64)), scripted.OK())
-	_, err := connectScript(t, s).Database("db").Collection("coll").Aggregate(context.Background(), Pipeline{{{Key: "$out", Value: "a"}}})
-	assert.Error(t, err)
+	assert.Error(t, second(scriptColl(t, s).Aggregate(bgCtx, Pipeline{{{Key: "$out", Value: "a"}}})))
 	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(t, s))
 }
 
@@ -434,8 +424,7 @@ func TestListCollectionNamesAsksForNames(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)))
 	opts := make([]options.Lister[options.ListCollectionsOptions], 2)
 	opts[0] = options.ListCollections()
-	_, err := connectScript(t, s).Database("db").ListCollectionNames(context.Background(), bson.D{}, opts[:1]...)
-	require.NoError(t, err)
+	require.NoError(t, second(connectScript(t, s).Database("db").ListCollectionNames(bgCtx, bson.D{}, opts[:1]...)))
 	assert.Equal(t, []any{true}, s.Field("nameOnly"))
 	assert.Nil(t, opts[1])
 }
@@ -453,15 +442,14 @@ func (c *movedDeadline) leave(d time.Duration) { c.deadline = time.Now().Add(d) 
 // TestLessThanMaxAwaitTime is about a tailable cursor and calls with less time than MaxAwaitTime. One that has it from the beginning sends
 // nothing, and the next goes on. One whose reply is lost when there is no more ends the cursor: the reply may have had documents.
 func TestLessThanMaxAwaitTime(t *testing.T) {
-	ctx := &movedDeadline{Context: context.Background()}
+	ctx := &movedDeadline{Context: bgCtx}
 	s := scripted.New(t, scripted.OK(firstBatch(7)))
 	s.Rest = func(bson.Raw) any {
 		ctx.leave(time.Minute)
 		return io.EOF
 	}
 	find := options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(time.Hour)
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{}, find)
-	require.NoError(t, err)
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}, find))(t)
 
 	ctx.leave(time.Minute)
 	require.False(t, cursor.Next(ctx))

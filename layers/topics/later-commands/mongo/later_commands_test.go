@@ -42,8 +42,7 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 		"Collection.Drop":  {run: func(ctx context.Context, db *Database) error { return db.Collection("coll").Drop(ctx) }, commands: 1},
 		"Database.Drop":    {run: func(ctx context.Context, db *Database) error { return db.Drop(ctx) }, commands: 1},
 		"IndexView.CreateMany": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Collection("coll").Indexes().CreateMany(ctx, []IndexModel{model, model})
-			return err
+			return second(db.Collection("coll").Indexes().CreateMany(ctx, []IndexModel{model, model}))
 		}, commands: 1},
 		"IndexView.DropOne": {run: func(ctx context.Context, db *Database) error {
 			return db.Collection("coll").Indexes().DropOne(ctx, "x_1")
@@ -64,20 +63,16 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 			return err
 		}, commands: 2, cursor: 7},
 		"ListCollectionNames": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.ListCollectionNames(ctx, anything)
-			return err
+			return second(db.ListCollectionNames(ctx, anything))
 		}, commands: 2, cursor: 7},
 		"ListCollectionSpecifications": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.ListCollectionSpecifications(ctx, anything)
-			return err
+			return second(db.ListCollectionSpecifications(ctx, anything))
 		}, commands: 2, cursor: 7},
 		"IndexView.ListSpecifications": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Collection("coll").Indexes().ListSpecifications(ctx)
-			return err
+			return second(db.Collection("coll").Indexes().ListSpecifications(ctx))
 		}, commands: 2, cursor: 7},
 		"ListDatabaseNames": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Client().ListDatabaseNames(ctx, anything)
-			return err
+			return second(db.Client().ListDatabaseNames(ctx, anything))
 		}, commands: 1},
 	})
 }
@@ -117,7 +112,7 @@ func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
 				}
 				return scripted.OK(bson.E{Key: "n", Value: 1})
 			}
-			err := tt.run(context.Background(), connectScript(t, s).Database("db"))
+			err := tt.run(bgCtx, connectScript(t, s).Database("db"))
 			if rejected == tt.commands {
 				assert.NoError(t, err, "%s: it has more than %d commands", name, tt.commands)
 				continue
@@ -167,8 +162,7 @@ func withoutLabel(labels []string, label string) (kept []string) {
 // TestEncryptedFieldsThatCannotBeEncoded is about Drop, which sends nothing then.
 func TestEncryptedFieldsThatCannotBeEncoded(t *testing.T) {
 	s := scripted.New(t)
-	err := connectScript(t, s).Database("db").Collection("coll").Drop(context.Background(),
-		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}}))
-	assert.ErrorContains(t, err, "encrypted fields: ")
+	assert.ErrorContains(t, scriptColl(t, s).Drop(bgCtx,
+		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}})), "encrypted fields: ")
 	assert.Empty(t, s.Sent)
 }

@@ -26,11 +26,10 @@ var _ = noted("outcomes")
 func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(concernError(64))
-	coll := connectScript(t, s).Database("db").Collection("coll")
-	_, err := coll.InsertMany(context.Background(), []any{anything, anything})
-	var failed BulkWriteException
-	require.True(t, errors.As(err, &failed), "%T", err)
-	_, invalid := coll.InsertMany(context.Background(), []any{anything, make(chan int)})
+	coll := scriptColl(t, s)
+	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
+	failed := asError[BulkWriteException](t, err)
+	_, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
 	require.Error(t, invalid)
 
 	for name, tt := range map[string]struct {
@@ -57,12 +56,11 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.Rejected()
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(context.Background(), []WriteModel{
+	_, err := scriptColl(t, s).BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything),
 		NewUpdateOneModel().SetFilter(anything).SetUpdate(bson.D{{Key: "$set", Value: make(chan int)}}),
 	}, options.BulkWrite().SetOrdered(false))
-	var failed BulkWriteException
-	require.True(t, errors.As(err, &failed), "%T", err)
+	failed := asError[BulkWriteException](t, err)
 	var marshaling MarshalError
 	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil && marshaling.Err != nil, "%v", err)
 	assert.True(t, failed.HasErrorLabel(driver.ErrSystemOverloadedError))
@@ -75,12 +73,12 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 func TestBulkWriteExceptionsAgree(t *testing.T) {
 	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 13}, {Key: "errmsg", Value: "unauthorized"}}
 	s := scripted.New(t, scripted.OK(concernError(64)), scripted.OK(concernError(79)), failure)
-	coll := connectScript(t, s).Database("db").Collection("coll")
+	coll := scriptColl(t, s)
 	docs := make([]any, 3*scripted.MaxBatchCount)
 	for i := range docs {
 		docs[i] = anything
 	}
-	_, err := coll.InsertMany(context.Background(), docs)
+	_, err := coll.InsertMany(bgCtx, docs)
 	failed, ok := err.(BulkWriteException)
 	require.True(t, ok, "%T", err)
 	message := failed.WriteConcernErrors[0].Message
@@ -104,7 +102,7 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		"a text":          {scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2},
 	} {
 		s := scripted.New(t, tt.reply)
-		_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), options.ClientBulkWrite().SetOrdered(false))
+		_, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		require.Error(t, err, name)
 		outcome := BulkOutcome(err, 2)
 		assert.Len(t, outcome.Done, tt.done, name)
@@ -146,10 +144,9 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := newLoadBalancedScript(t, tt.replies...)
-			_, err := connectScript(t, s).BulkWrite(context.Background(), writes)
+			_, err := connectScript(t, s).BulkWrite(bgCtx, writes)
 			s.Finish()
 			assert.Equal(t, tt.failing, err != nil, "got %v", err)
 			assert.Equal(t, tt.connections, connections(s))
@@ -160,9 +157,8 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 // TestClientBulkWriteOfNothing is about writes that are none: nothing is sent.
 func TestClientBulkWriteOfNothing(t *testing.T) {
 	client := connectScript(t, scripted.New(t))
-	_, err := client.BulkWrite(context.Background(), nil)
-	assert.ErrorIs(t, err, ErrEmptySlice)
-	_, err = client.BulkWrite(context.Background(), append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
+	assert.ErrorIs(t, second(client.BulkWrite(bgCtx, nil)), ErrEmptySlice)
+	_, err := client.BulkWrite(bgCtx, append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
 	assert.ErrorIs(t, err, ErrNilDocument)
 	assert.ErrorContains(t, err, "index 1")
 }
@@ -177,11 +173,10 @@ func TestBulkWriteHasOneTimeout(t *testing.T) {
 	}}
 	s := scripted.New(t)
 	s.Rest = scripted.OK()
-	coll := connectScript(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour)).Database("db").Collection("coll")
-	_, err := coll.BulkWrite(context.Background(), []WriteModel{
+	coll := scriptColl(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour))
+	require.NoError(t, second(coll.BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),
-	})
-	require.NoError(t, err)
+	})))
 	require.Len(t, deadlines, 3)
 	assert.Equal(t, deadlines[0], deadlines[1])
 	assert.Equal(t, deadlines[0], deadlines[2])
@@ -195,11 +190,10 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 		)
 		s := scripted.New(t, reply, timeout)
 		s.Rest = scripted.OK() // killCursors
-		res, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), options.ClientBulkWrite().SetOrdered(false))
+		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v", err)
-		var failed ClientBulkWriteException
-		require.True(t, errors.As(err, &failed), "got %T", err)
+		failed := asError[ClientBulkWriteException](t, err)
 		assert.Contains(t, failed.Error(), failed.WriteError.Message)
 		assert.NotEmpty(t, failed.WriteError.Message)
 		assert.Equal(t, int64(2), res.InsertedCount)
@@ -212,10 +206,9 @@ func TestBulkWriteCleanUpEndsWithTheDeadline(t *testing.T) {
 	calls := []cleanUp{
 		{name: "Client.BulkWrite", replies: []any{scripted.OK(firstBatch(7))},
 			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
+				return second(c.client.BulkWrite(ctx, []ClientBulkWrite{
 					{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: bson.D{}}},
-				})
-				return err
+				}))
 			}, commands: []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
 	}
 	cleanUpsEndWithTheDeadline(t, calls)
@@ -233,12 +226,11 @@ func TestInterruptedBulkWrite(t *testing.T) {
 	ctx := scripted.NewContext()
 	s := scripted.New(t, scripted.OK(), failed)
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models)
+	_, err := scriptColl(t, s).BulkWrite(ctx, models)
 	s.Finish()
 
 	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
-	var exception BulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	exception := asError[BulkWriteException](t, err)
 	require.Len(t, exception.WriteErrors, 1)
 	assert.Equal(t, 1, exception.WriteErrors[0].Index)
 	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
@@ -251,7 +243,7 @@ func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
 	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
 	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
 	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	_, err := scriptColl(t, s).BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 	s.Finish()
 
 	require.Error(t, err)
@@ -259,14 +251,13 @@ func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
 }
 
 func insertNumbered(ctx context.Context, coll *Collection) error {
-	_, err := coll.InsertOne(ctx, numbered(0))
-	return err
+	return second(coll.InsertOne(ctx, numbered(0)))
 }
 
 // TestBulkCallsKeepTypes is about calls of which nothing was executed, because their first or only command failed with something that is no
 // CommandError: the error is of the same type as that of an InsertOne, and wraps the same.
 func TestBulkCallsKeepTypes(t *testing.T) {
-	ended, cancel := context.WithCancel(context.Background())
+	ended, cancel := context.WithCancel(bgCtx)
 	cancel()
 	for name, tt := range map[string]struct {
 		reply any
@@ -288,7 +279,7 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 					client := connectScript(t, s)
 					ctx := tt.ctx
 					if ctx == nil {
-						ctx = context.Background()
+						ctx = bgCtx
 					} else {
 						s.OnSelect = ctx.Err
 					}
@@ -301,10 +292,7 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 						continue // it has several operations, which all fail
 					}
 					writes := commands * scripted.MaxBatchCount
-					got := run(func(ctx context.Context, coll *Collection) error {
-						_, err := call.run(ctx, coll, writes, ordered)
-						return err
-					})
+					got := run(func(ctx context.Context, coll *Collection) error { return second(call.run(ctx, coll, writes, ordered)) })
 					of := fmt.Sprintf("%s: %s of %d commands, ordered %v: %T %v, not %T %v", name, call.name, commands, ordered, got, got, want, want)
 					assert.Equal(t, fmt.Sprintf("%T", want), fmt.Sprintf("%T", got), "%s", of)
 					assert.True(t, tt.is == nil || errors.Is(got, tt.is) && errors.Is(want, tt.is), "%s", of)
@@ -326,7 +314,7 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 			m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
 			s.Rest = m.answer
 			client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-			result, err := call.run(context.Background(), client.Database("db").Collection("coll"), 3*scripted.MaxBatchCount, false)
+			result, err := call.run(bgCtx, client.Database("db").Collection("coll"), 3*scripted.MaxBatchCount, false)
 			count := 0
 			if call.name == "InsertMany" { // its result has the _id values of all documents
 				count = 3 * scripted.MaxBatchCount
@@ -352,8 +340,7 @@ func TestUnacknowledgedUpserts(t *testing.T) {
 	for i := range models {
 		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
 	}
-	result, err := client.Database("db").Collection("coll").BulkWrite(context.Background(), models)
-	require.NoError(t, err)
+	result := must(client.Database("db").Collection("coll").BulkWrite(bgCtx, models))(t)
 	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
 	assert.Len(t, s.Sent, 2)
 }
@@ -364,12 +351,11 @@ func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := scripted.New(t, scripted.Repeat(12, any(scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: io.EOF}}))...)
 		writes := 3 * scripted.MaxBatchCount
-		coll := connectScript(t, s).Database("db").Collection("coll")
-		result, err := bulkWriteOf(context.Background(), coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
+		coll := scriptColl(t, s)
+		result, err := bulkWriteOf(bgCtx, coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
 		var selection topology.ServerSelectionError
 		assert.True(t, errors.As(err, &selection) && errors.Is(err, io.EOF), "ordered %v: %T %v", ordered, err, err)
-		var exception BulkWriteException
-		assert.False(t, errors.As(err, &exception), "ordered %v: %T", ordered, err)
+		assert.False(t, errors.As(err, new(BulkWriteException)), "ordered %v: %T", ordered, err)
 		assert.Len(t, BulkOutcome(err, writes).NotExecuted, writes, "ordered %v", ordered)
 		assert.Equal(t, 0, result.count, "ordered %v", ordered)
 		assert.Len(t, s.Sent, 0, "ordered %v", ordered)

@@ -58,8 +58,7 @@ type commandEnd struct {
 
 // answer answers a command.
 func (m *modelServer) answer(body bson.Raw) any {
-	name, err := body.IndexErr(0)
-	require.NoError(m.t, err)
+	name := must(body.IndexErr(0))(m.t)
 	switch name.Key() {
 	case "insert", "update", "delete", "bulkWrite":
 		return m.write(m.command(name.Key(), body))
@@ -81,8 +80,7 @@ func (m *modelServer) command(name string, body bson.Raw) *modelCommand {
 		if !ok {
 			continue
 		}
-		values, err := array.Values()
-		require.NoError(m.t, err)
+		values := must(array.Values())(m.t)
 		for _, value := range values {
 			kind, doc := name, value.Document()
 			if field == "ops" {
@@ -151,9 +149,7 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 			results = append(results, result)
 		}
 	}
-	doc := scripted.OK(
-		bson.E{Key: "n", Value: int32(len(reply.done))}, bson.E{Key: "nModified", Value: counts["update"]},
-	)
+	doc := scripted.OK(bson.E{Key: "n", Value: int32(len(reply.done))}, bson.E{Key: "nModified", Value: counts["update"]})
 	if c.name == "bulkWrite" {
 		m.results = results
 		doc = scripted.OK(

@@ -140,7 +140,7 @@ type bulkWay struct {
 	alters func(*scripted.Script)
 }
 
-func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return context.Background() }
+func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return bgCtx }
 
 // deadlineAfterRetries returns a context that ends after a command was sent eight times: under a deadline, errors other than overload errors
 // are retried as long as there is time.
@@ -158,15 +158,13 @@ func deadlineAfterRetries(_ *testing.T, s *scripted.Script, _ *Client) context.C
 var bulkWays = []bulkWay{
 	{name: "plain", begin: plainContext},
 	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		return NewSessionContext(context.Background(), session)
+		session := must(client.StartSession())(t)
+		return NewSessionContext(bgCtx, session)
 	}},
 	{name: "in a transaction", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		session, err := client.StartSession()
-		require.NoError(t, err)
+		session := must(client.StartSession())(t)
 		require.NoError(t, session.StartTransaction())
-		return NewSessionContext(context.Background(), session)
+		return NewSessionContext(bgCtx, session)
 	}},
 	{name: "with a deadline", begin: deadlineAfterRetries},
 	{name: "with a deadline that ends a backoff", begin: func(t *testing.T, s *scripted.Script, client *Client) context.Context {
@@ -250,9 +248,7 @@ func commandPlans(two bool) [][]commandEnd {
 }
 
 // tryPlan makes a call and returns what is wrong with what it tells.
-func tryPlan(
-	t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd,
-) string {
+func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd) string {
 	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
 	s.Rest, s.Sent, s.Slept, s.Selected, s.OnSelect, s.OnSleep = m.answer, nil, nil, nil, nil, nil
 	ctx := way.begin(t, s, client)

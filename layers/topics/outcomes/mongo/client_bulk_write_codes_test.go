@@ -3,7 +3,6 @@
 package mongo
 
 import (
-	"context"
 	"errors"
 	"sort"
 	"testing"
@@ -43,7 +42,7 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 		}
 		s := scripted.New(t)
 		s.Rest = m.answer
-		_, err := connectScript(t, s).BulkWrite(context.Background(), numberedInserts(3*scripted.MaxBatchCount),
+		_, err := connectScript(t, s).BulkWrite(bgCtx, numberedInserts(3*scripted.MaxBatchCount),
 			options.ClientBulkWrite().SetOrdered(false))
 		failed, ok := err.(ClientBulkWriteException)
 		require.True(t, ok, "%s: %T", name, err)

@@ -2,14 +2,12 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -25,7 +23,7 @@ func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ..
 	s := scripted.New(t, replies...)
 	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels[kind]}
 	opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
-	res, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write, write}, opts)
+	res, err := connectScript(t, s).BulkWrite(bgCtx, []ClientBulkWrite{write, write}, opts)
 	s.Finish()
 	return res, err
 }
@@ -36,7 +34,6 @@ func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...
 	for kind := range bulkWriteModels {
 		for _, ordered := range []bool{true, false} {
 			for _, getMore := range []bool{false, true} {
-				kind, ordered, getMore := kind, ordered, getMore
 				t.Run(fmt.Sprintf("%s/ordered %v/getMore %v", kind, ordered, getMore), func(t *testing.T) {
 					test(t, func(results ...any) (*ClientBulkWriteResult, error) {
 						return bulkWriteOfTwo(t, kind, ordered, getMore, results...)
@@ -72,10 +69,8 @@ func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 		}
 		for _, index := range indexes {
 			for _, ok := range []float64{0, 1} {
-				_, err := run(resultOf(index, ok))
-				assert.Error(t, err, "idx %v, ok %v", index, ok)
-				_, err = run(resultOf(int32(1), 1), resultOf(index, ok))
-				assert.Error(t, err, "idx %v, ok %v, after a good one", index, ok)
+				assert.Error(t, second(run(resultOf(index, ok))), "idx %v, ok %v", index, ok)
+				assert.Error(t, second(run(resultOf(int32(1), 1), resultOf(index, ok))), "idx %v, ok %v, after a good one", index, ok)
 			}
 		}
 	})
@@ -109,8 +104,7 @@ func TestClientBulkWriteCounts(t *testing.T) {
 	}
 	s := scripted.New(t, counts(1), counts(10))
 	writes := inserts(scripted.MaxBatchCount + 1)
-	res, err := connectScript(t, s).BulkWrite(context.Background(), writes)
-	require.NoError(t, err)
+	res := must(connectScript(t, s).BulkWrite(bgCtx, writes))(t)
 	s.Finish()
 	res.InsertResults, res.UpdateResults, res.DeleteResults = nil, nil, nil
 	assert.Equal(t, &ClientBulkWriteResult{
@@ -128,7 +122,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					bson.E{Key: "nInserted", Value: 2 - failed}, bson.E{Key: "nErrors", Value: failed}), scripted.Failure(13))
 				s.Rest = scripted.OK() // to killCursors
 				opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
-				res, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), opts)
+				res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), opts)
 				name := fmt.Sprintf("verbose %v, ordered %v, errors %d", verbose, ordered, failed)
 				assert.Equal(t, []int{13}, ErrorCodes(err), name)
 				assert.Equal(t, int64(2-failed), res.InsertedCount, name)
@@ -137,8 +131,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					want = BulkWriteOutcome{Unknown: []int{0, 1}}
 				}
 				assert.Equal(t, want, BulkOutcome(err, 2), name)
-				var exception ClientBulkWriteException
-				require.True(t, errors.As(err, &exception), name)
+				exception := asError[ClientBulkWriteException](t, err, name)
 				assert.Equal(t, 13, exception.WriteError.Code, name)
 				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
 				if verbose {

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -22,15 +21,13 @@ import (
 func TestIndexesOfNoDocument(t *testing.T) {
 	bulk := func(model WriteModel) func(*Collection, bool) error {
 		return func(c *Collection, ordered bool) error {
-			_, err := c.BulkWrite(context.Background(), []WriteModel{model, model}, options.BulkWrite().SetOrdered(ordered))
-			return err
+			return second(c.BulkWrite(bgCtx, []WriteModel{model, model}, options.BulkWrite().SetOrdered(ordered)))
 		}
 	}
 	upsert := NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
 	methods := map[string]func(*Collection, bool) error{
 		"InsertMany": func(c *Collection, ordered bool) error {
-			_, err := c.InsertMany(context.Background(), []any{anything, anything}, options.InsertMany().SetOrdered(ordered))
-			return err
+			return second(c.InsertMany(bgCtx, []any{anything, anything}, options.InsertMany().SetOrdered(ordered)))
 		},
 		"inserts": bulk(NewInsertOneModel().SetDocument(anything)),
 		"updates": bulk(upsert),
@@ -45,18 +42,14 @@ func TestIndexesOfNoDocument(t *testing.T) {
 			if name == "updates" {
 				replies = append(
 					replies,
-					bson.E{
-						Key:   "upserted",
-						Value: bson.A{bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}},
-					},
+					bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}}},
 				)
 			}
 			for i, reply := range replies {
 				for _, ordered := range []bool{true, false} {
-					run, reply, ordered := run, reply, ordered
 					t.Run(fmt.Sprintf("%s/%v/%d/ordered %v", name, index, i, ordered), func(t *testing.T) {
 						s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
-						assert.Error(t, run(connectScript(t, s).Database("db").Collection("coll"), ordered))
+						assert.Error(t, run(scriptColl(t, s), ordered))
 						s.Finish()
 					})
 				}
@@ -81,14 +74,12 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 		{indexes: []any{1, 0, 1, 0}, inserted: []any{}, errors: 2},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(fmt.Sprint(tt.indexes), func(t *testing.T) {
 			s := scripted.New(t, scripted.OK(writeErrorsAt(tt.indexes...)))
-			coll := connectScript(t, s).Database("db").Collection("coll")
+			coll := scriptColl(t, s)
 			docs := []any{bson.D{{Key: "_id", Value: 0}}, bson.D{{Key: "_id", Value: 1}}}
-			res, err := coll.InsertMany(context.Background(), docs, options.InsertMany().SetOrdered(false))
-			var failed BulkWriteException
-			require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
+			res, err := coll.InsertMany(bgCtx, docs, options.InsertMany().SetOrdered(false))
+			failed := asError[BulkWriteException](t, err)
 			assert.Len(t, failed.WriteErrors, tt.errors)
 			assert.Equal(t, fmt.Sprint(tt.inserted), fmt.Sprint(res.InsertedIDs))
 		})
@@ -98,7 +89,7 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 // TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it has not executed the write, unless
 // that is one of many documents, of which it may have changed some.
 func TestRejectedWritesOfManyDocuments(t *testing.T) {
-	ctx := context.Background()
+	ctx := bgCtx
 	rejected := bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
 	for model, many := range map[any]bool{
 		NewInsertOneModel().SetDocument(anything):                               false,
@@ -114,7 +105,7 @@ func TestRejectedWritesOfManyDocuments(t *testing.T) {
 	} {
 		s := scripted.New(t)
 		s.Rest = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{rejected}}, firstBatch(0, rejected), bson.E{Key: "nErrors", Value: 1})
-		coll := connectScript(t, s).Database("db").Collection("coll")
+		coll := scriptColl(t, s)
 		var err error
 		if write, ok := model.(WriteModel); ok {
 			_, err = coll.BulkWrite(ctx, []WriteModel{write})
@@ -182,7 +173,7 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			client := connectScript(t, s, options.Client().SetMonitor(monitor).SetServerAPIOptions(api))
 			auth, crypt := &reauthenticating{}, &passing{}
 			client.authenticator, client.cryptFLE = auth, crypt
-			err := method.run(context.Background(), client.Database("db").Collection("coll"))
+			err := method.run(bgCtx, client.Database("db").Collection("coll"))
 			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(t, s), err)
 			assert.Equal(t, len(s.Sent), seen, name)
 			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(t, s)), -1)), crypt.encrypted, name)

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -28,7 +27,7 @@ func TestIsTimeoutAfterMaxTime(t *testing.T) {
 		for in, reply := range maxTimeReplies {
 			s := scripted.New(t, method.replies...)
 			s.Rest = reply
-			err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+			err := method.run(bgCtx, scriptColl(t, s))
 			if err == nil {
 				assert.False(t, in == "ok: 0" && !method.silent, "%s: no error", method.name)
 				continue

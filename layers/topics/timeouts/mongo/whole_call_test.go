@@ -43,24 +43,21 @@ func TestOneTimeoutForTheWholeCall(t *testing.T) {
 		"Database.Drop": {waits: 1, run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }},
 
 		"CreateDataKey": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.CreateDataKey(ctx, "local")
-			return err
+			return second(ce.CreateDataKey(ctx, "local"))
 		}},
 		"CreateEncryptedCollection": {waits: 7, encrypt: createEncrypted},
 		"Decrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.Decrypt(ctx, keyID)
-			return err
+			return second(ce.Decrypt(ctx, keyID))
 		}},
 		"Encrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
-			return err
+			return second(ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt()))
 		}},
 		"EncryptExpression": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
 			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
 		}},
 		"RewrapManyDataKey": {waits: 3, encrypt: rewrapKeys},
 	} {
-		for _, ctx := range []context.Context{context.Background(), nil} {
+		for _, ctx := range []context.Context{bgCtx, nil} {
 			d, coll := newDeadlines(t)
 			run := tt.run
 			if run == nil {
@@ -82,7 +79,7 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 	for _, method := range sendingMethods() {
 		d, coll := newDeadlines(t)
 		d.Replies, d.Rest = method.replies, scripted.OK(oneResult, madeIndex)
-		_ = method.run(context.Background(), coll)
+		_ = method.run(bgCtx, coll)
 		require.NotEmpty(t, d.seen, method.name)
 		for i, deadline := range d.seen {
 			assert.False(t, deadline.IsZero(), "%s: wait %d of %d", method.name, i, len(d.seen))
@@ -124,14 +121,14 @@ func TestOneMaxTime(t *testing.T) {
 		"Timeout":  {options.Client().SetTimeout(time.Hour), inBackground},
 		"deadline": {options.Client(), underDeadline},
 		"deadline, in a session": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(context.Background(), func(ctx context.Context) error {
+			return client.UseSession(bgCtx, func(ctx context.Context) error {
 				return underDeadline(client, func(limited context.Context) error {
 					return run(NewSessionContext(limited, SessionFromContext(ctx)))
 				})
 			})
 		}},
 		"deadline, in a transaction": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(context.Background(), func(ctx context.Context) error {
+			return client.UseSession(bgCtx, func(ctx context.Context) error {
 				session := SessionFromContext(ctx)
 				require.NoError(t, session.StartTransaction())
 				return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
@@ -154,10 +151,8 @@ func TestOneMaxTime(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func underDeadline(_ *Client, run func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
 	return run(ctx)
 }
@@ -167,14 +162,12 @@ func underDeadline(_ *Client, run func(context.Context) error) error {
 func TestMaxTimeOfAggregates(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(firstBatch(0))
-	coll := connectScript(t, s).Database("db").Collection("coll")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	coll := scriptColl(t, s)
+	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
 	output := Pipeline{{{Key: "$out", Value: "other"}}}
-	_, err := coll.Aggregate(ctx, output)
-	require.NoError(t, err)
-	_, err = coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))
-	require.NoError(t, err)
+	require.NoError(t, second(coll.Aggregate(ctx, output)))
+	require.NoError(t, second(coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))))
 	told := s.Field("maxTimeMS")
 	require.NotNil(t, told[0])
 	assert.Equal(t, int32(7), told[1])

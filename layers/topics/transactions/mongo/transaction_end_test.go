@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -34,9 +33,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 			total: 16 * time.Second},
 	}
 	for name, tt := range tests {
-		tt := tt
 		for _, ending := range []string{"commitTransaction", "abortTransaction"} {
-			ending := ending
 			count := func(t *testing.T, s *scripted.Script) (n int) {
 				for _, command := range commandNames(t, s)[1:] {
 					require.Equal(t, ending, command)
@@ -48,12 +45,11 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 			run := func(t *testing.T, s *scripted.Script, end error) error {
 				s.Policy.FirstBackoff = tt.first
 				client := connectScript(t, s, tt.opts)
-				session, err := client.StartSession()
-				require.NoError(t, err)
+				session := must(client.StartSession())(t)
 				ctx := scripted.NewContext()
 				ctx.Until = time.Time{}
 				s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
-				_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
+				_, err := session.WithTransaction(ctx, func(sc context.Context) (any, error) {
 					require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
 					if ending == "abortTransaction" {
 						return nil, errNoServer
@@ -63,7 +59,6 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 				return err
 			}
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-				end := end
 				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
 					s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 					err := run(t, s, end)
@@ -73,8 +68,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 
 					s = scripted.New(t, scripted.OK())
 					s.Rest = scripted.Overloaded()
-					err = run(t, s, end)
-					require.Error(t, err)
+					require.Error(t, run(t, s, end))
 					assert.Equal(t, tt.sent, count(t, s))
 					assert.LessOrEqual(t, s.Elapsed, tt.total)
 				})
@@ -91,15 +85,13 @@ func TestAbortAfterTheCall(t *testing.T) {
 		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
 	}
 	for name, end := range tests {
-		end := end
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 			client := connectScript(t, s)
-			session, err := client.StartSession()
-			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			session := must(client.StartSession())(t)
+			ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 			defer cancel()
-			_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
+			_, err := session.WithTransaction(ctx, func(sc context.Context) (any, error) {
 				require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
 				end(s, cancel)
 				return nil, errNoServer
@@ -115,10 +107,9 @@ func TestAbortAfterTheCall(t *testing.T) {
 func TestCallThatEndsBeforeItsCommit(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.OK())
 	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
+	session := must(client.StartSession())(t)
+	ctx, cancel := context.WithCancel(bgCtx)
+	_, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 		defer cancel()
 		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
 	})
@@ -143,7 +134,7 @@ func TestTimeOfAnAbort(t *testing.T) {
 		if tt.limit > 0 {
 			ctx.Until = s.Now().Add(tt.limit)
 		}
-		require.Error(t, insertWithTransaction(ctx, connectScript(t, s).Database("db").Collection("coll")))
+		require.Error(t, insertWithTransaction(ctx, scriptColl(t, s)))
 		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(t, s))
 	}
 }
@@ -152,21 +143,18 @@ func TestTimeOfAnAbort(t *testing.T) {
 func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
 	s := newImpatientScript(t, scripted.OK())
 	client := connectScript(t, s, options.Client().SetTimeout(time.Minute))
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+	session := must(client.StartSession())(t)
+	require.Error(t, second(session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
 		s.Elapsed += time.Minute - time.Second
 		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
-	})
-	require.Error(t, err)
+	})))
 	assert.LessOrEqual(t, s.Elapsed, time.Minute)
 }
 
 // TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
 func TestCommitWithoutServerInACall(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
-	_, err := insertInTransaction(context.Background(), t, s)
-	assert.ErrorIs(t, err, io.EOF)
+	assert.ErrorIs(t, second(insertInTransaction(bgCtx, t, s)), io.EOF)
 }
 
 // commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
@@ -188,10 +176,9 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 		_ = commitOverTime(ctx, t, s, session, coll)
-		require.NoError(t, session.CommitTransaction(context.Background()))
+		require.NoError(t, session.CommitTransaction(bgCtx))
 	})
-	concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
-	require.NoError(t, err)
+	concern := must(s.Sent[2].Command.LookupErr("writeConcern", "w"))(t)
 	assert.Equal(t, "majority", concern.StringValue())
 
 	s = scripted.New(t, scripted.OK(), unsure, scripted.OK())
@@ -207,23 +194,19 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 func TestNumbersOfRetryableWrites(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
 	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	inSession, coll := NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
+	session := must(client.StartSession())(t)
+	inSession, coll := NewSessionContext(bgCtx, session), client.Database("db").Collection("coll")
 	assert.Equal(t, ErrNoDocuments, coll.FindOne(inSession, bson.D{}).Err())
-	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
-	require.NoError(t, err)
+	require.NoError(t, second(coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})))
 	s.Finish()
 	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
 
 	s = scripted.New(t, scripted.OK(), scripted.OK())
 	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
 	client = connectScript(t, s)
-	session, err = client.StartSession()
-	require.NoError(t, err)
-	inSession, coll = NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
-	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
-	require.NoError(t, err)
+	session = must(client.StartSession())(t)
+	inSession, coll = NewSessionContext(bgCtx, session), client.Database("db").Collection("coll")
+	require.NoError(t, second(coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})))
 	s.Finish()
 	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
 }
@@ -243,7 +226,6 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 		{"unsatisfiable, before 4.4", 8, 100, false, false},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, scripted.OK())
 			s.Rest = scripted.OK(concernError(tt.code))
@@ -253,8 +235,7 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 				err := session.CommitTransaction(ctx)
 				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
 				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				var failed CommandError
-				require.True(t, errors.As(err, &failed), "got %T", err)
+				failed := asError[CommandError](t, err)
 				assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
 				assert.NotEmpty(t, failed.Raw)
 			})

@@ -94,7 +94,6 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
@@ -157,11 +156,9 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
 	}
 	for name, replies := range tests {
-		replies := replies
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, append([]any{ok}, replies...)...)
-			_, err := insertInTransaction(context.Background(), t, s)
-			require.NoError(t, err)
+			require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
 			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
 		})
 		t.Run(name+"/cancelled", func(t *testing.T) {
@@ -170,7 +167,7 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 				replies = replies[:len(replies)/2]
 			}
 			s := scripted.New(t, append([]any{ok}, replies...)...)
-			ctx, cancel := context.WithCancel(context.Background())
+			ctx, cancel := context.WithCancel(bgCtx)
 			s.OnSleep = cancel
 			_, err := insertInTransaction(ctx, t, s)
 			if sent {

@@ -51,8 +51,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, IsTimeout(err), "%v is no timeout", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded))
 		assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "the labels of the last error are lost")
-		var cmdErr CommandError
-		require.True(t, errors.As(err, &cmdErr))
+		cmdErr := asError[CommandError](t, err)
 		assert.Equal(t, int32(251), cmdErr.Code)
 	}
 
@@ -68,9 +67,8 @@ func TestWithTransactionTimeout(t *testing.T) {
 		{name: "at the context's deadline rather than after the client's timeout", opts: options.Client().SetTimeout(time.Hour),
 			deadline: true, transactions: 3},
 	} {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s, ctx := newScript(t, tt.transactions), context.Background()
+			s, ctx := newScript(t, tt.transactions), bgCtx
 			if tt.deadline {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, s.Now().Add(59*time.Second))
@@ -85,7 +83,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		s := newScript(t, 1)
 		deadline := time.Now().Add(time.Hour)
 		s.Policy.Clock = &leapingClock{Script: s, now: deadline.Add(-2 * time.Millisecond)}
-		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		ctx, cancel := context.WithDeadline(bgCtx, deadline)
 		defer cancel()
 		calls, err := insertInTransaction(ctx, t, s)
 		assert.Equal(t, 1, calls)
@@ -94,7 +92,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 	})
 	t.Run("cancellation is none", func(t *testing.T) {
 		s := newScript(t, 1)
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		_, err := insertInTransaction(ctx, t, s)
 		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
@@ -111,8 +109,7 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 			s.Replies = append(s.Replies, scripted.OK(), aborted)
 		}
 		s.Replies = append(s.Replies, scripted.OK(), scripted.OK())
-		_, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
+		require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
 
 		var slept time.Duration
 		for _, d := range s.Slept {
@@ -128,7 +125,7 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 func TestWithTransactionWithoutAPolicy(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.OK())
 	s.Policy = nil
-	require.NoError(t, insertWithTransaction(context.Background(), connectScript(t, s).Database("db").Collection("coll")))
+	require.NoError(t, insertWithTransaction(bgCtx, scriptColl(t, s)))
 	s.Finish()
 }
 
@@ -136,12 +133,11 @@ func TestWithTransactionWithoutAPolicy(t *testing.T) {
 // transaction.
 func TestTransactionsOfAMoment(t *testing.T) {
 	s := scripted.New(t)
-	session, err := connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession()
-	require.NoError(t, err)
-	retries := session.newTransactionRetries(context.Background())
+	session := must(connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession())(t)
+	retries := session.newTransactionRetries(bgCtx)
 	assert.Equal(t, time.Nanosecond, retries.period)
 	for _, aborts := range []bool{false, true} {
-		ctx, cancel := session.endingContext(context.Background(), retries, aborts)
+		ctx, cancel := session.endingContext(bgCtx, retries, aborts)
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "aborts %v", aborts)
 		cancel()
 	}
@@ -150,9 +146,8 @@ func TestTransactionsOfAMoment(t *testing.T) {
 // TestTimeOfTransactionEnds is about a call of an hour, of which ten minutes are left: a commit has these, and an abort has an hour anew.
 func TestTimeOfTransactionEnds(t *testing.T) {
 	s := scripted.New(t)
-	session, err := connectScript(t, s).StartSession()
-	require.NoError(t, err)
-	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
+	session := must(connectScript(t, s).StartSession())(t)
+	ctx, cancel := context.WithDeadline(bgCtx, s.Now().Add(time.Hour))
 	defer cancel()
 	retries := session.newTransactionRetries(ctx)
 	s.Elapsed = 50 * time.Minute
