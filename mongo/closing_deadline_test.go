@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,57 +36,29 @@ type cleanUp struct {
 	name     string
 	replies  []any
 	run      func(context.Context, *Collection) error
-	commands []string
-	succeeds bool
+	commands string
 }
 
-// cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
-// not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
-func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
+// cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does not wait for
+// their backoffs beyond the deadline, and there are none for commands whose result nobody looks at. Retries that the deadline or a
+// cancelled context prevents cost no tokens.
+func cleanUpsEndWithTheDeadline(t *testing.T, calls ...cleanUp) {
 	for _, tt := range calls {
-		check := func(t *testing.T, ctx context.Context, opts *options.ClientOptions) {
-			s := newImpatientScript(t, tt.replies...)
-			err := tt.run(ctx, scriptColl(t, s, opts))
-			s.Finish()
-
-			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
-			assert.Equal(t, tt.commands, commandNames(t, s))
-			assert.LessOrEqual(t, s.Elapsed, patience)
-		}
-		t.Run(tt.name+"/deadline", func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(bgCtx, patience)
-			defer cancel()
-			check(t, ctx, options.Client())
-		})
-		t.Run(tt.name+"/cancelled", func(t *testing.T) {
-			ctx, cancel := context.WithCancel(bgCtx)
-			defer cancel()
-			s := newImpatientScript(t, tt.replies...)
-			s.OnSleep = cancel
-			err := tt.run(ctx, scriptColl(t, s))
-			s.Finish()
-
-			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
-			assert.LessOrEqual(t, len(s.Slept), 1, "no backoff follows the one that was cancelled")
-		})
-		t.Run(tt.name+"/timeout", func(t *testing.T) { check(t, bgCtx, options.Client().SetTimeout(patience)) })
-	}
-}
-
-// cleanUpsSpendTokensForRetriesAlone is about retries that the deadline or a cancelled context prevents: they cost nothing.
-func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
-	for _, tt := range calls {
-		for _, cancelled := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(bgCtx, patience)
-			s := newImpatientScript(t, tt.replies...)
-			s.Policy.Bucket = retry.NewTokenBucket()
-			if cancelled {
-				s.OnSleep = cancel
-			}
-			_ = tt.run(ctx, scriptColl(t, s))
-			cancel()
-			s.Finish()
-			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
+		for _, ending := range overloadEndings[:3] {
+			t.Run(tt.name+"/"+ending.name, func(t *testing.T) {
+				s := newImpatientScript(t, tt.replies...)
+				s.Policy.Bucket = retry.NewTokenBucket()
+				ctx, cancel := ending.begin(s)
+				defer cancel()
+				require.Error(t, tt.run(ctx, scriptColl(t, s, ending.opts)))
+				s.Finish()
+				if ending.cause == nil {
+					assert.Equal(t, tt.commands, strings.Join(commandNames(t, s), " "))
+					assert.LessOrEqual(t, s.Elapsed, patience)
+				}
+				assert.True(t, ending.cause == nil || len(s.Slept) <= 1, "no backoff follows the one that was cancelled")
+				assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1)
+			})
 		}
 	}
 }

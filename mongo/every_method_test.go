@@ -16,56 +16,16 @@ import (
 )
 
 // sendNothing are the exported methods that send no command.
-var sendNothing = []string{
-	"ChangeStream.Decode",
-	"ChangeStream.Err",
-	"ChangeStream.ID",
-	"ChangeStream.RemainingBatchLength",
-	"ChangeStream.ResumeToken",
-	"ChangeStream.SetBatchSize",
-	"Client.AppendDriverInfo",
-	"Client.Database",
-	"Client.NumberSessionsInProgress",
-	"Client.RetryTokens",
-	"Client.StartSession",
-	"Client.ThrottleProbabilities",
-	"Client.Timeout",
-	"Collection.Clone",
-	"Collection.Database",
-	"Collection.Indexes",
-	"Collection.Name",
-	"Collection.SearchIndexes",
-	"Cursor.Decode",
-	"Cursor.Err",
-	"Cursor.ID",
-	"Cursor.RemainingBatchLength",
-	"Cursor.SetBatchSize",
-	"Cursor.SetComment",
-	"Cursor.SetMaxAwaitTime",
-	"Database.Client",
-	"Database.Collection",
-	"Database.GridFSBucket",
-	"Database.Name",
-	"Database.ReadConcern",
-	"Database.ReadPreference",
-	"Database.WriteConcern",
-	"GridFSBucket.GetChunksCollection",
-	"GridFSBucket.GetFilesCollection",
-	"GridFSDownloadStream.GetFile",
-	"Session.AdvanceClusterTime",
-	"Session.AdvanceOperationTime",
-	"Session.Client",
-	"Session.ClusterTime",
-	"Session.ID",
-	"Session.OperationTime",
-	"Session.SnapshotTime",
-	"Session.StartTransaction",
-	"Session.TransactionRunning",
-	"SingleResult.Acknowledged",
-	"SingleResult.Decode",
-	"SingleResult.Err",
-	"SingleResult.Raw",
-}
+var sendNothing = strings.Fields(`
+	ChangeStream.Decode ChangeStream.Err ChangeStream.ID ChangeStream.RemainingBatchLength ChangeStream.ResumeToken
+	ChangeStream.SetBatchSize Client.AppendDriverInfo Client.Database Client.NumberSessionsInProgress Client.RetryTokens
+	Client.StartSession Client.ThrottleProbabilities Client.Timeout Collection.Clone Collection.Database Collection.Indexes
+	Collection.Name Collection.SearchIndexes Cursor.Decode Cursor.Err Cursor.ID Cursor.RemainingBatchLength Cursor.SetBatchSize
+	Cursor.SetComment Cursor.SetMaxAwaitTime Database.Client Database.Collection Database.GridFSBucket Database.Name
+	Database.ReadConcern Database.ReadPreference Database.WriteConcern GridFSBucket.GetChunksCollection
+	GridFSBucket.GetFilesCollection GridFSDownloadStream.GetFile Session.AdvanceClusterTime Session.AdvanceOperationTime
+	Session.Client Session.ClusterTime Session.ID Session.OperationTime Session.SnapshotTime Session.StartTransaction
+	Session.TransactionRunning SingleResult.Acknowledged SingleResult.Decode SingleResult.Err SingleResult.Raw`)
 
 // TestEveryMethodIsInTheTable fails for a method that is new.
 func TestEveryMethodIsInTheTable(t *testing.T) {
@@ -218,21 +178,19 @@ func answering(body bson.Raw, has string) any {
 	doc := bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "a"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2},
 		{Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"}, {Key: "files_id", Value: 1},
 		{Key: "n", Value: 0}, {Key: "data", Value: bson.Binary{Data: make([]byte, 9)}}}
-	batch := []any{doc}
+	cursor, n := firstBatch(0, doc), 1
 	switch command := body.Index(0).Key(); {
 	case command == "getMore":
-		return scripted.OK(nextBatch(0, batch...))
+		return scripted.OK(nextBatch(0, doc))
 	case command == "hello":
 		return scripted.OK()
 	case has == "nothing":
-		return scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 0}, bson.E{Key: "databases", Value: bson.A{}},
-			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+		cursor, n = firstBatch(0), 0
 	case has == "two batches":
-		return scripted.OK(firstBatch(7, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
-			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+		cursor = firstBatch(7, doc)
 	}
-	return scripted.OK(firstBatch(0, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
-		bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+	none := bson.A{}
+	return scripted.OK(cursor, bson.E{Key: "n", Value: n}, bson.E{Key: "databases", Value: none}, bson.E{Key: "values", Value: none}, madeIndex)
 }
 
 // withSeveralCommands are methods, and uses of them, that send more than the table of all of them has.
@@ -243,12 +201,8 @@ var withSeveralCommands = []sendingMethod{
 		}
 		return us.Close()
 	})},
-	{name: "CreateCollection with encrypted fields", run: func(ctx context.Context, c *Collection) error {
-		return c.Database().CreateCollection(ctx, "new", encrypted)
-	}},
-	{name: "Drop of an encrypted collection", run: func(ctx context.Context, c *Collection) error {
-		return c.Drop(ctx, options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: bson.A{}}}))
-	}},
+	{name: "CreateCollection with encrypted fields", run: calling("Database.CreateCollection", "new", encrypted)},
+	{name: "Drop of an encrypted collection", run: calling("Collection.Drop", options.DropCollection().SetEncryptedFields(noFields))},
 	{name: "data keys", run: func(ctx context.Context, c *Collection) error {
 		return second((&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument))
 	}},

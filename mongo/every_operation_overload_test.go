@@ -19,31 +19,29 @@ import (
 type overloadEnding struct {
 	name  string
 	opts  *options.ClientOptions
-	begin func(*scripted.Script) (context.Context, context.CancelFunc)
 	cause error // that the error wraps
 
 	attempts int // of a command that is rejected
 }
 
 var overloadEndings = []overloadEnding{
-	{name: "deadline", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
+	{"deadline", options.Client(), nil, withinPeriod + 1},
+	{"timeout", options.Client().SetTimeout(patience), nil, withinPeriod + 1},
+	{"cancelled", options.Client(), context.Canceled, 1},
+	{"limit", options.Client(), nil, 6},
+}
+
+// begin returns the context of a call.
+func (e overloadEnding) begin(s *scripted.Script) (context.Context, context.CancelFunc) {
+	switch e.name {
+	case "deadline":
 		return context.WithTimeout(bgCtx, patience)
-	}, cause: nil, attempts: withinPeriod + 1},
-	{
-		name:     "timeout",
-		opts:     options.Client().SetTimeout(patience),
-		begin:    func(*scripted.Script) (context.Context, context.CancelFunc) { return bgCtx, func() {} },
-		cause:    nil,
-		attempts: withinPeriod + 1,
-	},
-	{name: "cancelled", opts: options.Client(), begin: func(s *scripted.Script) (context.Context, context.CancelFunc) {
+	case "cancelled":
 		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		return ctx, cancel
-	}, cause: context.Canceled, attempts: 1},
-	{name: "limit", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-		return bgCtx, func() {}
-	}, cause: nil, attempts: 6},
+	}
+	return bgCtx, func() {}
 }
 
 // TestEveryOperationInEndlessOverload lets each method meet servers that reject everything.

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"fmt"
-	"io"
 	"reflect"
 	"sort"
 	"strings"
@@ -58,17 +57,8 @@ func (o optionsOf) builder() reflect.Value { return reflect.New(reflect.TypeOf(o
 
 // call calls the method with options.
 func (o optionsOf) call(c *Collection, builder reflect.Value) {
-	on, name, _ := strings.Cut(o.method, ".")
-	receiver := map[string]any{"Collection": c, "Database": c.Database(), "Client": c.client, "GridFSBucket": bucketOf(c)}[on]
-	in := []reflect.Value{reflect.ValueOf(bgCtx)}
-	for _, arg := range o.args {
-		if source, ok := arg.(func() io.Reader); ok {
-			arg = source()
-		}
-		in = append(in, reflect.ValueOf(arg))
-	}
-	out := reflect.ValueOf(receiver).MethodByName(name).Call(append(in, builder))
-	if stream, ok := out[0].Interface().(*ChangeStream); ok && stream != nil {
+	result, _ := callMethod(bgCtx, c, o.method, append(append([]any{}, o.args...), builder.Interface())...)
+	if stream, ok := result.(*ChangeStream); ok && stream != nil {
 		stream.TryNext(bgCtx) // the first batch, which is empty
 		stream.TryNext(bgCtx)
 	}

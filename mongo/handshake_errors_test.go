@@ -179,15 +179,11 @@ const ofClientBulkWrite = "client bulk write"
 
 // unsentWrites are methods that send a single write.
 var unsentWrites = map[string]func(context.Context, *Collection) error{
-	"insert": insertAny,
-	"update": func(ctx context.Context, c *Collection) error { return second(c.UpdateOne(ctx, anything, increment)) },
-	"findAndModify": func(ctx context.Context, c *Collection) error {
-		return c.FindOneAndUpdate(ctx, anything, increment).Err()
-	},
-	"bulk write": func(ctx context.Context, c *Collection) error {
-		return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything)}))
-	},
-	ofClientBulkWrite: func(ctx context.Context, c *Collection) error { return second(c.client.BulkWrite(ctx, inserts(1))) },
+	"insert":          insertAny,
+	"update":          calling("Collection.UpdateOne", anything, increment),
+	"findAndModify":   calling("Collection.FindOneAndUpdate", anything, increment),
+	"bulk write":      calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
+	ofClientBulkWrite: calling("Client.BulkWrite", oneBulkWrite...),
 }
 
 // TestWriteWithoutConnectionIsLabelled is about the label of a write that gets no connection (retryable-writes.md,

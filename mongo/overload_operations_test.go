@@ -16,36 +16,33 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+// singleWrites are methods that send a single write, and others that are told as one.
+var singleWrites = map[string]func(context.Context, *Collection) error{
+	"InsertOne":        insertAny,
+	"InsertMany":       calling("Collection.InsertMany", []any{anything}),
+	"DeleteOne":        calling("Collection.DeleteOne", anything),
+	"UpdateMany":       calling("Collection.UpdateMany", anything, increment),
+	"FindOneAndDelete": calling("Collection.FindOneAndDelete", anything),
+	"BulkWrite":        calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
+	"Drop":             calling("Collection.Drop"),
+	"RunCommand":       calling("Database.RunCommand", replaced),
+}
+
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
 // must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
-	ctx := bgCtx
-	tests := map[string]func(*Collection) error{
-		"InsertOne": func(c *Collection) error { return second(c.InsertOne(ctx, bson.D{})) },
-		"UpdateMany": func(c *Collection) error {
-			return second(c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}))
-		},
-		"BulkWrite": func(c *Collection) error {
-			return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})}))
-		},
-		"client BulkWrite": func(c *Collection) error {
-			return second(c.client.BulkWrite(ctx, []ClientBulkWrite{
-				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-			}))
-		},
-		"Drop":       func(c *Collection) error { return c.Drop(ctx) },
-		"RunCommand": func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
-		"FindOne":    func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
+	tests := map[string]func(context.Context, *Collection) error{
+		"client BulkWrite": calling("Client.BulkWrite", oneBulkWrite...), "FindOne": calling("Collection.FindOne", anything),
+	}
+	for name, run := range singleWrites {
+		tests[name] = run
 	}
 	for name, run := range tests {
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Rejected())
-			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
-			err := run(scriptColl(t, s))
-			s.Finish()
-			require.Error(t, err)
-			assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "got %T (%v)", err, err)
-		})
+		s := scripted.New(t, scripted.Rejected())
+		s.Policy.RetryReads, s.Policy.RetryWrites = false, false
+		err := run(bgCtx, scriptColl(t, s))
+		s.Finish()
+		assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "%s: got %T (%v)", name, err, err)
 	}
 }
 
@@ -185,63 +182,25 @@ func executedButOverloaded() bson.D {
 
 // TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
 func TestInterruptedWrite(t *testing.T) {
-	single := func(err error) *WriteConcernError {
-		var exception WriteException
-		_ = errors.As(err, &exception)
-		return exception.WriteConcernError
-	}
-	bulk := func(err error) *WriteConcernError {
-		var exception BulkWriteException
-		_ = errors.As(err, &exception)
-		return exception.WriteConcernError
-	}
-
-	tests := []struct {
-		name string
-		run  func(context.Context, *Collection) error
-		// found finds the write concern error in the exception that the method returns.
-		found func(error) *WriteConcernError
-		topic string // that promises it
-	}{
-		{name: "InsertOne",
-			run:   func(ctx context.Context, c *Collection) error { return second(c.InsertOne(ctx, bson.D{})) },
-			found: single},
-		{name: "InsertMany",
-			run:   func(ctx context.Context, c *Collection) error { return second(c.InsertMany(ctx, []any{bson.D{}})) },
-			found: bulk, topic: "outcomes"},
-		{name: "DeleteOne",
-			run:   func(ctx context.Context, c *Collection) error { return second(c.DeleteOne(ctx, bson.D{})) },
-			found: single},
-		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
-			return second(c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}}))
-		}, found: single},
-		{name: "FindOneAndDelete",
-			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
-			found: single},
-		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
-			return second(c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})}))
-		}, found: bulk, topic: "outcomes"},
-		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
-		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
-			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
-		}, found: single},
-	}
-	for _, tt := range tests {
-		if !topics[tt.topic] {
+	for name, run := range singleWrites {
+		bulk := name == "InsertMany" || name == "BulkWrite"
+		if bulk && !topics["outcomes"] {
 			continue
 		}
-		t.Run(tt.name, func(t *testing.T) {
-			ctx := scripted.NewContext()
+		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, executedButOverloaded())
-			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-			err := tt.run(ctx, scriptColl(t, s))
+			err := run(endsInBackoff(s, context.DeadlineExceeded), scriptColl(t, s))
 			s.Finish()
 
-			require.Error(t, err)
 			assert.True(t, IsTimeout(err), "%v is no timeout", err)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded))
 			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
-			found := tt.found(err)
+			var found *WriteConcernError
+			if bulk {
+				found = asError[BulkWriteException](t, err).WriteConcernError
+			} else {
+				found = asError[WriteException](t, err).WriteConcernError
+			}
 			require.NotNil(t, found, "got %T (%v)", err, err)
 			assert.Equal(t, 462, found.Code)
 		})

@@ -55,6 +55,13 @@ func asError[E error](t testing.TB, err error, of ...any) (found E) {
 	return found
 }
 
+// endsInBackoff returns a context that ends with the error during the first backoff.
+func endsInBackoff(s *scripted.Script, err error) *scripted.Context {
+	ctx := scripted.NewContext()
+	s.OnSleep = func() { ctx.End(err) }
+	return ctx
+}
+
 // commandNames returns the names of the commands that came to the servers.
 func commandNames(t *testing.T, s *scripted.Script) []string {
 	t.Helper()

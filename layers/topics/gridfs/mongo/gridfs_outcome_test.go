@@ -643,39 +643,27 @@ func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 
 // TestGridFSCleanUpEndsWithTheDeadline is about the cursors of a bucket.
 func TestGridFSCleanUpEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(firstBatch(7))},
-			run:      withDownload((*GridFSDownloadStream).Close),
-			commands: []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-		{name: "the indexes of a bucket, getMore fails",
-			replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}))},
+	index := func(keys bson.D) bson.E { return firstBatch(7, bson.D{{Key: "key", Value: keys}}) }
+	cleanUpsEndWithTheDeadline(t, []cleanUp{
+		{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: calling("GridFSDownloadStream.Close"),
+			commands: "find find killCursors killCursors killCursors killCursors"},
+		{name: "the indexes of a bucket, getMore fails", replies: []any{scripted.OK(index(bson.D{{Key: "_id", Value: 1}}))},
 			run: func(ctx context.Context, c *Collection) error {
 				return second(hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}}))
-			}, commands: []string{"listIndexes", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-		{name: "GridFSBucket.UploadFromStream, indexes",
-			replies: []any{scripted.OK(firstBatch(0)), scripted.OK(firstBatch(7,
-				bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}))},
-			run: func(ctx context.Context, c *Collection) error {
-				return second(c.Database().GridFSBucket().UploadFromStream(ctx, "file", content()))
-			}, commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
+			}, commands: "listIndexes getMore getMore getMore getMore killCursors"},
+		{name: "GridFSBucket.UploadFromStream, indexes", run: calling("GridFSBucket.UploadFromStream", "file", content),
+			replies:  []any{noKeys, scripted.OK(index(bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}))},
+			commands: "find listIndexes killCursors listIndexes listIndexes listIndexes listIndexes"},
+	}...)
 }
 
 // TestErrorsOfLaterCommandsOfGridFS is about the methods of a bucket that send several commands.
 func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 	testErrorsOfLaterCommands(t, map[string]severalCommands{
-		"the indexes of a bucket": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().createIndexes(ctx)
-		}, commands: 5},
-		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error { return db.GridFSBucket().Drop(ctx) }, commands: 2},
-		"GridFSBucket.Delete": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Delete(ctx, 1)
-		}, commands: 2},
-		"GridFSBucket.Rename": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Rename(ctx, 1, "new")
-		}, commands: 1},
+		"the indexes of a bucket": {run: func(ctx context.Context, c *Collection) error { return bucketOf(c).createIndexes(ctx) }, commands: 5},
+		"GridFSBucket.Drop":       {run: calling("GridFSBucket.Drop"), commands: 2},
+		"GridFSBucket.Delete":     {run: calling("GridFSBucket.Delete", 1), commands: 2},
+		"GridFSBucket.Rename":     {run: calling("GridFSBucket.Rename", 1, "new"), commands: 1},
 	})
 }
 

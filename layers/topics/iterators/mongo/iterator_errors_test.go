@@ -282,36 +282,27 @@ func poolNotReady(t *testing.T) error {
 	return err
 }
 
-// cursorCleanUps are of cursors, some of which the driver opens itself.
-var cursorCleanUps = []cleanUp{
-	{name: "ChangeStream.Next, resume", replies: []any{scripted.OK(firstBatch(7)), scripted.Failure(1, resumableErrorLabel)},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() }),
-		commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"}},
-	{name: "ChangeStream.Next, no resume token", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() }),
-		commands: []string{"aggregate", "killCursors"}},
-	{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]struct{ X int }{}) }),
-		commands: []string{"find", "killCursors"}},
-	{name: "Cursor.All, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
-		commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "Cursor.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) }),
-		commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "killCursors"}},
-	{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "ChangeStream.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
-		commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}},
-}
-
-// TestCursorCleanUpEndsWithTheDeadline: the deadline of the call that opened the cursor is the one of its end.
+// TestCursorCleanUpEndsWithTheDeadline is about cursors, some of which the driver opens itself: the deadline of the call that opened the
+// cursor is the one of its end.
 func TestCursorCleanUpEndsWithTheDeadline(t *testing.T) {
-	cleanUpsEndWithTheDeadline(t, cursorCleanUps)
-	cleanUpsSpendTokensForRetriesAlone(t, cursorCleanUps)
+	cleanUpsEndWithTheDeadline(t, []cleanUp{
+		{name: "ChangeStream.Next, resume", replies: []any{emptyOpen, resumable}, run: calling("ChangeStream.Next"),
+			commands: "aggregate getMore killCursors aggregate aggregate aggregate aggregate"},
+		{name: "ChangeStream.Next, no resume token", replies: []any{opened}, run: calling("ChangeStream.Next"),
+			commands: "aggregate killCursors"},
+		{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
+			run: calling("Cursor.All", &[]struct{ X int }{}), commands: "find killCursors"},
+		{name: "Cursor.All, getMore fails", replies: []any{opened}, run: calling("Cursor.All", &[]bson.D{}),
+			commands: "find getMore getMore getMore getMore killCursors"},
+		{name: "Cursor.Close", replies: []any{emptyOpen}, run: calling("Cursor.Close"),
+			commands: "find killCursors killCursors killCursors killCursors"},
+		{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
+			run: calling("Database.ListCollectionNames", anything), commands: "listCollections killCursors"},
+		{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
+			run: calling("Database.ListCollectionNames", anything), commands: "listCollections getMore getMore getMore getMore killCursors"},
+		{name: "ChangeStream.Close", replies: []any{emptyOpen}, run: calling("ChangeStream.Close"),
+			commands: "aggregate killCursors killCursors killCursors killCursors"},
+	}...)
 }
 
 // TestCloseAgain is about a Close whose killCursors no server has answered: another Close sends it again, and then none does.

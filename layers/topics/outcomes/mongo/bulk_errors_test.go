@@ -203,16 +203,8 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 
 // TestBulkWriteCleanUpEndsWithTheDeadline is about the cursor of the results.
 func TestBulkWriteCleanUpEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "Client.BulkWrite", replies: []any{scripted.OK(firstBatch(7))},
-			run: func(ctx context.Context, c *Collection) error {
-				return second(c.client.BulkWrite(ctx, []ClientBulkWrite{
-					{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: bson.D{}}},
-				}))
-			}, commands: []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
+	cleanUpsEndWithTheDeadline(t, cleanUp{name: "Client.BulkWrite", replies: []any{emptyOpen}, run: calling("Client.BulkWrite", oneBulkWrite...),
+		commands: "bulkWrite getMore getMore getMore getMore killCursors"})
 }
 
 // TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
@@ -223,10 +215,8 @@ func TestInterruptedBulkWrite(t *testing.T) {
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	)
 	models := []WriteModel{NewDeleteOneModel().SetFilter(bson.D{}), NewInsertOneModel().SetDocument(bson.D{})}
-	ctx := scripted.NewContext()
 	s := scripted.New(t, scripted.OK(), failed)
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := scriptColl(t, s).BulkWrite(ctx, models)
+	_, err := scriptColl(t, s).BulkWrite(endsInBackoff(s, context.DeadlineExceeded), models)
 	s.Finish()
 
 	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
@@ -239,9 +229,8 @@ func TestInterruptedBulkWrite(t *testing.T) {
 
 // TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
 func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
-	ctx := scripted.NewContext()
 	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	ctx := endsInBackoff(s, context.DeadlineExceeded)
 	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
 	_, err := scriptColl(t, s).BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 	s.Finish()

@@ -142,19 +142,13 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 	}
 }
 
-// interruptedBulkWrite returns the error of a bulk write whose context ends in the backoff after the reply.
-func interruptedBulkWrite(t *testing.T, reply bson.D) error {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, reply)
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).BulkWrite(ctx, inserts(1))
-	s.Finish()
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	return err
-}
-
-// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.
+// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about a bulk write whose context ends in the backoff after a reply that has the
+// errors of other commands.
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	labels := bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}
-	assert.ErrorContains(t, interruptedBulkWrite(t, scripted.OK(writeErrorsAt(0), labels)), "scripted")
+	s := scripted.New(t, scripted.OK(writeErrorsAt(0), labels))
+	_, err := connectScript(t, s).BulkWrite(endsInBackoff(s, context.DeadlineExceeded), inserts(1))
+	s.Finish()
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	assert.ErrorContains(t, err, "scripted")
 }

@@ -17,53 +17,31 @@ var _ = noted("timeouts")
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
 // (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
 func TestOneTimeoutForTheWholeCall(t *testing.T) {
-	fields := bson.D{{Key: "fields", Value: bson.A{}}}
-	type vault = func(context.Context, *ClientEncryption, *Collection) error
 	for name, tt := range map[string]struct {
-		run     func(context.Context, *Collection) error
-		encrypt vault
-		waits   int // how many commands and requests
+		waits int // how many commands and requests
+		run   func(context.Context, *Collection) error
 	}{
-		"Drop": {waits: 3, run: func(ctx context.Context, c *Collection) error {
-			return c.Drop(ctx, options.DropCollection().SetEncryptedFields(fields))
-		}},
-		"Drop, known by the server": {waits: 2, run: func(ctx context.Context, c *Collection) error {
+		"Drop": {3, calling("Collection.Drop", options.DropCollection().SetEncryptedFields(noFields))},
+		"Drop, known by the server": {2, func(ctx context.Context, c *Collection) error {
 			c.client.encryptedFieldsMap = map[string]any{}
 			return c.Drop(ctx)
 		}},
-		"CreateCollection, encrypted": {waits: 5, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateCollection(ctx, "coll", options.CreateCollection().SetEncryptedFields(fields))
-		}},
-		"CreateCollection": {waits: 1, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateCollection(ctx, "coll")
-		}},
-		"CreateView": {waits: 1, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
-		}},
-		"Database.Drop": {waits: 1, run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }},
+		"CreateCollection, encrypted": {5, calling("Database.CreateCollection", "coll",
+			options.CreateCollection().SetEncryptedFields(noFields))},
+		"CreateCollection": {1, calling("Database.CreateCollection", "coll")},
+		"CreateView":       {1, calling("Database.CreateView", "view", "coll", Pipeline{})},
+		"Database.Drop":    {1, calling("Database.Drop")},
 
-		"CreateDataKey": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return second(ce.CreateDataKey(ctx, "local"))
-		}},
-		"CreateEncryptedCollection": {waits: 7, encrypt: createEncrypted},
-		"Decrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return second(ce.Decrypt(ctx, keyID))
-		}},
-		"Encrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return second(ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt()))
-		}},
-		"EncryptExpression": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
-		}},
-		"RewrapManyDataKey": {waits: 3, encrypt: rewrapKeys},
+		"CreateDataKey":             {2, calling("ClientEncryption.CreateDataKey", "local")},
+		"CreateEncryptedCollection": {7, createEncrypted},
+		"Decrypt":                   {2, calling("ClientEncryption.Decrypt", keyID)},
+		"Encrypt":                   {2, calling("ClientEncryption.Encrypt", bson.RawValue{}, options.Encrypt())},
+		"EncryptExpression":         {2, calling("ClientEncryption.EncryptExpression", anything, &bson.Raw{}, options.Encrypt())},
+		"RewrapManyDataKey":         {3, calling("ClientEncryption.RewrapManyDataKey", anything)},
 	} {
 		for _, ctx := range []context.Context{bgCtx, nil} {
 			d, coll := newDeadlines(t)
-			run := tt.run
-			if run == nil {
-				run = func(ctx context.Context, c *Collection) error { return tt.encrypt(ctx, encryptionOf(c, d.note), c) }
-			}
-			require.NoError(t, run(ctx, coll), name)
+			require.NoError(t, tt.run(ctx, coll), name)
 			require.Len(t, d.seen, tt.waits, name)
 			for i, deadline := range d.seen {
 				assert.False(t, deadline.IsZero(), "%s: wait %d of %d", name, i, len(d.seen))
@@ -94,24 +72,12 @@ func TestOneMaxTime(t *testing.T) {
 	runs := func(command string) bson.D { return bson.D{{Key: command, Value: 1}, {Key: "maxTimeMS", Value: own}} }
 	custom, writes := bson.M{"maxTimeMS": own}, Pipeline{{{Key: "$out", Value: "other"}}}
 	methods := map[string]func(context.Context, *Collection) error{
-		"RunCommand": func(ctx context.Context, c *Collection) error {
-			return c.Database().RunCommand(ctx, runs("ping")).Err()
-		},
-		"RunCommandCursor": func(ctx context.Context, c *Collection) error {
-			return second(c.Database().RunCommandCursor(ctx, runs("find")))
-		},
-		"Aggregate": func(ctx context.Context, c *Collection) error {
-			return second(c.Aggregate(ctx, Pipeline{}, options.Aggregate().SetCustom(custom)))
-		},
-		"Aggregate that writes": func(ctx context.Context, c *Collection) error {
-			return second(c.Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
-		},
-		"Database.Aggregate that writes": func(ctx context.Context, c *Collection) error {
-			return second(c.Database().Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
-		},
-		"Watch": func(ctx context.Context, c *Collection) error {
-			return second(c.Watch(ctx, Pipeline{}, options.ChangeStream().SetCustom(custom)))
-		},
+		"RunCommand":                     calling("Database.RunCommand", runs("ping")),
+		"RunCommandCursor":               calling("Database.RunCommandCursor", runs("find")),
+		"Aggregate":                      calling("Collection.Aggregate", Pipeline{}, options.Aggregate().SetCustom(custom)),
+		"Aggregate that writes":          calling("Collection.Aggregate", writes, options.Aggregate().SetCustom(custom)),
+		"Database.Aggregate that writes": calling("Database.Aggregate", writes, options.Aggregate().SetCustom(custom)),
+		"Watch":                          calling("Collection.Watch", Pipeline{}, options.ChangeStream().SetCustom(custom)),
 	}
 	limits := map[string]struct {
 		options *options.ClientOptions

@@ -160,8 +160,7 @@ func TestCommitWithoutServerInACall(t *testing.T) {
 // commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
 func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) error {
 	t.Helper()
-	interrupted := scripted.NewContext()
-	s.OnSleep = func() { interrupted.End(context.DeadlineExceeded) }
+	interrupted := endsInBackoff(s, context.DeadlineExceeded)
 	require.NoError(t, insertAny(ctx, coll))
 	err := session.CommitTransaction(interrupted)
 	require.True(t, IsTimeout(err), "got %v", err)
