@@ -23,8 +23,7 @@ const (
 
 // newImpatientScript returns a script with long backoffs whose servers reject all commands after those with a reply.
 func newImpatientScript(t *testing.T, replies ...any) *scripted.Script {
-	s := scripted.New(t, replies...)
-	s.Rest = scripted.Overloaded()
+	s := lasting(t, scripted.Overloaded(), replies...)
 	s.Policy.FirstBackoff = retry.MaxBackoff
 	s.Policy.Jitter = func() float64 { return float64(longBackoff) / float64(retry.MaxBackoff) }
 	return s

@@ -223,8 +223,7 @@ func TestNilContext(t *testing.T) {
 		}
 		var ends, commands [2]string
 		for which, ctx := range []context.Context{bgCtx, none} {
-			s := scripted.New(t)
-			s.Rest = func(body bson.Raw) any { return answering(body, "two batches") }
+			s := lasting(t, func(body bson.Raw) any { return answering(body, "two batches") })
 			ends[which] = fmt.Sprint(method.run(ctx, scriptColl(t, s)))
 			commands[which] = fmt.Sprint(commandNames(t, s))
 		}
@@ -236,8 +235,7 @@ func TestNilContext(t *testing.T) {
 // TestRetrieversFindAll is about what encryption reads: keys of all batches, and the first collection.
 func TestRetrieversFindAll(t *testing.T) {
 	for has, want := range map[string]int{"nothing": 0, "a document": 1, "two batches": 2} {
-		s := scripted.New(t)
-		s.Rest = func(body bson.Raw) any { return answering(body, has) }
+		s := lasting(t, func(body bson.Raw) any { return answering(body, has) })
 		client := connectScript(t, s)
 		keys := must((&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(bgCtx, emptyDocument))(t, has)
 		assert.Len(t, keys, want, has)

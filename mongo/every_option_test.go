@@ -88,13 +88,12 @@ func TestEveryOptionIsSent(t *testing.T) {
 
 // sentWith returns the commands that a method sends with options, without what is another each time.
 func sentWith(t *testing.T, method optionsOf, builder reflect.Value) string {
-	s := scripted.New(t)
-	s.Rest = func(body bson.Raw) any {
+	s := lasting(t, func(body bson.Raw) any {
 		if body.Index(0).Key() == "aggregate" {
 			return emptyOpen
 		}
 		return answering(body, "a document")
-	}
+	})
 	s.Servers[0].MaxBatchCount = 10
 	method.call(scriptColl(t, s), builder)
 	var all []string
@@ -218,8 +217,7 @@ func TestUseJSONStructTags(t *testing.T) {
 	type tagged struct {
 		A int `json:"other"`
 	}
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}}))
+	s := lasting(t, scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}})))
 	useTags := options.Client().SetBSONOptions(&options.BSONOptions{UseJSONStructTags: true})
 	coll := scriptColl(t, s, useTags)
 	var one tagged

@@ -19,6 +19,13 @@ var (
 	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
 )
 
+// lasting returns a script of servers that answer by rest after the replies.
+func lasting(t *testing.T, rest any, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	s.Rest = rest
+	return s
+}
+
 // connectScript returns a client whose deployment is the script.
 func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Client {
 	t.Helper()

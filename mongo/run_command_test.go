@@ -79,8 +79,7 @@ func TestFieldsOfRunCommand(t *testing.T) {
 		{"apiDeprecationErrors", api, inBackground, 2},
 		{"comment", options.Client(), inBackground, 1},
 	} {
-		s := scripted.New(t)
-		s.Rest = scripted.OK()
+		s := lasting(t, scripted.OK())
 		client := connectScript(t, s, tt.client)
 		var preference options.Lister[options.RunCmdOptions] = options.RunCmd()
 		if tt.field == "$readPreference" {
@@ -97,8 +96,7 @@ func TestFieldsOfRunCommand(t *testing.T) {
 // are.
 func TestGetMoreOfRunCommand(t *testing.T) {
 	for _, writes := range []bool{false, true} {
-		s := scripted.New(t, emptyOpen, scripted.Overloaded())
-		s.Rest = scripted.OK(nextBatch(0, bson.D{}))
+		s := lasting(t, scripted.OK(nextBatch(0, bson.D{})), emptyOpen, scripted.Overloaded())
 		s.Policy.RetryWrites = writes
 		cursor := must(connectScript(t, s).Database("db").RunCommandCursor(bgCtx, bson.D{{Key: "x", Value: 1}}))(t)
 		assert.Equal(t, writes, cursor.Next(bgCtx), "%v", cursor.Err())

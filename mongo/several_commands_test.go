@@ -54,18 +54,26 @@ func insertTwice(ctx context.Context, coll *Collection) error {
 	return insertAny(ctx, coll)
 }
 
+// transact runs an insert, and then something, by WithTransaction. It returns how often that calls its callback.
+func transact(
+	ctx context.Context, t *testing.T, s *scripted.Script, then func() error, opts ...*options.ClientOptions,
+) (calls int, err error) {
+	t.Helper()
+	coll := scriptColl(t, s, opts...)
+	_, err = must(coll.client.StartSession())(t).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		calls++
+		if err := insertAny(ctx, coll); err != nil {
+			return nil, err
+		}
+		return nil, then()
+	})
+	return calls, err
+}
+
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
 func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
 	t.Helper()
-
-	client := connectScript(t, s, opts...)
-	session := must(client.StartSession())(t)
-
-	calls := 0
-	_, err := session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		calls++
-		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
-	})
+	calls, err := transact(ctx, t, s, func() error { return nil }, opts...)
 	s.Finish()
 	return calls, err
 }

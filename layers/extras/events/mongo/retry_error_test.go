@@ -22,9 +22,7 @@ import (
 func TestRetryErrorOfSeveralCommands(t *testing.T) {
 	for _, call := range bulkCalls {
 		for _, ordered := range []bool{true, false} {
-			ends := append([]commandEnd{{name: "accepted", answer: accepted}}, commandEnd{name: "rejected", answer: (*modelServer).reject})
-			s := scripted.New(t)
-			s.Rest = (&modelServer{t: t, plan: ends, executed: map[int]int{}, replies: map[int64]bson.D{}}).answer
+			_, s := newModel(t, commandEnd{"accepted", accepted}, commandEnd{"rejected", (*modelServer).reject})
 			coll := scriptColl(t, s)
 			_, err := call.run(bgCtx, coll, 2*scripted.MaxBatchCount, ordered)
 			retries := asError[*RetryError](t, err, call.name)

@@ -121,8 +121,7 @@ func TestRetryEventsNameTheCommand(t *testing.T) {
 	for i, method := range sendingMethods() {
 		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
 			none := scripted.NoConnection{Err: scripted.OverloadedHandshake()}
-			s := scripted.New(t, append([]any{none}, method.replies...)...)
-			s.Rest = scripted.Failure(1)
+			s := lasting(t, scripted.Failure(1), append([]any{none}, method.replies...)...)
 			var names []string
 			s.Policy.Monitor = &event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
 				if errors.As(e.Failure, new(scripted.BrokenHandshake)) {

@@ -30,8 +30,7 @@ func TestCriticalityContext(t *testing.T) {
 // TestCriticalityDoesNothingByItself: without adaptiveRetries and adaptiveThrottling every class is retried as the specification says.
 func TestCriticalityDoesNothingByItself(t *testing.T) {
 	for _, class := range []Criticality{Sheddable, Normal, Critical} {
-		s := scripted.New(t)
-		s.Rest = scripted.Overloaded()
+		s := lasting(t, scripted.Overloaded())
 		err := insertAny(NewCriticalityContext(bgCtx, class), scriptColl(t, s))
 		retries := asError[*RetryError](t, err)
 		assert.Equal(t, 6, retries.Attempts)

@@ -46,8 +46,7 @@ func malformedReplies(batch string) map[string]bson.D {
 // runSafely runs a call on a collection whose servers have these replies, and returns its error. It must not panic.
 func runSafely(t *testing.T, run func(context.Context, *Collection) error, rest bson.D, replies ...any) error {
 	t.Helper()
-	s := scripted.New(t, replies...)
-	s.Rest = rest
+	s := lasting(t, rest, replies...)
 	coll := scriptColl(t, s)
 	defer func() {
 		if panicked := recover(); panicked != nil {

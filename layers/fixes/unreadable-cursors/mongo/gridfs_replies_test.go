@@ -114,8 +114,7 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		otherTypes...)
 	for i, key := range keys {
 		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(firstBatch(0)))
-			s.Rest = scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
+			s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
 			bucket := connectScript(t, s).Database("db").GridFSBucket()
 			_, err := bucket.UploadFromStream(bgCtx, "file", content())
 			_, isDocument := key.(bson.D)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,8 +30,25 @@ var (
 func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[options.ChangeStreamOptions]) *ChangeStream {
 	t.Helper()
 
-	stream := must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, opts...))(t)
-	return stream
+	return must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, opts...))(t)
+}
+
+// iterator is a Cursor or a ChangeStream.
+type iterator interface {
+	Next(context.Context) bool
+	TryNext(context.Context) bool
+	Err() error
+	ID() int64
+	Close(context.Context) error
+}
+
+func openIterator(t *testing.T, s *scripted.Script, which string, opts ...*options.ClientOptions) iterator {
+	t.Helper()
+	coll := scriptColl(t, s, opts...)
+	if which == "stream" {
+		return must(coll.Watch(bgCtx, Pipeline{}))(t)
+	}
+	return must(coll.Find(bgCtx, anything))(t)
 }
 
 // TestMayResumeAfter is about the errors of a resume: after some of them, the loop of an application would go on for ever.
@@ -62,21 +80,18 @@ func TestMayResumeAfter(t *testing.T) {
 // TestUnreadableReplies is about getMores whose replies cannot be read: the stream is resumed, but not again at once.
 func TestUnreadableReplies(t *testing.T) {
 	again := []any{noCursorInIt, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
-	t.Run("in a row", func(t *testing.T) {
-		s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
-		stream := watchScript(t, s)
-		require.False(t, stream.Next(bgCtx))
-		assert.ErrorContains(t, stream.Err(), "cursor.id")
-		assert.Equal(t, int64(7), stream.ID())
-		s.Finish()
-	})
-	t.Run("with others between", func(t *testing.T) {
-		replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
-		s := scripted.New(t, append(append(replies, again...), oneEvent)...)
-		stream := watchScript(t, s)
-		require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
-		s.Finish()
-	})
+	s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
+	stream := watchScript(t, s)
+	require.False(t, stream.Next(bgCtx), "in a row")
+	assert.ErrorContains(t, stream.Err(), "cursor.id")
+	assert.Equal(t, int64(7), stream.ID())
+	s.Finish()
+
+	replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
+	s = scripted.New(t, append(append(replies, again...), oneEvent)...)
+	stream = watchScript(t, s)
+	require.True(t, stream.Next(bgCtx), "with others between: got %v", stream.Err())
+	s.Finish()
 }
 
 // TestLeftCursors is about a cursor that could not be closed when the stream was resumed: that is tried again before the next resume.
@@ -97,8 +112,7 @@ func TestLeftCursors(t *testing.T) {
 func TestCursorsThatStayOpen(t *testing.T) {
 	const resumes, left = 150, 100
 	opened := int64(0)
-	s := scripted.New(t)
-	s.Rest = func(command bson.Raw) any {
+	s := lasting(t, func(command bson.Raw) any {
 		switch command.Index(0).Key() {
 		case "aggregate":
 			opened++
@@ -107,7 +121,7 @@ func TestCursorsThatStayOpen(t *testing.T) {
 			return scripted.Overloaded()
 		}
 		return scripted.Failure(1, resumableErrorLabel)
-	}
+	})
 	stream := watchScript(t, s)
 	ctx, cancel := context.WithCancel(bgCtx)
 	s.OnSleep = func() {
@@ -116,14 +130,7 @@ func TestCursorsThatStayOpen(t *testing.T) {
 		}
 	}
 	require.False(t, stream.Next(ctx))
-	killed := func() (n int) {
-		for _, name := range commandNames(t, s) {
-			if name == "killCursors" {
-				n++
-			}
-		}
-		return n
-	}
+	killed := func() int { return strings.Count(fmt.Sprint(commandNames(t, s)), "killCursors") }
 	assert.Equal(t, resumes, killed())
 	assert.Len(t, stream.left, left)
 
@@ -163,33 +170,20 @@ func TestStartAfterUntilAnEvent(t *testing.T) {
 func TestIteratorsGoOn(t *testing.T) {
 	cleared := scripted.NoConnection{Err: poolNotReady(t)}
 	for name, tt := range map[string]struct {
-		failure any // of a getMore, after which there is a document
-		cursor  []string
-		stream  []string
+		failure        any // of a getMore, after which there is a document
+		cursor, stream string
 	}{
-		"rejected":     {scripted.Rejected(), []string{"getMore"}, []string{"getMore"}},
-		"pool cleared": {cleared, []string{"getMore"}, []string{"killCursors", "aggregate", "getMore"}},
-		"fatal":        {scripted.Failure(13), nil, nil},
-		"lost":         {io.EOF, nil, []string{"killCursors", "aggregate", "getMore"}},
-		"unreadable":   {noCursorInIt, nil, []string{"killCursors", "aggregate", "getMore"}},
-		"without time": {context.DeadlineExceeded, nil, []string{"killCursors", "aggregate", "getMore"}},
+		"rejected":     {scripted.Rejected(), "getMore", "getMore"},
+		"pool cleared": {cleared, "getMore", "killCursors aggregate getMore"},
+		"fatal":        {scripted.Failure(13), "", ""},
+		"lost":         {io.EOF, "", "killCursors aggregate getMore"},
+		"unreadable":   {noCursorInIt, "", "killCursors aggregate getMore"},
+		"without time": {context.DeadlineExceeded, "", "killCursors aggregate getMore"},
 	} {
-		for which, want := range map[string][]string{"cursor": tt.cursor, "stream": tt.stream} {
+		for which, want := range map[string]string{"cursor": tt.cursor, "stream": tt.stream} {
 			s := scripted.New(t, emptyOpen, tt.failure)
 			s.Policy.MaxRetries, s.Policy.RetryReads = 0, false
-			client := connectScript(t, s, options.Client().SetRetryReads(false))
-			var it interface {
-				TryNext(context.Context) bool
-				Err() error
-				ID() int64
-			}
-			var err error
-			if which == "cursor" {
-				it, err = client.Database("db").Collection("coll").Find(bgCtx, anything)
-			} else {
-				it, err = client.Watch(bgCtx, Pipeline{})
-			}
-			require.NoError(t, err, name)
+			it := openIterator(t, s, which, options.Client().SetRetryReads(false))
 			require.False(t, it.TryNext(bgCtx), name) // the first batch
 			require.NoError(t, it.Err(), name)
 			sent := len(s.Sent)
@@ -205,17 +199,17 @@ func TestIteratorsGoOn(t *testing.T) {
 			found := false
 			for tries := 0; tries < 3 && !found && (it.Err() == nil || it.ID() != 0); tries++ {
 				found = it.TryNext(bgCtx)
-				if !found && it.Err() != nil && want == nil {
+				if !found && it.Err() != nil && want == "" {
 					assert.Equal(t, int64(0), it.ID(), "%s: %s: %v", which, name, it.Err())
 				}
 			}
-			assert.Equal(t, want != nil, found, "%s: %s: %v", which, name, it.Err())
-			assert.Equal(t, want != nil, it.Err() == nil, "%s: %s: %v", which, name, it.Err())
+			assert.Equal(t, want != "", found, "%s: %s: %v", which, name, it.Err())
+			assert.Equal(t, want != "", it.Err() == nil, "%s: %s: %v", which, name, it.Err())
 			names := commandNames(t, s)[sent:]
 			if name != "pool cleared" {
 				names = names[1:] // the getMore that failed
 			}
-			assert.Equal(t, fmt.Sprint(want), fmt.Sprint(names), "%s: %s", which, name)
+			assert.Equal(t, want, strings.Join(names, " "), "%s: %s", which, name)
 		}
 	}
 }
@@ -243,27 +237,17 @@ func TestAllAfterLostReply(t *testing.T) {
 
 // TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.
 func TestClosedIteratorHasNoID(t *testing.T) {
-	s := scripted.New(t, scripted.OK(firstBatch(7)))
-	s.Rest = scripted.Overloaded()
-	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
-	require.False(t, cursor.Next(bgCtx))
-	require.NotEqual(t, int64(0), cursor.ID())
-	require.Error(t, cursor.Close(bgCtx))
-	assert.Equal(t, int64(0), cursor.ID())
-	sent := len(s.Sent)
-	assert.False(t, cursor.Next(bgCtx) || cursor.TryNext(bgCtx), "it is closed")
-	assert.Len(t, s.Sent, sent)
-
-	s = scripted.New(t, emptyOpen)
-	s.Rest = scripted.Overloaded()
-	stream := watchScript(t, s)
-	require.False(t, stream.Next(bgCtx))
-	require.NotEqual(t, int64(0), stream.ID())
-	require.Error(t, stream.Close(bgCtx))
-	assert.Equal(t, int64(0), stream.ID())
-	sent = len(s.Sent)
-	assert.False(t, stream.Next(bgCtx) || stream.TryNext(bgCtx), "it is closed")
-	assert.Len(t, s.Sent, sent)
+	for _, which := range []string{"cursor", "stream"} {
+		s := lasting(t, scripted.Overloaded(), emptyOpen)
+		it := openIterator(t, s, which)
+		require.False(t, it.Next(bgCtx), which)
+		require.NotEqual(t, int64(0), it.ID(), which)
+		require.Error(t, it.Close(bgCtx), which)
+		assert.Equal(t, int64(0), it.ID(), which)
+		sent := len(s.Sent)
+		assert.False(t, it.Next(bgCtx) || it.TryNext(bgCtx), "%s: it is closed", which)
+		assert.Len(t, s.Sent, sent, which)
+	}
 }
 
 // poolNotReady returns the error of a pool whose server cannot be reached.
@@ -310,15 +294,7 @@ func TestCloseAgain(t *testing.T) {
 	for _, which := range []string{"cursor", "stream"} {
 		none := scripted.NoConnection{Err: errNoServer}
 		s := scripted.New(t, emptyOpen, none, none, scripted.OK())
-		client := connectScript(t, s)
-		var it interface{ Close(context.Context) error }
-		var err error
-		if which == "cursor" {
-			it, err = client.Database("db").Collection("coll").Find(bgCtx, anything)
-		} else {
-			it, err = client.Watch(bgCtx, Pipeline{})
-		}
-		require.NoError(t, err)
+		it := openIterator(t, s, which)
 		for i := 0; i < 2; i++ {
 			assert.ErrorIs(t, it.Close(bgCtx), errNoServer, which)
 		}
@@ -337,8 +313,8 @@ func TestCloseAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(bgCtx)
 	cancel()
 	err := cursor.Close(ctx)
-	var failed CommandError
-	assert.True(t, errors.Is(err, context.Canceled) && errors.As(err, &failed) && failed.Code == 13, "got %v", err)
+	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+	assert.Equal(t, int32(13), asError[CommandError](t, err).Code)
 	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
 	s.Finish()
 }

@@ -24,8 +24,7 @@ var _ = noted("outcomes")
 
 // TestBulkOutcomeOfOtherErrors is about errors that hold no outcome.
 func TestBulkOutcomeOfOtherErrors(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(concernError(64))
+	s := lasting(t, scripted.OK(concernError(64)))
 	coll := scriptColl(t, s)
 	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
 	failed := asError[BulkWriteException](t, err)
@@ -54,8 +53,7 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 
 // TestBulkWriteOfAModelThatCannotBeEncoded is about a call of which one command is rejected, and another cannot be built.
 func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.Rejected()
+	s := lasting(t, scripted.Rejected())
 	_, err := scriptColl(t, s).BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything),
 		NewUpdateOneModel().SetFilter(anything).SetUpdate(bson.D{{Key: "$set", Value: make(chan int)}}),
@@ -81,8 +79,8 @@ func TestBulkWriteExceptionsAgree(t *testing.T) {
 	_, err := coll.InsertMany(bgCtx, docs)
 	failed, ok := err.(BulkWriteException)
 	require.True(t, ok, "%T", err)
-	message := failed.WriteConcernErrors[0].Message
-	for code, text := range map[int]string{64: message, 79: failed.WriteConcernErrors[1].Message, 13: "unauthorized"} {
+	concerns := failed.WriteConcernErrors
+	for code, text := range map[int]string{64: concerns[0].Message, 79: concerns[1].Message, 13: "unauthorized"} {
 		assert.True(t, failed.HasErrorCode(code), "%d", code)
 		assert.True(t, failed.HasErrorMessage(text), "%d", code)
 		assert.True(t, failed.HasErrorCodeWithMessage(code, text), "%d", code)
@@ -115,15 +113,10 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 
 // TestLoadBalancedBulkWrite is about a bulk write whose results take a getMore on the connection that they came by.
 func TestLoadBalancedBulkWrite(t *testing.T) {
-	result := func(idx int) bson.D {
-		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
-	}
-	more := scripted.OK(firstBatch(7))
-	last := scripted.OK(nextBatch(0, result(0)))
-	all := scripted.OK(firstBatch(0, result(0)))
+	result := bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: 0}, {Key: "n", Value: 1}}
+	more, last, all := emptyOpen, scripted.OK(nextBatch(0, result)), scripted.OK(firstBatch(0, result))
 	overloaded := scripted.Overloaded()
-
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		replies     []any
 		connections []int
@@ -137,20 +130,12 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
 		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), scripted.OK()},
 			connections: []int{1, 1, 1}, failing: true},
-	}
-	insert := &ClientInsertOneModel{Document: bson.D{}}
-	var writes []ClientBulkWrite
-	for i := 0; i < scripted.MaxBatchCount+1; i++ {
-		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newLoadBalancedScript(t, tt.replies...)
-			_, err := connectScript(t, s).BulkWrite(bgCtx, writes)
-			s.Finish()
-			assert.Equal(t, tt.failing, err != nil, "got %v", err)
-			assert.Equal(t, tt.connections, connections(s))
-		})
+	} {
+		s := newLoadBalancedScript(t, tt.replies...)
+		_, err := connectScript(t, s).BulkWrite(bgCtx, inserts(scripted.MaxBatchCount+1))
+		s.Finish()
+		assert.Equal(t, tt.failing, err != nil, "%s: got %v", tt.name, err)
+		assert.Equal(t, tt.connections, connections(s), tt.name)
 	}
 }
 
@@ -171,8 +156,7 @@ func TestBulkWriteHasOneTimeout(t *testing.T) {
 		assert.True(t, ok)
 		deadlines = append(deadlines, deadline)
 	}}
-	s := scripted.New(t)
-	s.Rest = scripted.OK()
+	s := lasting(t, scripted.OK())
 	coll := scriptColl(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour))
 	require.NoError(t, second(coll.BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),
@@ -188,8 +172,7 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 		reply := scripted.OK(
 			cursorOf(7, "firstBatch", nil), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)},
 		)
-		s := scripted.New(t, reply, timeout)
-		s.Rest = scripted.OK() // killCursors
+		s := lasting(t, scripted.OK(), reply, timeout) // killCursors
 		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v", err)
@@ -239,10 +222,6 @@ func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), err.Error())
 }
 
-func insertNumbered(ctx context.Context, coll *Collection) error {
-	return second(coll.InsertOne(ctx, numbered(0)))
-}
-
 // TestBulkCallsKeepTypes is about calls of which nothing was executed, because their first or only command failed with something that is no
 // CommandError: the error is of the same type as that of an InsertOne, and wraps the same.
 func TestBulkCallsKeepTypes(t *testing.T) {
@@ -253,28 +232,21 @@ func TestBulkCallsKeepTypes(t *testing.T) {
 		ctx   context.Context
 		is    error
 	}{
-		"no server":     {reply: scripted.NoServer{Err: io.EOF}, is: io.EOF},
-		"no connection": {reply: scripted.NoConnection{Err: io.ErrNoProgress}, is: io.ErrNoProgress},
-		"cleared pool":  {reply: scripted.PoolCleared{}},
-		"cancelled":     {ctx: ended, is: context.Canceled},
-		"old storage engine": {reply: bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 20},
-			{Key: "errmsg", Value: "Transaction numbers are only allowed on a replica set member or mongos"}},
-			is: driver.ErrUnsupportedStorageEngine},
+		"no server":     {scripted.NoServer{Err: io.EOF}, bgCtx, io.EOF},
+		"no connection": {scripted.NoConnection{Err: io.ErrNoProgress}, bgCtx, io.ErrNoProgress},
+		"cleared pool":  {scripted.PoolCleared{}, bgCtx, nil},
+		"cancelled":     {nil, ended, context.Canceled},
+		"old storage engine": {bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 20}, {Key: "errmsg",
+			Value: "Transaction numbers are only allowed on a replica set member or mongos"}}, bgCtx, driver.ErrUnsupportedStorageEngine},
 	} {
 		for _, commands := range []int{1, 2} {
 			for _, ordered := range []bool{true, false} {
 				run := func(call func(context.Context, *Collection) error) error {
 					s := scripted.New(t, scripted.Repeat(12, tt.reply)...)
-					client := connectScript(t, s)
-					ctx := tt.ctx
-					if ctx == nil {
-						ctx = bgCtx
-					} else {
-						s.OnSelect = ctx.Err
-					}
-					return call(ctx, client.Database("db").Collection("coll"))
+					s.OnSelect = tt.ctx.Err
+					return call(tt.ctx, scriptColl(t, s))
 				}
-				want := run(insertNumbered)
+				want := run(calling("Collection.InsertOne", numbered(0)))
 				require.Error(t, want, name)
 				for _, call := range bulkCalls {
 					if call.name == "BulkWrite of three kinds" {
@@ -299,11 +271,9 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 			continue // which has to be acknowledged
 		}
 		for _, plan := range [][]commandEnd{{}, {commandEnds[1]}} { // all are accepted; the first command finds a duplicate
-			s := scripted.New(t)
-			m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
-			s.Rest = m.answer
-			client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-			result, err := call.run(bgCtx, client.Database("db").Collection("coll"), 3*scripted.MaxBatchCount, false)
+			_, s := newModel(t, plan...)
+			coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+			result, err := call.run(bgCtx, coll, 3*scripted.MaxBatchCount, false)
 			count := 0
 			if call.name == "InsertMany" { // its result has the _id values of all documents
 				count = 3 * scripted.MaxBatchCount
@@ -324,12 +294,12 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 func TestUnacknowledgedUpserts(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "_id", Value: 7}}}})
-	client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+	coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
 	models := make([]WriteModel, 2*scripted.MaxBatchCount)
 	for i := range models {
 		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
 	}
-	result := must(client.Database("db").Collection("coll").BulkWrite(bgCtx, models))(t)
+	result := must(coll.BulkWrite(bgCtx, models))(t)
 	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
 	assert.Len(t, s.Sent, 2)
 }

@@ -22,6 +22,12 @@ type modelServer struct {
 	results  []bson.D         // which a getMore is for
 }
 
+// newModel returns a server that ends commands by a plan, and the script that it answers.
+func newModel(t *testing.T, plan ...commandEnd) (*modelServer, *scripted.Script) {
+	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+	return m, lasting(t, m.answer)
+}
+
 // modelCommand is a command that may have come several times.
 type modelCommand struct {
 	name    string

@@ -158,8 +158,7 @@ func deadlineAfterRetries(_ *testing.T, s *scripted.Script, _ *Client) context.C
 var bulkWays = []bulkWay{
 	{name: "plain", begin: plainContext},
 	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		session := must(client.StartSession())(t)
-		return NewSessionContext(bgCtx, session)
+		return NewSessionContext(bgCtx, must(client.StartSession())(t))
 	}},
 	{name: "in a transaction", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
 		session := must(client.StartSession())(t)
@@ -249,7 +248,7 @@ func commandPlans(two bool) [][]commandEnd {
 
 // tryPlan makes a call and returns what is wrong with what it tells.
 func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd) string {
-	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+	m, _ := newModel(t, plan...)
 	s.Rest, s.Sent, s.Slept, s.Selected, s.OnSelect, s.OnSleep = m.answer, nil, nil, nil, nil, nil
 	ctx := way.begin(t, s, client)
 	writes := scripted.MaxBatchCount * len(plan)
@@ -284,26 +283,22 @@ func (o oracle) states(acknowledged) string {
 	outcome := BulkOutcome(o.err, o.writes)
 	where := map[int]string{}
 	var wrong []string
-	put := func(state string, write int) {
-		if where[write] != "" {
-			wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
-		}
-		where[write] = state
-	}
-	for _, write := range outcome.Done {
-		put("done", write)
-	}
+	var failed []int
 	for write, err := range outcome.Failed {
-		put("failed", write)
+		failed = append(failed, write)
 		if err == nil {
 			wrong = append(wrong, fmt.Sprintf("write %d failed without an error", write))
 		}
 	}
-	for _, write := range outcome.NotExecuted {
-		put("not executed", write)
-	}
-	for _, write := range outcome.Unknown {
-		put("unknown", write)
+	for state, writes := range map[string][]int{
+		"done": outcome.Done, "failed": failed, "not executed": outcome.NotExecuted, "unknown": outcome.Unknown,
+	} {
+		for _, write := range writes {
+			if where[write] != "" {
+				wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
+			}
+			where[write] = state
+		}
 	}
 	want := map[int]string{}
 	for i := 0; i < o.writes; i++ {
@@ -407,30 +402,28 @@ func containsInt(all []int, one int) bool {
 // writeErrors checks that each write error is told, with its index and what it says.
 func (o oracle) writeErrors(acknowledged) string {
 	var want, got []int
-	var told []string
 	for _, c := range o.commands {
 		if c.told != nil && !c.told.unread {
 			want = append(want, c.told.failed...)
 		}
 	}
+	var all []WriteError
 	var bulk BulkWriteException
-	if errors.As(o.err, &bulk) {
-		for _, e := range bulk.WriteErrors {
-			got = append(got, e.Index)
-			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
-		}
-	}
 	var client ClientBulkWriteException
-	if errors.As(o.err, &client) {
-		for i, e := range client.WriteErrors {
-			if i != e.Index {
-				return fmt.Sprintf("write error %d is at %d", e.Index, i)
-			}
-			got = append(got, i)
-			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
-		}
+	errors.As(o.err, &bulk)
+	for _, e := range bulk.WriteErrors {
+		all = append(all, e.WriteError)
 	}
-	for _, what := range told {
+	errors.As(o.err, &client)
+	for i, e := range client.WriteErrors {
+		if i != e.Index {
+			return fmt.Sprintf("write error %d is at %d", e.Index, i)
+		}
+		all = append(all, e)
+	}
+	for _, e := range all {
+		got = append(got, e.Index)
+		what := fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0)
 		if what != "11000 write error 11000 true" && what != "462 write error 462 true" {
 			return "a write error says " + what
 		}

@@ -25,8 +25,7 @@ func TestIsTimeoutAfterMaxTime(t *testing.T) {
 	failed := map[string]int{}
 	for _, method := range sendingMethods() {
 		for in, reply := range maxTimeReplies {
-			s := scripted.New(t, method.replies...)
-			s.Rest = reply
+			s := lasting(t, reply, method.replies...)
 			err := method.run(bgCtx, scriptColl(t, s))
 			if err == nil {
 				assert.False(t, in == "ok: 0" && !method.silent, "%s: no error", method.name)

@@ -104,8 +104,7 @@ func TestOneMaxTime(t *testing.T) {
 	for method, run := range methods {
 		for limit, tt := range limits {
 			t.Run(method+", "+limit, func(t *testing.T) {
-				s := scripted.New(t)
-				s.Rest = emptyOpen
+				s := lasting(t, emptyOpen)
 				client := connectScript(t, s, tt.options)
 				coll := client.Database("db").Collection("coll")
 				require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
@@ -126,8 +125,7 @@ func underDeadline(_ *Client, run func(context.Context) error) error {
 // TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told, unless the application has set a
 // maxTimeMS.
 func TestMaxTimeOfAggregates(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0))
+	s := lasting(t, scripted.OK(firstBatch(0)))
 	coll := scriptColl(t, s)
 	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
