@@ -30,7 +30,6 @@ func findOne(s *scripted.Script, client *Client) error {
 
 func assertOverloadError(t *testing.T, err error) {
 	t.Helper()
-
 	labeled := asError[LabeledError](t, err)
 	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
 	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
@@ -82,7 +81,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 	overload := []string{driver.ErrRetryableError, driver.ErrSystemOverloadedError}
 	nothingWritten := append(append([]string(nil), overload...), driver.NoWritesPerformed)
 
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		first, rest any
 		code        int32
@@ -94,8 +93,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 			rest: scripted.Failure(notPrimary, nothingWritten...), code: shutdown, noWrites: true},
 		{name: "case 3: both", first: scripted.Failure(shutdown, overload...), rest: scripted.Failure(shutdown, nothingWritten...),
 			code: shutdown},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
 			_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})

@@ -41,14 +41,12 @@ func newEncryption(t *testing.T, opts *options.ClientOptions) encryption {
 	providers := map[string]map[string]any{"local": {"key": make([]byte, 96)}}
 
 	keys := connected(t, sent.by(vault, options.Client()))
-	app := connected(t, sent.by(application, opts).SetAutoEncryptionOptions(options.AutoEncryption().
-		SetKmsProviders(providers).
+	app := connected(t, sent.by(application, opts).SetAutoEncryptionOptions(options.AutoEncryption().SetKmsProviders(providers).
 		SetKeyVaultNamespace(vaultNamespace).
 		SetKeyVaultClientOptions(sent.by(vault, options.Client())).
 		SetEncryptedFieldsMap(map[string]any{dataDatabase + ".other": bson.D{}}). // so that Drop asks the server for fields
 		SetBypassQueryAnalysis(true)))                                            // which MongoDB Enterprise has
-	ce, err := mongo.NewClientEncryption(keys, options.ClientEncryption().
-		SetKmsProviders(providers).SetKeyVaultNamespace(vaultNamespace))
+	ce, err := mongo.NewClientEncryption(keys, options.ClientEncryption().SetKmsProviders(providers).SetKeyVaultNamespace(vaultNamespace))
 	require.NoError(t, err)
 	return encryption{ClientEncryption: ce, data: app.Database(dataDatabase).Collection("data"), sent: sent}
 }
@@ -127,7 +125,7 @@ func TestEncryptionInOverload(t *testing.T) {
 	var key bson.Binary
 	var encrypted bson.Binary
 
-	steps := []struct {
+	for _, step := range []struct {
 		name, client, command string
 		run                   func(*testing.T, encryption) error
 		sent                  map[string]int
@@ -164,8 +162,7 @@ func TestEncryptionInOverload(t *testing.T) {
 		{"FindOne, by the new key", application, "listCollections", func(t *testing.T, e encryption) error {
 			return expectSecret(ctx, t, e, secret)
 		}, map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
-	}
-	for _, step := range steps {
+	} {
 		t.Run(step.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client())
 			server.reject(ctx, t, step.client, step.command, twice)
@@ -241,7 +238,7 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 		_, err := e.data.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
 		return err
 	}
-	cases := []struct {
+	for _, c := range []struct {
 		name        string
 		run         func(encryption) error
 		rejected    string
@@ -264,8 +261,7 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 			sent: 1, infos: 3},
 		{name: "info of createIndexes, not retried", run: createIndex, rejected: "listCollections", retried: "writes",
 			command: "createIndexes", infos: 1, fails: true},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client().SetRetryReads(c.retried == "reads").SetRetryWrites(c.retried == "writes"))
 			server.reject(ctx, t, application, c.rejected, twice)

@@ -42,10 +42,7 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
 	} {
 		typ := reflect.TypeOf(receiver)
-		name := typ.Name()
-		if typ.Kind() == reflect.Pointer {
-			name = typ.Elem().Name()
-		}
+		name := reflect.Indirect(reflect.ValueOf(receiver)).Type().Name()
 		for i := 0; i < typ.NumMethod(); i++ {
 			method := name + "." + typ.Method(i).Name
 			assert.True(t, known[method], "%s is neither in the table of methods that send commands nor in the list of the others", method)
@@ -68,26 +65,19 @@ var cleansUp = map[string]bool{"killCursors": true, "endSessions": true, "abortT
 // each of two: the method returns the error, with its code, and sends nothing more than what cleans up. A reply that cannot be read is an
 // error, too.
 func TestErrorOfEachCommand(t *testing.T) {
-	methods := append(sendingMethods(), withSeveralCommands...)
 	for _, has := range []string{"nothing", "a document", "two batches"} {
-		for i, method := range methods {
+		for i, method := range append(sendingMethods(), withSeveralCommands...) {
 			for failing := 1; ; failing++ {
-				s := scripted.New(t)
-				var failed string
-				s.Rest = func(body bson.Raw) any {
-					if command := body.Index(0).Key(); len(s.Sent) == failing {
-						failed = command
-						return append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"})
-					}
-					return answering(body, has)
-				}
+				s := answeringExcept(t, has, failing, append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"}))
 				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
 				err := method.run(bgCtx, scriptColl(t, s))
-				if failed == "" { // it has fewer
+				names := commandNames(t, s)
+				if len(names) < failing {
 					assert.False(t, closes(method) && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
 					assert.False(t, closes(method) && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
 					break
 				}
+				failed := names[failing-1]
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
@@ -97,7 +87,6 @@ func TestErrorOfEachCommand(t *testing.T) {
 					told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))
 					assert.Equal(t, `Unauthorized scripted [Label] {"$numberInt":"13"}`, told, "%s, %s", name, failed)
 				}
-				names := commandNames(t, s)
 				if failed == "getMore" && closes(method) {
 					assert.Equal(t, "killCursors", names[len(names)-1], "%s leaves a cursor", name)
 				}
@@ -137,14 +126,8 @@ func TestOptionsThatPermitRetries(t *testing.T) {
 		}
 		for _, readsOff := range []bool{true, false} {
 			for rejecting := 1; ; rejecting++ {
-				s := scripted.New(t)
+				s := answeringExcept(t, "two batches", rejecting, scripted.Overloaded())
 				s.Policy.RetryReads, s.Policy.RetryWrites = !readsOff, readsOff
-				s.Rest = func(body bson.Raw) any {
-					if len(s.Sent) == rejecting {
-						return scripted.Overloaded()
-					}
-					return answering(body, "two batches")
-				}
 				err := method.run(bgCtx, scriptColl(t, s))
 				if len(s.Sent) < rejecting {
 					break
@@ -193,6 +176,18 @@ func answering(body bson.Raw, has string) any {
 	return scripted.OK(cursor, bson.E{Key: "n", Value: n}, bson.E{Key: "databases", Value: none}, bson.E{Key: "values", Value: none}, madeIndex)
 }
 
+// answeringExcept returns a script of such a server, which answers the n-th command otherwise.
+func answeringExcept(t *testing.T, has string, n int, otherwise any) *scripted.Script {
+	s := scripted.New(t)
+	s.Rest = func(body bson.Raw) any {
+		if len(s.Sent) == n {
+			return otherwise
+		}
+		return answering(body, has)
+	}
+	return s
+}
+
 // withSeveralCommands are methods, and uses of them, that send more than the table of all of them has.
 var withSeveralCommands = []sendingMethod{
 	{name: "GridFSUploadStream.Close after a Write", run: withUpload(func(us *GridFSUploadStream) error {
@@ -236,10 +231,10 @@ func TestNilContext(t *testing.T) {
 func TestRetrieversFindAll(t *testing.T) {
 	for has, want := range map[string]int{"nothing": 0, "a document": 1, "two batches": 2} {
 		s := lasting(t, func(body bson.Raw) any { return answering(body, has) })
-		client := connectScript(t, s)
-		keys := must((&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(bgCtx, emptyDocument))(t, has)
+		coll := scriptColl(t, s)
+		keys := must((&keyRetriever{coll: coll}).cryptKeys(bgCtx, emptyDocument))(t, has)
 		assert.Len(t, keys, want, has)
-		info := must((&collInfoRetriever{client: client}).cryptCollInfo(bgCtx, "db", emptyDocument))(t, has)
+		info := must((&collInfoRetriever{client: coll.client}).cryptCollInfo(bgCtx, "db", emptyDocument))(t, has)
 		assert.Equal(t, want > 0, len(info) > 0, has)
 	}
 }

@@ -83,7 +83,6 @@ func inEndlessOverload(
 // commandTargets returns the first elements of the commands that came to the servers: their names and what they are about.
 func commandTargets(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
-
 	var targets []string
 	for _, sent := range s.Sent {
 		elements := must(sent.Command.Elements())(t)
@@ -97,7 +96,6 @@ var closesCursor = map[string]bool{"ChangeStream.Close": true, "Cursor.Close": t
 
 func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, ending overloadEnding, err error) {
 	t.Helper()
-
 	names, run, longest := commandTargets(t, s), 0, 0
 	for i, name := range names {
 		if run++; i > 0 && name != names[i-1] {

@@ -39,7 +39,6 @@ type authenticating struct {
 // order; see scripted.Listener.Answer.
 func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) *authenticating {
 	t.Helper()
-
 	a := &authenticating{listener: scripted.Listen(t, scripted.OK(firstBatch(0)), nil)}
 	answer := func(command string) any {
 		if command != "saslStart" && command != "authenticate" {
@@ -128,9 +127,8 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 
 // TestPausedPoolIsRetried is about a pool that is cleared after its server was selected.
 func TestPausedPoolIsRetried(t *testing.T) {
-	for name, run := range map[string]func(*Collection) error{
-		"read":  func(c *Collection) error { return c.FindOne(bgCtx, bson.D{}).Err() },
-		"write": func(c *Collection) error { return insertAny(bgCtx, c) },
+	for name, run := range map[string]func(context.Context, *Collection) error{
+		"read": calling("Collection.FindOne", anything), "write": insertAny,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var client *Client
@@ -154,7 +152,7 @@ func TestPausedPoolIsRetried(t *testing.T) {
 			}
 			l.Answer.Store(&breakPing)
 			armed.Store(true)
-			require.NoError(t, run(client.Database("db").Collection("coll")))
+			require.NoError(t, run(bgCtx, client.Database("db").Collection("coll")))
 			assert.False(t, armed.Load())
 		})
 	}
@@ -198,22 +196,16 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 			if method == ofClientBulkWrite && !topics["outcomes"] {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%s", name, method), func(t *testing.T) {
-				s := scripted.New(t, none, none)
-				coll := scriptColl(t, s)
-				err := run(bgCtx, coll)
-				assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-				s.Finish()
-			})
-			t.Run(fmt.Sprintf("%s/%s, retryWrites off", name, method), func(t *testing.T) {
-				s := scripted.New(t, none)
-				s.Policy.RetryWrites = false
-				coll := scriptColl(t, s, options.Client().SetRetryWrites(false))
-				err := run(bgCtx, coll)
-				require.Error(t, err)
-				assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-				s.Finish()
-			})
+			for attempts, retries := range map[int]bool{1: false, 2: true} {
+				t.Run(fmt.Sprintf("%s/%s, retryWrites %v", name, method, retries), func(t *testing.T) {
+					s := scripted.New(t, scripted.Repeat(attempts, none)...)
+					s.Policy.RetryWrites = retries
+					err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
+					require.Error(t, err)
+					assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+					s.Finish()
+				})
+			}
 			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
 				s := newShardedScript(t, scripted.OK(), none, scripted.OK())
 				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
@@ -257,8 +249,7 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 // (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 func TestClosedHelloIsLabelled(t *testing.T) {
 	commands := map[string]func(context.Context, *Collection) error{
-		"read": func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() },
-		"ping": func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) },
+		"read": calling("Collection.FindOne", anything), "ping": calling("Client.Ping", nil),
 	}
 	for name, run := range unsentWrites {
 		commands[name] = run

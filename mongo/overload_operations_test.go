@@ -84,7 +84,6 @@ func TestBackpressureProse4(t *testing.T) {
 // spentBucket returns a token bucket without tokens.
 func spentBucket(t *testing.T) *retry.TokenBucket {
 	t.Helper()
-
 	bucket := retry.NewTokenBucket()
 	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
 	command := policy.Start(retry.Read, retry.Never)
@@ -96,31 +95,23 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 }
 
 func TestRetryTokens(t *testing.T) {
-	ctx := bgCtx
-	t.Run("with adaptiveRetries", func(t *testing.T) {
-		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-		s.Policy.Bucket = retry.NewTokenBucket()
-		client := connectScript(t, s)
-		tokens, ok := client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 1000.0, tokens)
+	s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+	s.Policy.Bucket = retry.NewTokenBucket()
+	client := connectScript(t, s)
+	full, ok := client.RetryTokens()
+	assert.True(t, ok)
+	require.Error(t, findOne(s, client))
+	less, ok := client.RetryTokens()
+	assert.True(t, ok)
+	assert.Equal(t, []float64{1000, 995}, []float64{full, less})
 
-		require.Error(t, client.Database("db").Collection("coll").FindOne(ctx, bson.D{}).Err())
-		tokens, ok = client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 995.0, tokens)
-	})
-	t.Run("without", func(t *testing.T) {
-		tokens, ok := connectScript(t, scripted.New(t)).RetryTokens()
-		assert.False(t, ok)
-		assert.Equal(t, 0.0, tokens)
-	})
-	t.Run("a deployment without a policy", func(t *testing.T) {
-		s := scripted.New(t)
-		s.Policy = nil
-		_, ok := connectScript(t, s).RetryTokens()
-		assert.False(t, ok)
-	})
+	s = scripted.New(t)
+	tokens, ok := connectScript(t, s).RetryTokens()
+	assert.False(t, ok, "without adaptiveRetries")
+	assert.Equal(t, 0.0, tokens)
+	s.Policy = nil
+	_, ok = connectScript(t, s).RetryTokens()
+	assert.False(t, ok, "a deployment without a policy")
 }
 
 // newLoadBalancedScript returns a script for a service behind a load balancer.

@@ -29,7 +29,6 @@ func lasting(t *testing.T, rest any, replies ...any) *scripted.Script {
 // connectScript returns a client whose deployment is the script.
 func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Client {
 	t.Helper()
-
 	deployment := options.Client()
 	deployment.Deployment = s
 	client, err := Connect(append(opts, deployment)...)
@@ -72,7 +71,6 @@ func endsInBackoff(s *scripted.Script, err error) *scripted.Context {
 // commandNames returns the names of the commands that came to the servers.
 func commandNames(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
-
 	var names []string
 	for _, sent := range s.Sent {
 		elements, err := sent.Command.Elements()

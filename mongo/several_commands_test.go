@@ -36,7 +36,6 @@ func servers(s *scripted.Script) string {
 // withTransaction runs the function by WithTransaction, and ends the session.
 func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
 	t.Helper()
-
 	client := connectScript(t, s)
 	session := must(client.StartSession())(t)
 	_, err := session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
@@ -81,7 +80,6 @@ func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, 
 // inTransaction runs the function in a transaction that it leaves open, and then ends the session.
 func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions) {
 	t.Helper()
-
 	client := connectScript(t, s, opts...)
 	session := must(client.StartSession())(t)
 	require.NoError(t, session.StartTransaction())

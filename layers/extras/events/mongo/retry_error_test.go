@@ -144,7 +144,7 @@ func (o oracle) backoff(c *modelCommand, got *RetryError) string {
 // TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
 func TestErrorsTellOnce(t *testing.T) {
 	network := errors.New("connection(a) incomplete read")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		replies []any
 		end     error // of the context, during the last backoff
@@ -159,8 +159,7 @@ func TestErrorsTellOnce(t *testing.T) {
 		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
 			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
 				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := scripted.NewContext()
 			s := scripted.New(t, tt.replies...)

@@ -22,28 +22,21 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 	writeConcern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
 	}})
-	insert := func(c *Collection) error {
-		return second(c.InsertMany(bgCtx, []any{bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false)))
-	}
-
-	tests := []struct {
+	insert := calling("Collection.InsertMany", []any{anything, anything}, options.InsertMany().SetOrdered(false))
+	for _, tt := range []struct {
 		name    string
-		run     func(*Collection) error
+		run     func(context.Context, *Collection) error
 		replies []any
-		opts    *options.ClientOptions
-		decided int
+		decided int64
+		off     bool // retryWrites
 	}{
-		{name: "a retry that succeeds", run: insert, replies: []any{overloaded}, opts: options.Client(), decided: 1},
-		{name: "a retry that meets write errors", run: insert, replies: []any{overloaded, conflict}, opts: options.Client(), decided: 1},
-		{name: "a retry that fails", run: insert, replies: []any{overloaded, scripted.Failure(1)}, opts: options.Client(), decided: 2},
-		{name: "a retry that is refused", run: insert, replies: []any{overloaded}, opts: options.Client().SetRetryWrites(false),
-			decided: 1},
-		{name: "a retry that is refused, of write concern errors", run: insert, replies: []any{writeConcern},
-			opts: options.Client().SetRetryWrites(false), decided: 1},
-		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(bgCtx, bson.D{}).Err() },
-			replies: []any{overloaded, scripted.OK(firstBatch(0, bson.D{}))}, opts: options.Client(), decided: 1},
-	}
-	for _, tt := range tests {
+		{"a retry that succeeds", insert, []any{overloaded}, 1, false},
+		{"a retry that meets write errors", insert, []any{overloaded, conflict}, 1, false},
+		{"a retry that fails", insert, []any{overloaded, scripted.Failure(1)}, 2, false},
+		{"a retry that is refused", insert, []any{overloaded}, 1, true},
+		{"a retry that is refused, of write concern errors", insert, []any{writeConcern}, 1, true},
+		{"a cursor", calling("Collection.FindOne", anything), []any{overloaded, noFile}, 1, false},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var client *Client
 			var decided, failed atomic.Int64
@@ -68,7 +61,8 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				Finished: func(context.Context, *event.RetryFinishedEvent) { ping() },
 			}
 			l := scripted.Listen(t, scripted.OK(), nil)
-			client = must(Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor)))(t)
+			opts := options.Client().ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryWrites(!tt.off)
+			client = must(Connect(opts.SetRetryMonitor(monitor)))(t)
 			defer func() { _ = client.Disconnect(bgCtx) }()
 			backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 
@@ -81,8 +75,8 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				return tt.replies[next-1]
 			}
 			l.Answer.Store(&answer)
-			_ = tt.run(client.Database("db").Collection("coll"))
-			assert.Equal(t, int64(tt.decided), decided.Load())
+			_ = tt.run(bgCtx, client.Database("db").Collection("coll"))
+			assert.Equal(t, tt.decided, decided.Load())
 			assert.Equal(t, int64(0), failed.Load(), "commands of the monitor got no connection")
 		})
 	}
@@ -91,27 +85,21 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 // TestClientMonitorIsOutsideOfSessions is about the monitor of the options, which stays as it is in them.
 func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 	var sessions []*Session
+	note := func(ctx context.Context) { sessions = append(sessions, SessionFromContext(ctx)) }
 	monitor := &event.RetryMonitor{
-		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
-			sessions = append(sessions, SessionFromContext(ctx))
-		},
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) {
-			sessions = append(sessions, SessionFromContext(ctx))
-		},
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { note(ctx) },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { note(ctx) },
 	}
 	for name, opts := range map[string][]*options.ClientOptions{
 		"one":     {options.Client().SetRetryMonitor(monitor)},
 		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor), options.Client()},
 	} {
-		t.Run(name, func(t *testing.T) {
-			sessions = nil
-			client := must(newClient(opts...))(t)
-			ctx := NewSessionContext(bgCtx, &Session{})
-			called := backpressure.PolicyOf(client.deployment).Monitor
-			called.Decided(ctx, nil)
-			called.Finished(ctx, nil)
-			assert.Equal(t, []*Session{nil, nil}, sessions)
-		})
+		sessions = nil
+		ctx := NewSessionContext(bgCtx, &Session{})
+		called := backpressure.PolicyOf(must(newClient(opts...))(t).deployment).Monitor
+		called.Decided(ctx, nil)
+		called.Finished(ctx, nil)
+		assert.Equal(t, []*Session{nil, nil}, sessions, name)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 // download reads the file that the server has, by Read or by Skip.
 func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
 	t.Helper()
-
 	s := scripted.New(t, scripted.OK(firstBatch(0, file)))
 	docs := make([]any, len(chunks))
 	for i, chunk := range chunks {
@@ -46,11 +45,10 @@ func TestGridFSDownload(t *testing.T) {
 // TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the
 // download ends with the file's content or with an error, and takes no more memory than the chunks have.
 func TestGridFSDownloadOfAnything(t *testing.T) {
-	fields := map[string]bson.D{"file": storedFile, "chunk": firstChunk}
-	for name, doc := range fields {
+	for name, doc := range map[string]bson.D{"file": storedFile, "chunk": firstChunk} {
 		for _, element := range doc {
 			for i, value := range append([]any{absent}, otherTypes...) {
-				name, key, value := name, element.Key, value
+				key := element.Key
 				for _, skip := range []bool{false, true} {
 					t.Run(fmt.Sprintf("%s %s/%d %T/skip %v", name, key, i, value, skip), func(t *testing.T) {
 						file, chunk := storedFile, firstChunk

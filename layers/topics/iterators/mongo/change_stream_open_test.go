@@ -42,7 +42,7 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		require.NoError(t, err)
 		return string(data)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		wire    int32
 		opts    *options.ChangeStreamOptionsBuilder
@@ -60,8 +60,7 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		{"after that token, though the application wants a time", 21, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}),
 			at(withToken), "resumeAfter", token},
 		{"after an invalidated stream", 21, options.ChangeStream().SetStartAfter(token), empty, "startAfter", token},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const hostUnreachable = 6 // servers before 4.4 send no label
 			interrupted := append(scripted.Failure(hostUnreachable, resumableErrorLabel),

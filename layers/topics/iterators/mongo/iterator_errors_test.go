@@ -29,7 +29,6 @@ var (
 
 func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[options.ChangeStreamOptions]) *ChangeStream {
 	t.Helper()
-
 	return must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, opts...))(t)
 }
 
@@ -253,7 +252,6 @@ func TestClosedIteratorHasNoID(t *testing.T) {
 // poolNotReady returns the error of a pool whose server cannot be reached.
 func poolNotReady(t *testing.T) error {
 	t.Helper()
-
 	dialer := topology.DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF })
 	server := topology.NewServer("a:27017", bson.NewObjectID(), time.Second,
 		topology.WithConnectionOptions(func(...topology.ConnectionOption) []topology.ConnectionOption {

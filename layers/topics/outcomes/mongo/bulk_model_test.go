@@ -67,7 +67,9 @@ func (m *modelServer) answer(body bson.Raw) any {
 	name := must(body.IndexErr(0))(m.t)
 	switch name.Key() {
 	case "insert", "update", "delete", "bulkWrite":
-		return m.write(m.command(name.Key(), body))
+		c := m.command(name.Key(), body)
+		c.attempts++
+		return c.end.answer(m, c)
 	case "getMore":
 		return m.getMore()
 	default:
@@ -112,11 +114,6 @@ func (m *modelServer) command(name string, body bson.Raw) *modelCommand {
 	}
 	m.commands = append(m.commands, c)
 	return c
-}
-
-func (m *modelServer) write(c *modelCommand) any {
-	c.attempts++
-	return c.end.answer(m, c)
 }
 
 // execute executes the writes that do not fail, unless it has done so before, and returns the reply.
@@ -232,60 +229,54 @@ func (m *modelServer) getMore() any {
 	return scripted.OK(cursorOf(0, "nextBatch", m.results))
 }
 
+// concern91 is the reply of a server that executes the command, and then shuts down.
+func (m *modelServer) concern91(c *modelCommand) any {
+	return m.concern(c, 91, nil, driver.RetryableWriteError)
+}
+
+func (m *modelServer) hangBefore(c *modelCommand) any { return m.hang(c, false) }
+
+func (m *modelServer) hangAfter(c *modelCommand) any { return m.hang(c, true) }
+
+// failing is the end of a command some of whose writes fail, with these codes.
+func failing(codes map[int]int) func(*modelServer, *modelCommand) any {
+	return func(m *modelServer, c *modelCommand) any { return m.say(c, codes) }
+}
+
+// once is an end of the first attempt, and another of those that follow.
+func once(first, rest func(*modelServer, *modelCommand) any) func(*modelServer, *modelCommand) any {
+	return func(m *modelServer, c *modelCommand) any {
+		if c.attempts == 1 {
+			return first(m, c)
+		}
+		return rest(m, c)
+	}
+}
+
 // commandEnds are all ends.
 var commandEnds = []commandEnd{
 	{"accepted", accepted},
-	{"duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{1: 11000}) }},
-	{"first is a duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000}) }},
-	{"all are duplicates", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000, 1: 11000}) }},
+	{"duplicate", failing(map[int]int{1: 11000})},
+	{"first is a duplicate", failing(map[int]int{0: 11000})},
+	{"all are duplicates", failing(map[int]int{0: 11000, 1: 11000})},
 	{"duplicate, concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, map[int]int{0: 11000}, "Unsure") }},
 	{"concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, nil, "Unsure") }},
-	{"concern 91", func(m *modelServer, c *modelCommand) any { return m.concern(c, 91, nil, driver.RetryableWriteError) }},
-	{"concern 91 once", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.say(c, nil)
-		}
-		return m.concern(c, 91, nil, driver.RetryableWriteError)
-	}},
-	{"concern 91, closed", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.hang(c, false)
-		}
-		return m.concern(c, 91, nil, driver.RetryableWriteError)
-	}},
-	{"rejected once", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.say(c, nil)
-		}
-		return m.reject(c)
-	}},
-	{"rejected", func(m *modelServer, c *modelCommand) any { return m.reject(c) }},
+	{"concern 91", (*modelServer).concern91},
+	{"concern 91 once", once((*modelServer).concern91, accepted)},
+	{"concern 91, closed", once((*modelServer).concern91, (*modelServer).hangBefore)},
+	{"rejected once", once((*modelServer).reject, accepted)},
+	{"rejected", (*modelServer).reject},
 	{"rejected, concern 91, rejected", func(m *modelServer, c *modelCommand) any {
 		if c.attempts == 2 {
-			return m.concern(c, 91, nil, driver.RetryableWriteError)
+			return m.concern91(c)
 		}
 		return m.reject(c)
 	}},
-	{"closed, rejected", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, true)
-		}
-		return m.reject(c)
-	}},
-	{"closed once before", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, false)
-		}
-		return m.say(c, nil)
-	}},
-	{"closed once after", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, true)
-		}
-		return m.again(c)
-	}},
-	{"closed before", func(m *modelServer, c *modelCommand) any { return m.hang(c, false) }},
-	{"closed after", func(m *modelServer, c *modelCommand) any { return m.hang(c, true) }},
+	{"closed, rejected", once((*modelServer).hangAfter, (*modelServer).reject)},
+	{"closed once before", once((*modelServer).hangBefore, accepted)},
+	{"closed once after", once((*modelServer).hangAfter, (*modelServer).again)},
+	{"closed before", (*modelServer).hangBefore},
+	{"closed after", (*modelServer).hangAfter},
 	{"error 13", func(_ *modelServer, c *modelCommand) any {
 		c.last = "failed"
 		return scripted.Failure(13)
@@ -297,7 +288,7 @@ var commandEnds = []commandEnd{
 		}
 		return scripted.ShuttingDown()
 	}},
-	{"one is rejected", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{1: 462}) }},
+	{"one is rejected", failing(map[int]int{1: 462})},
 	{"results late", func(m *modelServer, c *modelCommand) any { return m.late(c, "") }},
 	{"results rejected", func(m *modelServer, c *modelCommand) any { return m.late(c, "rejected") }},
 	{"results closed", func(m *modelServer, c *modelCommand) any { return m.late(c, "closed") }},
@@ -317,12 +308,5 @@ func (m *modelServer) late(c *modelCommand, results string) any {
 		return doc
 	}
 	c.results, c.told.unread = results, results != ""
-	for i, field := range doc.(bson.D) {
-		if field.Key == "cursor" {
-			later := append(bson.D{}, doc.(bson.D)...)
-			later[i] = cursorOf(7, "firstBatch", nil)
-			return later
-		}
-	}
-	return doc
+	return with(doc.(bson.D), "cursor", cursorOf(7, "firstBatch", nil).Value)
 }

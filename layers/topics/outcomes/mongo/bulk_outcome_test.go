@@ -37,7 +37,7 @@ var bulkCalls = []bulkCall{
 	{"InsertMany", func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
 		docs := make([]any, writes)
 		for i := range docs {
-			docs[i] = bson.D{{Key: "_id", Value: i}}
+			docs[i] = numbered(i)
 		}
 		res, err := coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(ordered))
 		if res == nil {
@@ -113,7 +113,8 @@ func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, boo
 		opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
 		res, err := coll.Database().Client().BulkWrite(ctx, models, opts)
 		a := acknowledged{
-			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "all", byServer: res.Acknowledged,
+			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), byServer: res.Acknowledged,
+			kinds: map[bool]string{true: "all"}[verbose],
 		}
 		for i := range res.InsertResults {
 			a.names = append(a.names, i)
@@ -124,59 +125,42 @@ func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, boo
 		for i := range res.DeleteResults {
 			a.names = append(a.names, i)
 		}
-		if !verbose {
-			a.kinds = ""
-		}
 		sort.Ints(a.names)
 		return a, err
 	}
 }
 
-// bulkWay is a way to make a call.
-type bulkWay struct {
-	name   string
-	opts   []*options.ClientOptions
-	begin  func(*testing.T, *scripted.Script, *Client) context.Context
-	alters func(*scripted.Script)
+// bulkWays are ways to make a call.
+var bulkWays = []string{
+	"plain", "in a session", "in a transaction", "with a deadline", "with a deadline that ends a backoff", "retryWrites=false",
 }
 
-func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return bgCtx }
-
-// deadlineAfterRetries returns a context that ends after a command was sent eight times: under a deadline, errors other than overload errors
-// are retried as long as there is time.
-func deadlineAfterRetries(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
+// beginBulk returns the context of a call. A deadline ends after a command was sent eight times: under one, errors other than overload
+// errors are retried as long as there is time.
+func beginBulk(t *testing.T, way string, s *scripted.Script, client *Client) context.Context {
 	ctx := scripted.NewContext()
-	s.OnSelect = func() error {
-		if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
-			ctx.End(context.DeadlineExceeded)
-		}
-		return ctx.Err()
-	}
-	return ctx
-}
-
-var bulkWays = []bulkWay{
-	{name: "plain", begin: plainContext},
-	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		return NewSessionContext(bgCtx, must(client.StartSession())(t))
-	}},
-	{name: "in a transaction", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
+	switch way {
+	case "in a session", "in a transaction":
 		session := must(client.StartSession())(t)
-		require.NoError(t, session.StartTransaction())
+		if way == "in a transaction" {
+			require.NoError(t, session.StartTransaction())
+		}
 		return NewSessionContext(bgCtx, session)
-	}},
-	{name: "with a deadline", begin: deadlineAfterRetries},
-	{name: "with a deadline that ends a backoff", begin: func(t *testing.T, s *scripted.Script, client *Client) context.Context {
-		ctx := deadlineAfterRetries(t, s, client)
+	case "with a deadline", "with a deadline that ends a backoff":
+		s.OnSelect = func() error {
+			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
+				ctx.End(context.DeadlineExceeded)
+			}
+			return ctx.Err()
+		}
 		s.OnSleep = func() {
-			if len(s.Slept) == 3 {
-				ctx.(*scripted.Context).End(context.DeadlineExceeded)
+			if len(s.Slept) == 3 && way == "with a deadline that ends a backoff" {
+				ctx.End(context.DeadlineExceeded)
 			}
 		}
 		return ctx
-	}},
-	{name: "retryWrites=false", opts: []*options.ClientOptions{options.Client().SetRetryWrites(false)}, begin: plainContext,
-		alters: func(s *scripted.Script) { s.Policy.RetryWrites = false }},
+	}
+	return bgCtx
 }
 
 // repeated returns how often the last command was sent in a row.
@@ -200,14 +184,12 @@ func TestBulkOutcomes(t *testing.T) {
 		for _, way := range bulkWays {
 			for _, ordered := range []bool{true, false} {
 				call, way, ordered := call, way, ordered
-				t.Run(fmt.Sprintf("%s/%s/ordered %v", call.name, way.name, ordered), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/ordered %v", call.name, way, ordered), func(t *testing.T) {
 					t.Parallel()
-					s := scripted.New(t)
-					if way.alters != nil {
-						way.alters(s)
-					}
-					client := connectScript(t, s, append([]*options.ClientOptions{}, way.opts...)...)
-					for _, plan := range commandPlans(way.name == "plain") {
+					s, retries := scripted.New(t), way != "retryWrites=false"
+					s.Policy.RetryWrites = retries
+					client := connectScript(t, s, options.Client().SetRetryWrites(retries))
+					for _, plan := range commandPlans(way == "plain") {
 						if wrong := tryPlan(t, s, client, call, way, ordered, plan); wrong != "" {
 							t.Fatalf("%s: %s", planName(plan), wrong)
 						}
@@ -219,9 +201,9 @@ func TestBulkOutcomes(t *testing.T) {
 }
 
 func planName(plan []commandEnd) string {
-	names := make([]string, len(plan))
-	for i, end := range plan {
-		names[i] = end.name
+	var names []string
+	for _, end := range plan {
+		names = append(names, end.name)
 	}
 	return strings.Join(names, " | ")
 }
@@ -237,9 +219,9 @@ func commandPlans(two bool) [][]commandEnd {
 	}
 	random := rand.New(rand.NewSource(1))
 	for i := 0; i < 100; i++ {
-		var plan []commandEnd
-		for n := 0; n < 4; n++ {
-			plan = append(plan, commandEnds[random.Intn(len(commandEnds))])
+		plan := make([]commandEnd, 4)
+		for n := range plan {
+			plan[n] = commandEnds[random.Intn(len(commandEnds))]
 		}
 		plans = append(plans, plan)
 	}
@@ -247,13 +229,13 @@ func commandPlans(two bool) [][]commandEnd {
 }
 
 // tryPlan makes a call and returns what is wrong with what it tells.
-func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd) string {
+func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, way string, ordered bool, plan []commandEnd) string {
 	m, _ := newModel(t, plan...)
 	s.Rest, s.Sent, s.Slept, s.Selected, s.OnSelect, s.OnSleep = m.answer, nil, nil, nil, nil, nil
-	ctx := way.begin(t, s, client)
+	ctx := beginBulk(t, way, s, client)
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
-	o := oracle{m, s, call.name, way.name, writes, ordered, err}
+	o := oracle{m, s, call.name, way, writes, ordered, err}
 	checks := []func(acknowledged) string{
 		o.states, o.counts, o.acknowledgement, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind,
 	}

@@ -61,13 +61,12 @@ func resultOf(index any, ok float64) bson.D {
 // TestClientBulkWriteResultOfNoModel is about results of a batch of two that are of neither.
 func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
-		indexes := []any{
+		for _, index := range []any{
 			absent, nil, "text", "0", true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
 			0.5, -0.5, -1.0, math.NaN(), math.Inf(1),
 			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32),
 			int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 - 1,
-		}
-		for _, index := range indexes {
+		} {
 			for _, ok := range []float64{0, 1} {
 				assert.Error(t, second(run(resultOf(index, ok))), "idx %v, ok %v", index, ok)
 				assert.Error(t, second(run(resultOf(int32(1), 1), resultOf(index, ok))), "idx %v, ok %v, after a good one", index, ok)

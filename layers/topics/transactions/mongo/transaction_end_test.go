@@ -21,7 +21,7 @@ var _ = noted("transactions")
 // TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
 // it is sent again, because the locks would stay otherwise.
 func TestTransactionEndOutlivesTheCall(t *testing.T) {
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		opts  *options.ClientOptions
 		first time.Duration // backoff
 		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
@@ -30,8 +30,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 		"grace":                {options.Client(), 100 * time.Millisecond, 4, 500 * time.Millisecond},
 		"Timeout":              {options.Client().SetTimeout(time.Minute), 100 * time.Millisecond, 6, time.Minute},
 		"Timeout that is over": {options.Client().SetTimeout(16 * time.Second), 8 * time.Second, 4, 16 * time.Second},
-	}
-	for name, tt := range tests {
+	} {
 		for ending, result := range map[string]error{"commitTransaction": nil, "abortTransaction": errNoServer} {
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 				// run ends the context as soon as the server has rejected the end of the transaction once. It returns how often that came.
@@ -67,12 +66,11 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 
 // TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
 func TestAbortAfterTheCall(t *testing.T) {
-	tests := map[string]func(*scripted.Script, context.CancelFunc){
+	for name, end := range map[string]func(*scripted.Script, context.CancelFunc){
 		"cancelled":       func(_ *scripted.Script, cancel context.CancelFunc) { cancel() },
 		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
 		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
-	}
-	for name, end := range tests {
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 			ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
