@@ -327,23 +327,21 @@ func withStream(use func(context.Context, *ChangeStream) error) func(context.Con
 	}
 }
 
-func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {
-	session, err := coll.client.StartSession()
-	if err != nil {
-		return err
-	}
-	if err := session.StartTransaction(); err != nil {
-		return err
-	}
-	if _, err := coll.InsertOne(NewSessionContext(ctx, session), bson.D{}); err != nil {
-		return err
-	}
-	return end(session, ctx)
-}
-
 // ending inserts in a transaction, and ends it.
 func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error { return endTransaction(ctx, c, end) }
+	return func(ctx context.Context, c *Collection) error {
+		session, err := c.client.StartSession()
+		if err != nil {
+			return err
+		}
+		if err := session.StartTransaction(); err != nil {
+			return err
+		}
+		if err := insertAny(NewSessionContext(ctx, session), c); err != nil {
+			return err
+		}
+		return end(session, ctx)
+	}
 }
 
 var endSession = func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil }

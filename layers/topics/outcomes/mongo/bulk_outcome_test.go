@@ -318,16 +318,6 @@ func (o oracle) states(acknowledged) string {
 	return strings.Join(wrong, "; ")
 }
 
-// unread reports whether write errors did not come, so that nobody knows which writes were made.
-func (o oracle) unread() bool {
-	for _, c := range o.commands {
-		if c.told != nil && c.told.unread {
-			return true
-		}
-	}
-	return false
-}
-
 // counts checks the result's counts, and the documents that it names.
 func (o oracle) counts(result acknowledged) string {
 	var told, names []int
@@ -347,8 +337,10 @@ func (o oracle) counts(result acknowledged) string {
 		}
 	}
 	sort.Ints(names)
+	// If write errors did not come, nobody knows which writes were made.
+	unread := o.some(func(c *modelCommand) bool { return c.told != nil && c.told.unread })
 	var client ClientBulkWriteException
-	if errors.As(o.err, &client) && (client.PartialResult != nil) != (result.count > 0) && !o.unread() {
+	if errors.As(o.err, &client) && (client.PartialResult != nil) != (result.count > 0) && !unread {
 		return fmt.Sprintf("the exception has a partial result %v, and %d writes were made", client.PartialResult, result.count)
 	}
 	if len(told) != result.count {
@@ -362,11 +354,7 @@ func (o oracle) counts(result acknowledged) string {
 
 // acknowledgement checks that the result is acknowledged if the server has acknowledged any command of the call.
 func (o oracle) acknowledgement(result acknowledged) string {
-	told := false
-	for _, c := range o.commands {
-		told = told || c.told != nil
-	}
-	if result.byServer != told {
+	if told := o.someExecuted(); result.byServer != told {
 		return fmt.Sprintf("Acknowledged is %v, and the server acknowledged a command: %v", result.byServer, told)
 	}
 	return ""

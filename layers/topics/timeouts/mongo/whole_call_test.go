@@ -79,27 +79,23 @@ func TestOneMaxTime(t *testing.T) {
 		"Database.Aggregate that writes": calling("Database.Aggregate", writes, options.Aggregate().SetCustom(custom)),
 		"Watch":                          calling("Collection.Watch", Pipeline{}, options.ChangeStream().SetCustom(custom)),
 	}
+	inSession := func(begin func(*Session) error) func(*Client, func(context.Context) error) error {
+		return func(client *Client, run func(context.Context) error) error {
+			session := must(client.StartSession())(t)
+			defer session.EndSession(bgCtx)
+			require.NoError(t, begin(session))
+			return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
+		}
+	}
 	limits := map[string]struct {
 		options *options.ClientOptions
 		within  func(*Client, func(context.Context) error) error
 	}{
-		"none":     {options.Client(), inBackground},
-		"Timeout":  {options.Client().SetTimeout(time.Hour), inBackground},
-		"deadline": {options.Client(), underDeadline},
-		"deadline, in a session": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(bgCtx, func(ctx context.Context) error {
-				return underDeadline(client, func(limited context.Context) error {
-					return run(NewSessionContext(limited, SessionFromContext(ctx)))
-				})
-			})
-		}},
-		"deadline, in a transaction": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(bgCtx, func(ctx context.Context) error {
-				session := SessionFromContext(ctx)
-				require.NoError(t, session.StartTransaction())
-				return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
-			})
-		}},
+		"none":                       {options.Client(), inBackground},
+		"Timeout":                    {options.Client().SetTimeout(time.Hour), inBackground},
+		"deadline":                   {options.Client(), underDeadline},
+		"deadline, in a session":     {options.Client(), inSession(func(*Session) error { return nil })},
+		"deadline, in a transaction": {options.Client(), inSession(func(s *Session) error { return s.StartTransaction() })},
 	}
 	for method, run := range methods {
 		for limit, tt := range limits {
