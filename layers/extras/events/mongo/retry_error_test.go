@@ -38,11 +38,10 @@ func TestRetryErrorOfSeveralCommands(t *testing.T) {
 // TestRetryErrorLeavesWriteExceptions is about errors that cannot hold a RetryError: their types are structs of exported
 // fields that applications and their tests compare.
 func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
-	ctx := bgCtx
 	duplicate := scripted.OK(writeErrorsAt(0))
 	insert := func(t *testing.T, replies ...any) error {
 		s := scripted.New(t, replies...)
-		_, err := scriptColl(t, s).InsertOne(ctx, bson.D{})
+		_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
 		s.Finish()
 		return err
 	}

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -111,7 +110,8 @@ func (o oracle) labels(acknowledged) string {
 		}
 	}
 	once := map[string]bool{}
-	for _, label := range exceptionLabels(o.err) {
+	bulk, client := exceptionsIn(o.err)
+	for _, label := range append(bulk.Labels, client.Labels...) {
 		if once[label] {
 			return "it has a label twice: " + label
 		}
@@ -126,17 +126,6 @@ func (o oracle) labels(acknowledged) string {
 		}
 	}
 	return ""
-}
-
-// exceptionLabels returns the labels of an exception.
-func exceptionLabels(err error) []string {
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	if errors.As(err, &bulk) {
-		return bulk.Labels
-	}
-	errors.As(err, &client)
-	return client.Labels
 }
 
 // labelsOf returns the labels that the call's error has to have for a command.

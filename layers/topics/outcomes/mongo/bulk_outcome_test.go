@@ -369,6 +369,13 @@ func containsInt(all []int, one int) bool {
 	return false
 }
 
+// exceptionsIn returns the exceptions that errors.As finds, one of which is empty.
+func exceptionsIn(err error) (bulk BulkWriteException, client ClientBulkWriteException) {
+	errors.As(err, &bulk)
+	errors.As(err, &client)
+	return bulk, client
+}
+
 // writeErrors checks that each write error is told, with its index and what it says.
 func (o oracle) writeErrors(acknowledged) string {
 	var want, got []int
@@ -378,13 +385,10 @@ func (o oracle) writeErrors(acknowledged) string {
 		}
 	}
 	var all []WriteError
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	errors.As(o.err, &bulk)
+	bulk, client := exceptionsIn(o.err)
 	for _, e := range bulk.WriteErrors {
 		all = append(all, e.WriteError)
 	}
-	errors.As(o.err, &client)
 	for i, e := range client.WriteErrors {
 		if i != e.Index {
 			return fmt.Sprintf("write error %d is at %d", e.Index, i)
@@ -417,18 +421,11 @@ func (o oracle) concernErrors(acknowledged) string {
 			want = append(want, c.told.concern)
 		}
 	}
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	concerns := []WriteConcernError{}
-	if errors.As(o.err, &bulk) {
-		concerns = bulk.WriteConcernErrors
-		if (bulk.WriteConcernError == nil) != (len(concerns) == 0) {
-			return "WriteConcernError and WriteConcernErrors disagree"
-		}
-	} else if errors.As(o.err, &client) {
-		concerns = client.WriteConcernErrors
+	bulk, client := exceptionsIn(o.err)
+	if (bulk.WriteConcernError == nil) != (len(bulk.WriteConcernErrors) == 0) {
+		return "WriteConcernError and WriteConcernErrors disagree"
 	}
-	for _, e := range concerns {
+	for _, e := range append(bulk.WriteConcernErrors, client.WriteConcernErrors...) {
 		got = append(got, e.Code)
 		if e.Name != "Concern" || e.Message != "scripted" || len(e.Raw) == 0 {
 			return fmt.Sprintf("a write concern error says %+v", e)

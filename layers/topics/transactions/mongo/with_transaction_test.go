@@ -51,21 +51,18 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, IsTimeout(err), "%v is no timeout", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded))
 		assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "the labels of the last error are lost")
-		cmdErr := asError[CommandError](t, err)
-		assert.Equal(t, int32(251), cmdErr.Code)
+		assert.Equal(t, int32(251), asError[CommandError](t, err).Code)
 	}
-
 	for _, tt := range []struct {
 		name         string
 		opts         *options.ClientOptions
 		deadline     bool // after 59 seconds
 		transactions int
 	}{
-		{name: "after 120 seconds", opts: options.Client(), transactions: 5},
-		{name: "at the context's deadline", opts: options.Client(), deadline: true, transactions: 3},
-		{name: "after the client's timeout", opts: options.Client().SetTimeout(80 * time.Second), transactions: 4},
-		{name: "at the context's deadline rather than after the client's timeout", opts: options.Client().SetTimeout(time.Hour),
-			deadline: true, transactions: 3},
+		{"after 120 seconds", options.Client(), false, 5},
+		{"at the context's deadline", options.Client(), true, 3},
+		{"after the client's timeout", options.Client().SetTimeout(80 * time.Second), false, 4},
+		{"at the context's deadline rather than after the client's timeout", options.Client().SetTimeout(time.Hour), true, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, ctx := newScript(t, tt.transactions), bgCtx
