@@ -148,10 +148,12 @@ func TestEncryptionInOverload(t *testing.T) {
 			return err
 		}, map[string]int{"application insert": 3, "application listCollections": 1}},
 		{"FindOne", application, "find", find, map[string]int{"application find": 3, "application listCollections": 1, "vault find": 1}},
-		{"FindOne, with an overloaded key vault", vault, "find", find, map[string]int{"application find": 1, "application listCollections": 1, "vault find": 3}},
+		{"FindOne, with an overloaded key vault", vault, "find", find,
+			map[string]int{"application find": 1, "application listCollections": 1, "vault find": 3}},
 		{"RewrapManyDataKey, reading", vault, "find", rewrapped, map[string]int{"vault find": 3, "vault update": 1}},
 		{"RewrapManyDataKey, writing", vault, "update", rewrapped, map[string]int{"vault find": 1, "vault update": 3}},
-		{"FindOne, by the new key", application, "listCollections", find, map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
+		{"FindOne, by the new key", application, "listCollections", find,
+			map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
 	} {
 		t.Run(step.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client())

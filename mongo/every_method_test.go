@@ -172,8 +172,8 @@ func answering(body bson.Raw, has string) any {
 	case has == "two batches":
 		cursor = firstBatch(7, doc)
 	}
-	none := bson.A{}
-	return scripted.OK(cursor, bson.E{Key: "n", Value: n}, bson.E{Key: "databases", Value: none}, bson.E{Key: "values", Value: none}, madeIndex)
+	databases, values := bson.E{Key: "databases", Value: bson.A{}}, bson.E{Key: "values", Value: bson.A{}}
+	return scripted.OK(cursor, bson.E{Key: "n", Value: n}, databases, values, madeIndex)
 }
 
 // answeringExcept returns a script of such a server, which answers the n-th command otherwise.

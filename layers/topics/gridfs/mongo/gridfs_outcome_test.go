@@ -629,10 +629,11 @@ func TestGridFSCleanUpEndsWithTheDeadline(t *testing.T) {
 // TestErrorsOfLaterCommandsOfGridFS is about the methods of a bucket that send several commands.
 func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 	testErrorsOfLaterCommands(t, map[string]severalCommands{
-		"the indexes of a bucket": {run: func(ctx context.Context, c *Collection) error { return bucketOf(c).createIndexes(ctx) }, commands: 5},
-		"GridFSBucket.Drop":       {run: calling("GridFSBucket.Drop"), commands: 2},
-		"GridFSBucket.Delete":     {run: calling("GridFSBucket.Delete", 1), commands: 2},
-		"GridFSBucket.Rename":     {run: calling("GridFSBucket.Rename", 1, "new"), commands: 1},
+		"the indexes of a bucket": {commands: 5,
+			run: func(ctx context.Context, c *Collection) error { return bucketOf(c).createIndexes(ctx) }},
+		"GridFSBucket.Drop":   {run: calling("GridFSBucket.Drop"), commands: 2},
+		"GridFSBucket.Delete": {run: calling("GridFSBucket.Delete", 1), commands: 2},
+		"GridFSBucket.Rename": {run: calling("GridFSBucket.Rename", 1, "new"), commands: 1},
 	})
 }
 

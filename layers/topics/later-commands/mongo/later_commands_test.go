@@ -31,8 +31,9 @@ type severalCommands struct {
 func TestErrorsOfLaterCommands(t *testing.T) {
 	model := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
 	withFields := options.CreateCollection().SetEncryptedFields(noFields)
+	ofFields := options.DropCollection().SetEncryptedFields(noFields)
 	testErrorsOfLaterCommands(t, map[string]severalCommands{
-		"Drop of an encrypted collection":        {run: calling("Collection.Drop", options.DropCollection().SetEncryptedFields(noFields)), commands: 3},
+		"Drop of an encrypted collection":        {run: calling("Collection.Drop", ofFields), commands: 3},
 		"CreateCollection with encrypted fields": {run: calling("Database.CreateCollection", "coll", withFields), commands: 4, hides: true},
 		"CreateCollection":                       {run: calling("Database.CreateCollection", "coll"), commands: 1},
 		"Collection.Drop":                        {run: calling("Collection.Drop"), commands: 1},

@@ -186,7 +186,8 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 
 // TestBulkWriteCleanUpEndsWithTheDeadline is about the cursor of the results.
 func TestBulkWriteCleanUpEndsWithTheDeadline(t *testing.T) {
-	cleanUpsEndWithTheDeadline(t, cleanUp{name: "Client.BulkWrite", replies: []any{emptyOpen}, run: calling("Client.BulkWrite", oneBulkWrite...),
+	run := calling("Client.BulkWrite", oneBulkWrite...)
+	cleanUpsEndWithTheDeadline(t, cleanUp{name: "Client.BulkWrite", replies: []any{emptyOpen}, run: run,
 		commands: "bulkWrite getMore getMore getMore getMore killCursors"})
 }
 

@@ -41,7 +41,8 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 		connections []int
 		begins      []any
 	}{
-		"an abort is unpinned": {[]any{ok, rejected, rejected, ok}, (*Session).AbortTransaction, []int{1, 1, 2, 3}, []any{true, nil, nil, nil}},
+		"an abort is unpinned": {[]any{ok, rejected, rejected, ok}, (*Session).AbortTransaction, []int{1, 1, 2, 3},
+			[]any{true, nil, nil, nil}},
 		"the first command is unpinned": {[]any{rejected, rejected, ok, ok}, (*Session).CommitTransaction, []int{1, 2, 3, 3},
 			[]any{true, true, true, nil}},
 	} {
