@@ -12,9 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -25,16 +23,14 @@ import (
 // replies of a script, and their durations are what the clock was asked to sleep.
 
 func findOne(s *scripted.Script, client *Client) error {
-	err := client.Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	err := client.Database("db").Collection("coll").FindOne(bgCtx, bson.D{}).Err()
 	s.Finish()
 	return err
 }
 
 func assertOverloadError(t *testing.T, err error) {
 	t.Helper()
-
-	var labeled LabeledError
-	require.True(t, errors.As(err, &labeled), "got %v", err)
+	labeled := asError[LabeledError](t, err)
 	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
 	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
 }
@@ -44,14 +40,9 @@ func TestBackpressureProse1(t *testing.T) {
 	duration := func(jitter float64) time.Duration {
 		s := scripted.New(t, scripted.Repeat(6, scripted.Failure(2, driver.ErrSystemOverloadedError, driver.ErrRetryableError))...)
 		s.Policy.Jitter = func() float64 { return jitter }
-		err := insertAny(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+		err := insertAny(bgCtx, scriptColl(t, s))
 		assert.True(t, errors.As(err, &CommandError{}), "got %T (%v)", err, err)
-
-		var slept time.Duration
-		for _, d := range s.Slept {
-			slept += d
-		}
-		return slept
+		return s.Elapsed
 	}
 	without, with := duration(0), duration(1)
 	assert.Equal(t, time.Duration(0), without)
@@ -85,7 +76,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 	overload := []string{driver.ErrRetryableError, driver.ErrSystemOverloadedError}
 	nothingWritten := append(append([]string(nil), overload...), driver.NoWritesPerformed)
 
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		first, rest any
 		code        int32
@@ -97,15 +88,12 @@ func TestRetryableWritesProse6(t *testing.T) {
 			rest: scripted.Failure(notPrimary, nothingWritten...), code: shutdown, noWrites: true},
 		{name: "case 3: both", first: scripted.Failure(shutdown, overload...), rest: scripted.Failure(shutdown, nothingWritten...),
 			code: shutdown},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
-			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(context.Background(), bson.D{})
+			_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
 			s.Finish()
-			var serverErr ServerError
-			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
+			serverErr := asError[ServerError](t, err)
 			assert.True(t, serverErr.HasErrorCode(int(tt.code)), "got %v", err)
 			assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed))
 		})
@@ -127,7 +115,7 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 	l := scripted.Listen(t, scripted.OK(firstBatch(0)), server)
 	var failed, cleared atomic.Int64
 	enough := make(chan struct{})
-	client, err := Connect(
+	client := must(Connect(
 		options.Client().ApplyURI(l.URI()).SetMaxConnecting(100).SetTLSConfig(ours).SetPoolMonitor(&event.PoolMonitor{
 			Event: func(e *event.PoolEvent) {
 				switch e.Type {
@@ -140,12 +128,11 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 				}
 			},
 		}),
-	)
-	require.NoError(t, err)
-	require.NoError(t, client.Ping(context.Background(), nil))
+	))(t)
+	require.NoError(t, client.Ping(bgCtx, nil))
 
 	// Until enough have failed no find ends, so that none gives its connection to another, however slow the machine is.
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(bgCtx, time.Minute)
 	defer cancel()
 	hold := func(command string) any {
 		if command == "find" {
@@ -170,7 +157,7 @@ func connectionPoolBackpressure(t *testing.T, server, ours *tls.Config) {
 		}()
 	}
 	wg.Wait()
-	require.NoError(t, client.Disconnect(context.Background()))
+	require.NoError(t, client.Disconnect(bgCtx))
 
 	assert.True(t, failed.Load() >= wanted, "%d checkouts failed, want at least %d", failed.Load(), wanted)
 	assert.Equal(t, int64(0), cleared.Load(), "the pool was cleared")

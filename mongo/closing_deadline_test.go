@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +23,7 @@ const (
 
 // newImpatientScript returns a script with long backoffs whose servers reject all commands after those with a reply.
 func newImpatientScript(t *testing.T, replies ...any) *scripted.Script {
-	s := scripted.New(t, replies...)
-	s.Rest = scripted.Overloaded()
+	s := lasting(t, scripted.Overloaded(), replies...)
 	s.Policy.FirstBackoff = retry.MaxBackoff
 	s.Policy.Jitter = func() float64 { return float64(longBackoff) / float64(retry.MaxBackoff) }
 	return s
@@ -35,60 +35,29 @@ type cleanUp struct {
 	name     string
 	replies  []any
 	run      func(context.Context, *Collection) error
-	commands []string
-	succeeds bool
+	commands string
 }
 
-// cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does
-// not wait for their backoffs beyond the deadline, and there are none for commands whose result nobody looks at.
-func cleanUpsEndWithTheDeadline(t *testing.T, calls []cleanUp) {
+// cleanUpsEndWithTheDeadline is about commands that the driver does not let the caller's context cut off: the caller does not wait for
+// their backoffs beyond the deadline, and there are none for commands whose result nobody looks at. Retries that the deadline or a
+// cancelled context prevents cost no tokens.
+func cleanUpsEndWithTheDeadline(t *testing.T, calls ...cleanUp) {
 	for _, tt := range calls {
-		tt := tt
-		check := func(t *testing.T, ctx context.Context, opts *options.ClientOptions) {
-			s := newImpatientScript(t, tt.replies...)
-			err := tt.run(ctx, connectScript(t, s, opts).Database("db").Collection("coll"))
-			s.Finish()
-
-			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
-			assert.Equal(t, tt.commands, commandNames(t, s))
-			assert.LessOrEqual(t, s.Elapsed, patience)
-		}
-		t.Run(tt.name+"/deadline", func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			check(t, ctx, options.Client())
-		})
-		t.Run(tt.name+"/cancelled", func(t *testing.T) {
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			s := newImpatientScript(t, tt.replies...)
-			s.OnSleep = cancel
-			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
-			s.Finish()
-
-			assert.Equal(t, tt.succeeds, err == nil, "got %v", err)
-			assert.LessOrEqual(t, len(s.Slept), 1, "no backoff follows the one that was cancelled")
-		})
-		t.Run(tt.name+"/timeout", func(t *testing.T) {
-			check(t, context.Background(), options.Client().SetTimeout(patience))
-		})
-	}
-}
-
-// cleanUpsSpendTokensForRetriesAlone is about retries that the deadline or a cancelled context prevents: they cost nothing.
-func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
-	for _, tt := range calls {
-		for _, cancelled := range []bool{false, true} {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			s := newImpatientScript(t, tt.replies...)
-			s.Policy.Bucket = retry.NewTokenBucket()
-			if cancelled {
-				s.OnSleep = cancel
-			}
-			_ = tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
-			cancel()
-			s.Finish()
-			assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1, "%s, cancelled %v", tt.name, cancelled)
+		for _, ending := range overloadEndings[:3] {
+			t.Run(tt.name+"/"+ending.name, func(t *testing.T) {
+				s := newImpatientScript(t, tt.replies...)
+				s.Policy.Bucket = retry.NewTokenBucket()
+				ctx, cancel := ending.begin(s)
+				defer cancel()
+				require.Error(t, tt.run(ctx, scriptColl(t, s, ending.opts)))
+				s.Finish()
+				if ending.cause == nil {
+					assert.Equal(t, tt.commands, strings.Join(commandNames(t, s), " "))
+					assert.LessOrEqual(t, s.Elapsed, patience)
+				}
+				assert.True(t, ending.cause == nil || len(s.Slept) <= 1, "no backoff follows the one that was cancelled")
+				assert.InDelta(t, 1000-float64(len(s.Slept)), s.Policy.Bucket.Tokens(), 1)
+			})
 		}
 	}
 }
@@ -97,28 +66,25 @@ func cleanUpsSpendTokensForRetriesAlone(t *testing.T, calls []cleanUp) {
 // (retryable-reads.md, "Unsupported Read Operations").
 func TestGetMoreIsNotRetried(t *testing.T) {
 	s := scripted.New(t, emptyOpen, scripted.ShuttingDown(), scripted.OK())
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	assert.False(t, cursor.Next(context.Background()))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	assert.False(t, cursor.Next(bgCtx))
 	assert.NotNil(t, cursor.Err())
-	require.NoError(t, cursor.Close(context.Background()))
+	require.NoError(t, cursor.Close(bgCtx))
 	s.Finish()
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 }
 
 // TestNoNegativeTimeout is about an option that would end every operation (client-side-operations-timeout.md, "timeoutMS").
 func TestNoNegativeTimeout(t *testing.T) {
-	_, err := Connect(options.Client().SetTimeout(-time.Second))
-	assert.NotNil(t, err)
+	assert.NotNil(t, second(Connect(options.Client().SetTimeout(-time.Second))))
 }
 
 // TestNextReturnsDocumentsAtHand is about a cursor whose caller's time is up: what it has already got is not lost, only what it would have
 // to ask for is a timeout (client-side-operations-timeout.md, "Non-tailable Cursors").
 func TestNextReturnsDocumentsAtHand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7, bson.D{}, bson.D{})))
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	ctx, cancel := context.WithDeadline(bgCtx, time.Unix(0, 0))
 	defer cancel()
 	assert.True(t, cursor.Next(ctx), "got %v", cursor.Err())
 	assert.True(t, cursor.Next(ctx), "got %v", cursor.Err())

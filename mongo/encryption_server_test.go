@@ -41,14 +41,12 @@ func newEncryption(t *testing.T, opts *options.ClientOptions) encryption {
 	providers := map[string]map[string]any{"local": {"key": make([]byte, 96)}}
 
 	keys := connected(t, sent.by(vault, options.Client()))
-	app := connected(t, sent.by(application, opts).SetAutoEncryptionOptions(options.AutoEncryption().
-		SetKmsProviders(providers).
+	app := connected(t, sent.by(application, opts).SetAutoEncryptionOptions(options.AutoEncryption().SetKmsProviders(providers).
 		SetKeyVaultNamespace(vaultNamespace).
 		SetKeyVaultClientOptions(sent.by(vault, options.Client())).
 		SetEncryptedFieldsMap(map[string]any{dataDatabase + ".other": bson.D{}}). // so that Drop asks the server for fields
 		SetBypassQueryAnalysis(true)))                                            // which MongoDB Enterprise has
-	ce, err := mongo.NewClientEncryption(keys, options.ClientEncryption().
-		SetKmsProviders(providers).SetKeyVaultNamespace(vaultNamespace))
+	ce, err := mongo.NewClientEncryption(keys, options.ClientEncryption().SetKmsProviders(providers).SetKeyVaultNamespace(vaultNamespace))
 	require.NoError(t, err)
 	return encryption{ClientEncryption: ce, data: app.Database(dataDatabase).Collection("data"), sent: sent}
 }
@@ -124,10 +122,10 @@ var twice = bson.D{{Key: "times", Value: 2}}
 func TestEncryptionInOverload(t *testing.T) {
 	ctx, server := openRealServer(t)
 	const secret = "a secret"
-	var key bson.Binary
-	var encrypted bson.Binary
-
-	steps := []struct {
+	var key, encrypted bson.Binary
+	find := func(t *testing.T, e encryption) error { return expectSecret(ctx, t, e, secret) }
+	rewrapped := func(t *testing.T, e encryption) error { return rewrap(ctx, t, e) }
+	for _, step := range []struct {
 		name, client, command string
 		run                   func(*testing.T, encryption) error
 		sent                  map[string]int
@@ -149,23 +147,14 @@ func TestEncryptionInOverload(t *testing.T) {
 			_, err := e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
 			return err
 		}, map[string]int{"application insert": 3, "application listCollections": 1}},
-		{"FindOne", application, "find", func(t *testing.T, e encryption) error {
-			return expectSecret(ctx, t, e, secret)
-		}, map[string]int{"application find": 3, "application listCollections": 1, "vault find": 1}},
-		{"FindOne, with an overloaded key vault", vault, "find", func(t *testing.T, e encryption) error {
-			return expectSecret(ctx, t, e, secret)
-		}, map[string]int{"application find": 1, "application listCollections": 1, "vault find": 3}},
-		{"RewrapManyDataKey, reading", vault, "find", func(t *testing.T, e encryption) error {
-			return rewrap(ctx, t, e)
-		}, map[string]int{"vault find": 3, "vault update": 1}},
-		{"RewrapManyDataKey, writing", vault, "update", func(t *testing.T, e encryption) error {
-			return rewrap(ctx, t, e)
-		}, map[string]int{"vault find": 1, "vault update": 3}},
-		{"FindOne, by the new key", application, "listCollections", func(t *testing.T, e encryption) error {
-			return expectSecret(ctx, t, e, secret)
-		}, map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
-	}
-	for _, step := range steps {
+		{"FindOne", application, "find", find, map[string]int{"application find": 3, "application listCollections": 1, "vault find": 1}},
+		{"FindOne, with an overloaded key vault", vault, "find", find,
+			map[string]int{"application find": 1, "application listCollections": 1, "vault find": 3}},
+		{"RewrapManyDataKey, reading", vault, "find", rewrapped, map[string]int{"vault find": 3, "vault update": 1}},
+		{"RewrapManyDataKey, writing", vault, "update", rewrapped, map[string]int{"vault find": 1, "vault update": 3}},
+		{"FindOne, by the new key", application, "listCollections", find,
+			map[string]int{"application find": 1, "application listCollections": 3, "vault find": 1}},
+	} {
 		t.Run(step.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client())
 			server.reject(ctx, t, step.client, step.command, twice)
@@ -241,7 +230,7 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 		_, err := e.data.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
 		return err
 	}
-	cases := []struct {
+	for _, c := range []struct {
 		name        string
 		run         func(encryption) error
 		rejected    string
@@ -250,22 +239,17 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 		sent, infos int
 		fails       bool
 	}{
-		{name: "create reads none", run: create, rejected: "create", retried: "writes", command: "create", sent: 3},
-		{name: "drop", run: drop, rejected: "drop", retried: "writes", command: "drop", sent: 3, infos: 1},
-		{name: "drop, not retried", run: drop, rejected: "drop", retried: "reads", command: "drop", sent: 1, infos: 1, fails: true},
-		{name: "info of drop", run: drop, rejected: "listCollections", retried: "reads", command: "drop", sent: 1, infos: 3},
-		{name: "info of drop, not retried", run: drop, rejected: "listCollections", retried: "writes", command: "drop", infos: 1,
-			fails: true},
-		{name: "insert", run: insert, rejected: "insert", retried: "writes", command: "insert", sent: 3, infos: 1},
-		{name: "info of insert", run: insert, rejected: "listCollections", retried: "reads", command: "insert", sent: 1, infos: 3},
-		{name: "info of insert, not retried", run: insert, rejected: "listCollections", retried: "writes", command: "insert",
-			infos: 1, fails: true},
-		{name: "info of createIndexes", run: createIndex, rejected: "listCollections", retried: "reads", command: "createIndexes",
-			sent: 1, infos: 3},
-		{name: "info of createIndexes, not retried", run: createIndex, rejected: "listCollections", retried: "writes",
-			command: "createIndexes", infos: 1, fails: true},
-	}
-	for _, c := range cases {
+		{"create reads none", create, "create", "writes", "create", 3, 0, false},
+		{"drop", drop, "drop", "writes", "drop", 3, 1, false},
+		{"drop, not retried", drop, "drop", "reads", "drop", 1, 1, true},
+		{"info of drop", drop, "listCollections", "reads", "drop", 1, 3, false},
+		{"info of drop, not retried", drop, "listCollections", "writes", "drop", 0, 1, true},
+		{"insert", insert, "insert", "writes", "insert", 3, 1, false},
+		{"info of insert", insert, "listCollections", "reads", "insert", 1, 3, false},
+		{"info of insert, not retried", insert, "listCollections", "writes", "insert", 0, 1, true},
+		{"info of createIndexes", createIndex, "listCollections", "reads", "createIndexes", 1, 3, false},
+		{"info of createIndexes, not retried", createIndex, "listCollections", "writes", "createIndexes", 0, 1, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client().SetRetryReads(c.retried == "reads").SetRetryWrites(c.retried == "writes"))
 			server.reject(ctx, t, application, c.rejected, twice)

@@ -45,9 +45,7 @@ func (v *keyVault) CreateDataKey(ctx context.Context, _ string, _ *mcopts.DataKe
 	return dataKey, nil
 }
 
-func (v *keyVault) EncryptExplicit(
-	ctx context.Context, _ bsoncore.Value, _ *mcopts.ExplicitEncryptionOptions,
-) (byte, []byte, error) {
+func (v *keyVault) EncryptExplicit(ctx context.Context, _ bsoncore.Value, _ *mcopts.ExplicitEncryptionOptions) (byte, []byte, error) {
 	return 0, nil, v.ask(ctx)
 }
 
@@ -61,9 +59,7 @@ func (v *keyVault) DecryptExplicit(ctx context.Context, _ byte, _ []byte) (bsonc
 	return bsoncore.Value{}, v.ask(ctx)
 }
 
-func (v *keyVault) RewrapDataKey(
-	ctx context.Context, _ []byte, _ *mcopts.RewrapManyDataKeyOptions,
-) ([]bsoncore.Document, error) {
+func (v *keyVault) RewrapDataKey(ctx context.Context, _ []byte, _ *mcopts.RewrapManyDataKeyOptions) ([]bsoncore.Document, error) {
 	return []bsoncore.Document{dataKey}, v.ask(ctx)
 }
 
@@ -77,89 +73,48 @@ var (
 	dataKey       = bsoncore.NewDocumentBuilder().AppendBinary("_id", keyID.Subtype, keyID.Data).
 			AppendBinary("keyMaterial", 0, []byte("key")).AppendDocument("masterKey", emptyDocument).Build()
 	noKeys    = scripted.OK(firstBatch(0))
-	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{
-		{
-			Key:   "fields",
-			Value: bson.A{bson.D{{Key: "path", Value: "a"}, {Key: "bsonType", Value: "string"}, {Key: "keyId", Value: nil}}},
-		},
-	})
+	encrypted = options.CreateCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: bson.A{
+		bson.D{{Key: "path", Value: "a"}, {Key: "bsonType", Value: "string"}, {Key: "keyId", Value: nil}},
+	}}})
+	// noFields are the encrypted fields of a collection that has none.
+	noFields = bson.D{{Key: "fields", Value: bson.A{}}}
 )
 
-func withEncryption(use func(context.Context, *ClientEncryption, *Collection) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		return use(ctx, encryptionOf(c, nil), c)
+// encryptionOf returns an encryption whose keys are in the collection. A deployment that notes contexts has those of requests to key
+// management services, too.
+func encryptionOf(keys *Collection) *ClientEncryption {
+	vault := &keyVault{keys: keyRetriever{coll: keys}}
+	if notes, ok := keys.client.deployment.(interface{ note(context.Context) }); ok {
+		vault.kms = notes.note
 	}
+	return &ClientEncryption{crypt: vault, keyVaultClient: keys.client, keyVaultColl: keys}
 }
 
-func encryptionOf(keys *Collection, kms func(context.Context)) *ClientEncryption {
-	return &ClientEncryption{crypt: &keyVault{keys: keyRetriever{coll: keys}, kms: kms}, keyVaultClient: keys.client, keyVaultColl: keys}
-}
-
-func createEncrypted(ctx context.Context, ce *ClientEncryption, c *Collection) error {
-	_, _, err := ce.CreateEncryptedCollection(ctx, c.Database(), "new", encrypted, "local", nil)
-	return err
-}
-
-func rewrapKeys(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-	_, err := ce.RewrapManyDataKey(ctx, anything)
+func createEncrypted(ctx context.Context, c *Collection) error {
+	_, _, err := encryptionOf(c).CreateEncryptedCollection(ctx, c.Database(), "new", encrypted, "local", nil)
 	return err
 }
 
 var onEncryption = []sendingMethod{
-	{name: "ClientEncryption.AddKeyAltName", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		return ce.AddKeyAltName(ctx, keyID, "name").Err()
-	})},
+	{name: "ClientEncryption.AddKeyAltName", args: []any{keyID, "name"}},
 	{name: "ClientEncryption.Close", replies: []any{scripted.OK()}, silent: true, alone: true, topic: "disconnecting",
-		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, c *Collection) error {
+		run: func(ctx context.Context, c *Collection) error {
 			if err := c.client.Ping(ctx, nil); err != nil {
 				return err
 			}
-			return ce.Close(ctx)
-		})},
-	{name: "ClientEncryption.CreateDataKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		_, err := ce.CreateDataKey(ctx, "local")
-		return err
-	})},
+			return encryptionOf(c).Close(ctx)
+		}},
+	{name: "ClientEncryption.CreateDataKey", args: []any{"local"}},
 	// Its data key is rejected. After that it is CreateCollection, which holds a connection.
-	{name: "ClientEncryption.CreateEncryptedCollection", run: withEncryption(createEncrypted)},
-	{name: "ClientEncryption.Decrypt", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		_, err := ce.Decrypt(ctx, keyID)
-		return err
-	}), alone: true},
-	{name: "ClientEncryption.DeleteKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		_, err := ce.DeleteKey(ctx, keyID)
-		return err
-	})},
-	{name: "ClientEncryption.Encrypt", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
-		return err
-	}), alone: true},
-	{
-		name: "ClientEncryption.EncryptExpression",
-		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
-		}),
-		alone: true,
-	},
-	{name: "ClientEncryption.GetKey", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		return ce.GetKey(ctx, keyID).Err()
-	})},
-	{
-		name: "ClientEncryption.GetKeyByAltName",
-		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return ce.GetKeyByAltName(ctx, "name").Err()
-		}),
-	},
-	{name: "ClientEncryption.GetKeys", run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-		_, err := ce.GetKeys(ctx)
-		return err
-	})},
-	{
-		name: "ClientEncryption.RemoveKeyAltName",
-		run: withEncryption(func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return ce.RemoveKeyAltName(ctx, keyID, "name").Err()
-		}),
-	},
-	{name: "ClientEncryption.RewrapManyDataKey", run: withEncryption(rewrapKeys), alone: true},
-	{name: "ClientEncryption.RewrapManyDataKey", replies: []any{noKeys}, run: withEncryption(rewrapKeys), alone: true},
+	{name: "ClientEncryption.CreateEncryptedCollection", run: createEncrypted},
+	{name: "ClientEncryption.Decrypt", args: []any{keyID}, alone: true},
+	{name: "ClientEncryption.DeleteKey", args: []any{keyID}},
+	{name: "ClientEncryption.Encrypt", args: []any{bson.RawValue{}, options.Encrypt()}, alone: true},
+	{name: "ClientEncryption.EncryptExpression", args: []any{anything, &bson.Raw{}, options.Encrypt()}, alone: true},
+	{name: "ClientEncryption.GetKey", args: []any{keyID}},
+	{name: "ClientEncryption.GetKeyByAltName", args: []any{"name"}},
+	{name: "ClientEncryption.GetKeys"},
+	{name: "ClientEncryption.RemoveKeyAltName", args: []any{keyID, "name"}},
+	{name: "ClientEncryption.RewrapManyDataKey", args: []any{anything}, alone: true},
+	{name: "ClientEncryption.RewrapManyDataKey", replies: []any{noKeys}, args: []any{anything}, alone: true},
 }

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -11,63 +10,22 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // sendNothing are the exported methods that send no command.
-var sendNothing = []string{
-	"ChangeStream.Decode",
-	"ChangeStream.Err",
-	"ChangeStream.ID",
-	"ChangeStream.RemainingBatchLength",
-	"ChangeStream.ResumeToken",
-	"ChangeStream.SetBatchSize",
-	"Client.AppendDriverInfo",
-	"Client.Database",
-	"Client.NumberSessionsInProgress",
-	"Client.RetryTokens",
-	"Client.StartSession",
-	"Client.ThrottleProbabilities",
-	"Client.Timeout",
-	"Collection.Clone",
-	"Collection.Database",
-	"Collection.Indexes",
-	"Collection.Name",
-	"Collection.SearchIndexes",
-	"Cursor.Decode",
-	"Cursor.Err",
-	"Cursor.ID",
-	"Cursor.RemainingBatchLength",
-	"Cursor.SetBatchSize",
-	"Cursor.SetComment",
-	"Cursor.SetMaxAwaitTime",
-	"Database.Client",
-	"Database.Collection",
-	"Database.GridFSBucket",
-	"Database.Name",
-	"Database.ReadConcern",
-	"Database.ReadPreference",
-	"Database.WriteConcern",
-	"GridFSBucket.GetChunksCollection",
-	"GridFSBucket.GetFilesCollection",
-	"GridFSDownloadStream.GetFile",
-	"Session.AdvanceClusterTime",
-	"Session.AdvanceOperationTime",
-	"Session.Client",
-	"Session.ClusterTime",
-	"Session.ID",
-	"Session.OperationTime",
-	"Session.SnapshotTime",
-	"Session.StartTransaction",
-	"Session.TransactionRunning",
-	"SingleResult.Acknowledged",
-	"SingleResult.Decode",
-	"SingleResult.Err",
-	"SingleResult.Raw",
-}
+var sendNothing = strings.Fields(`
+	ChangeStream.Decode ChangeStream.Err ChangeStream.ID ChangeStream.RemainingBatchLength ChangeStream.ResumeToken
+	ChangeStream.SetBatchSize Client.AppendDriverInfo Client.Database Client.NumberSessionsInProgress Client.RetryTokens
+	Client.StartSession Client.ThrottleProbabilities Client.Timeout Collection.Clone Collection.Database Collection.Indexes
+	Collection.Name Collection.SearchIndexes Cursor.Decode Cursor.Err Cursor.ID Cursor.RemainingBatchLength Cursor.SetBatchSize
+	Cursor.SetComment Cursor.SetMaxAwaitTime Database.Client Database.Collection Database.GridFSBucket Database.Name
+	Database.ReadConcern Database.ReadPreference Database.WriteConcern GridFSBucket.GetChunksCollection
+	GridFSBucket.GetFilesCollection GridFSDownloadStream.GetFile Session.AdvanceClusterTime Session.AdvanceOperationTime
+	Session.Client Session.ClusterTime Session.ID Session.OperationTime Session.SnapshotTime Session.StartTransaction
+	Session.TransactionRunning SingleResult.Acknowledged SingleResult.Decode SingleResult.Err SingleResult.Raw`)
 
 // TestEveryMethodIsInTheTable fails for a method that is new.
 func TestEveryMethodIsInTheTable(t *testing.T) {
@@ -84,18 +42,10 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
 	} {
 		typ := reflect.TypeOf(receiver)
-		name := typ.Name()
-		if typ.Kind() == reflect.Pointer {
-			name = typ.Elem().Name()
-		}
+		name := reflect.Indirect(reflect.ValueOf(receiver)).Type().Name()
 		for i := 0; i < typ.NumMethod(); i++ {
 			method := name + "." + typ.Method(i).Name
-			assert.True(
-				t,
-				known[method],
-				"%s is neither in the table of methods that send commands nor in the list of the others",
-				method,
-			)
+			assert.True(t, known[method], "%s is neither in the table of methods that send commands nor in the list of the others", method)
 		}
 	}
 }
@@ -115,37 +65,28 @@ var cleansUp = map[string]bool{"killCursors": true, "endSessions": true, "abortT
 // each of two: the method returns the error, with its code, and sends nothing more than what cleans up. A reply that cannot be read is an
 // error, too.
 func TestErrorOfEachCommand(t *testing.T) {
-	methods := append(sendingMethods(), withSeveralCommands...)
 	for _, has := range []string{"nothing", "a document", "two batches"} {
-		for i, method := range methods {
+		for i, method := range append(sendingMethods(), withSeveralCommands...) {
 			for failing := 1; ; failing++ {
-				s := scripted.New(t)
-				var failed string
-				s.Rest = func(body bson.Raw) any {
-					if command := body.Index(0).Key(); len(s.Sent) == failing {
-						failed = command
-						return append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"})
-					}
-					return answering(body, has)
-				}
+				s := answeringExcept(t, has, failing, append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"}))
 				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
-				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
-				if failed == "" { // it has fewer
+				err := method.run(bgCtx, scriptColl(t, s))
+				names := commandNames(t, s)
+				if len(names) < failing {
 					assert.False(t, closes(method) && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
 					assert.False(t, closes(method) && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
 					break
 				}
+				failed := names[failing-1]
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
-				var server ServerError
-				require.True(t, errors.As(err, &server), "%s, %s: %v", name, failed, err)
+				server := asError[ServerError](t, err, name, failed)
 				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
 				if command, ok := server.(CommandError); ok {
 					told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))
 					assert.Equal(t, `Unauthorized scripted [Label] {"$numberInt":"13"}`, told, "%s, %s", name, failed)
 				}
-				names := commandNames(t, s)
 				if failed == "getMore" && closes(method) {
 					assert.Equal(t, "killCursors", names[len(names)-1], "%s leaves a cursor", name)
 				}
@@ -185,15 +126,9 @@ func TestOptionsThatPermitRetries(t *testing.T) {
 		}
 		for _, readsOff := range []bool{true, false} {
 			for rejecting := 1; ; rejecting++ {
-				s := scripted.New(t)
+				s := answeringExcept(t, "two batches", rejecting, scripted.Overloaded())
 				s.Policy.RetryReads, s.Policy.RetryWrites = !readsOff, readsOff
-				s.Rest = func(body bson.Raw) any {
-					if len(s.Sent) == rejecting {
-						return scripted.Overloaded()
-					}
-					return answering(body, "two batches")
-				}
-				err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+				err := method.run(bgCtx, scriptColl(t, s))
 				if len(s.Sent) < rejecting {
 					break
 				}
@@ -226,21 +161,31 @@ func answering(body bson.Raw, has string) any {
 	doc := bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "a"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2},
 		{Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"}, {Key: "files_id", Value: 1},
 		{Key: "n", Value: 0}, {Key: "data", Value: bson.Binary{Data: make([]byte, 9)}}}
-	batch := []any{doc}
+	cursor, n := firstBatch(0, doc), 1
 	switch command := body.Index(0).Key(); {
 	case command == "getMore":
-		return scripted.OK(nextBatch(0, batch...))
+		return scripted.OK(nextBatch(0, doc))
 	case command == "hello":
 		return scripted.OK()
 	case has == "nothing":
-		return scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 0}, bson.E{Key: "databases", Value: bson.A{}},
-			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+		cursor, n = firstBatch(0), 0
 	case has == "two batches":
-		return scripted.OK(firstBatch(7, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
-			bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+		cursor = firstBatch(7, doc)
 	}
-	return scripted.OK(firstBatch(0, batch...), bson.E{Key: "n", Value: 1}, bson.E{Key: "databases", Value: bson.A{}},
-		bson.E{Key: "values", Value: bson.A{}}, madeIndex)
+	databases, values := bson.E{Key: "databases", Value: bson.A{}}, bson.E{Key: "values", Value: bson.A{}}
+	return scripted.OK(cursor, bson.E{Key: "n", Value: n}, databases, values, madeIndex)
+}
+
+// answeringExcept returns a script of such a server, which answers the n-th command otherwise.
+func answeringExcept(t *testing.T, has string, n int, otherwise any) *scripted.Script {
+	s := scripted.New(t)
+	s.Rest = func(body bson.Raw) any {
+		if len(s.Sent) == n {
+			return otherwise
+		}
+		return answering(body, has)
+	}
+	return s
 }
 
 // withSeveralCommands are methods, and uses of them, that send more than the table of all of them has.
@@ -251,19 +196,13 @@ var withSeveralCommands = []sendingMethod{
 		}
 		return us.Close()
 	})},
-	{name: "CreateCollection with encrypted fields", run: func(ctx context.Context, c *Collection) error {
-		return c.Database().CreateCollection(ctx, "new", encrypted)
-	}},
-	{name: "Drop of an encrypted collection", run: func(ctx context.Context, c *Collection) error {
-		return c.Drop(ctx, options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: bson.A{}}}))
-	}},
+	{name: "CreateCollection with encrypted fields", run: calling("Database.CreateCollection", "new", encrypted)},
+	{name: "Drop of an encrypted collection", run: calling("Collection.Drop", options.DropCollection().SetEncryptedFields(noFields))},
 	{name: "data keys", run: func(ctx context.Context, c *Collection) error {
-		_, err := (&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument)
-		return err
+		return second((&keyRetriever{coll: c}).cryptKeys(ctx, emptyDocument))
 	}},
 	{name: "collection info", run: func(ctx context.Context, c *Collection) error {
-		_, err := (&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument)
-		return err
+		return second((&collInfoRetriever{client: c.client}).cryptCollInfo(ctx, "db", emptyDocument))
 	}},
 }
 
@@ -278,10 +217,9 @@ func TestNilContext(t *testing.T) {
 			continue
 		}
 		var ends, commands [2]string
-		for which, ctx := range []context.Context{context.Background(), none} {
-			s := scripted.New(t)
-			s.Rest = func(body bson.Raw) any { return answering(body, "two batches") }
-			ends[which] = fmt.Sprint(method.run(ctx, connectScript(t, s).Database("db").Collection("coll")))
+		for which, ctx := range []context.Context{bgCtx, none} {
+			s := lasting(t, func(body bson.Raw) any { return answering(body, "two batches") })
+			ends[which] = fmt.Sprint(method.run(ctx, scriptColl(t, s)))
 			commands[which] = fmt.Sprint(commandNames(t, s))
 		}
 		assert.Equal(t, ends[0], ends[1], "%s/%d", method.name, i)
@@ -292,14 +230,11 @@ func TestNilContext(t *testing.T) {
 // TestRetrieversFindAll is about what encryption reads: keys of all batches, and the first collection.
 func TestRetrieversFindAll(t *testing.T) {
 	for has, want := range map[string]int{"nothing": 0, "a document": 1, "two batches": 2} {
-		s := scripted.New(t)
-		s.Rest = func(body bson.Raw) any { return answering(body, has) }
-		client := connectScript(t, s)
-		keys, err := (&keyRetriever{coll: client.Database("db").Collection("coll")}).cryptKeys(context.Background(), emptyDocument)
-		require.NoError(t, err, has)
+		s := lasting(t, func(body bson.Raw) any { return answering(body, has) })
+		coll := scriptColl(t, s)
+		keys := must((&keyRetriever{coll: coll}).cryptKeys(bgCtx, emptyDocument))(t, has)
 		assert.Len(t, keys, want, has)
-		info, err := (&collInfoRetriever{client: client}).cryptCollInfo(context.Background(), "db", emptyDocument)
-		require.NoError(t, err, has)
+		info := must((&collInfoRetriever{client: coll.client}).cryptCollInfo(bgCtx, "db", emptyDocument))(t, has)
 		assert.Equal(t, want > 0, len(info) > 0, has)
 	}
 }

@@ -19,33 +19,29 @@ import (
 type overloadEnding struct {
 	name  string
 	opts  *options.ClientOptions
-	begin func(*scripted.Script) (context.Context, context.CancelFunc)
 	cause error // that the error wraps
 
 	attempts int // of a command that is rejected
 }
 
 var overloadEndings = []overloadEnding{
-	{name: "deadline", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-		return context.WithTimeout(context.Background(), patience)
-	}, cause: nil, attempts: withinPeriod + 1},
-	{
-		name: "timeout",
-		opts: options.Client().SetTimeout(patience),
-		begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-			return context.Background(), func() {}
-		},
-		cause:    nil,
-		attempts: withinPeriod + 1,
-	},
-	{name: "cancelled", opts: options.Client(), begin: func(s *scripted.Script) (context.Context, context.CancelFunc) {
-		ctx, cancel := context.WithCancel(context.Background())
+	{"deadline", options.Client(), nil, withinPeriod + 1},
+	{"timeout", options.Client().SetTimeout(patience), nil, withinPeriod + 1},
+	{"cancelled", options.Client(), context.Canceled, 1},
+	{"limit", options.Client(), nil, 6},
+}
+
+// begin returns the context of a call.
+func (e overloadEnding) begin(s *scripted.Script) (context.Context, context.CancelFunc) {
+	switch e.name {
+	case "deadline":
+		return context.WithTimeout(bgCtx, patience)
+	case "cancelled":
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		return ctx, cancel
-	}, cause: context.Canceled, attempts: 1},
-	{name: "limit", opts: options.Client(), begin: func(*scripted.Script) (context.Context, context.CancelFunc) {
-		return context.Background(), func() {}
-	}, cause: nil, attempts: 6},
+	}
+	return bgCtx, func() {}
 }
 
 // TestEveryOperationInEndlessOverload lets each method meet servers that reject everything.
@@ -63,17 +59,15 @@ func inEndlessOverload(
 				if inTransaction && method.alone {
 					continue
 				}
-				method, ending, inTransaction := method, ending, inTransaction
 				name := fmt.Sprintf("%s/%d/%s, in a transaction %v", method.name, i, ending.name, inTransaction)
 				t.Run(name, func(t *testing.T) {
 					s := newImpatientScript(t, method.replies...)
 					prepare(s)
-					coll := connectScript(t, s, ending.opts).Database("db").Collection("coll")
+					coll := scriptColl(t, s, ending.opts)
 					ctx, cancel := ending.begin(s)
 					defer cancel()
 					if inTransaction {
-						session, err := coll.client.StartSession()
-						require.NoError(t, err)
+						session := must(coll.client.StartSession())(t)
 						require.NoError(t, session.StartTransaction())
 						ctx = NewSessionContext(ctx, session)
 					}
@@ -89,11 +83,9 @@ func inEndlessOverload(
 // commandTargets returns the first elements of the commands that came to the servers: their names and what they are about.
 func commandTargets(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
-
 	var targets []string
 	for _, sent := range s.Sent {
-		elements, err := sent.Command.Elements()
-		require.NoError(t, err)
+		elements := must(sent.Command.Elements())(t)
 		targets = append(targets, elements[0].String())
 	}
 	return targets
@@ -104,7 +96,6 @@ var closesCursor = map[string]bool{"ChangeStream.Close": true, "Cursor.Close": t
 
 func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, ending overloadEnding, err error) {
 	t.Helper()
-
 	names, run, longest := commandTargets(t, s), 0, 0
 	for i, name := range names {
 		if run++; i > 0 && name != names[i-1] {
@@ -152,14 +143,11 @@ func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, end
 	case "SearchIndexView.DropOne", "SearchIndexView.UpdateOne": // the type of their errors is not this test's
 		return
 	}
-	var command CommandError
-	require.True(t, errors.As(err, &command), "got %T (%v)", err, err)
+	command := asError[CommandError](t, err)
 	assert.Equal(t, int32(462), command.Code)
-	var server ServerError
-	require.True(t, errors.As(err, &server))
+	server := asError[ServerError](t, err)
 	assert.True(t, server.HasErrorCode(462))
-	var write WriteException
-	assert.False(t, errors.As(err, &write), "nothing was executed")
+	assert.False(t, errors.As(err, new(WriteException)), "nothing was executed")
 	var bulk BulkWriteException
 	assert.Equal(t, partly, errors.As(err, &bulk), "nothing was executed")
 	assert.True(t, !partly || len(method.replies) > 0, "nothing was executed")

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"math"
+	"reflect"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -14,8 +16,9 @@ import (
 // sendingMethod is an exported method that sends commands. Its name is that of the receiver's type and its own.
 type sendingMethod struct {
 	name    string
-	replies []any // to the commands that come before the ones that the servers reject
-	run     func(context.Context, *Collection) error
+	replies []any                                    // to the commands that come before the ones that the servers reject
+	args    []any                                    // after the context
+	run     func(context.Context, *Collection) error // is calling the method with args, if it is nil
 
 	// silent says that the method returns no error, or hides it.
 	silent bool
@@ -45,14 +48,82 @@ func sendingMethods() (all []sendingMethod) {
 
 func everySendingMethod() (all []sendingMethod) {
 	for _, methods := range [][]sendingMethod{onCollections, onDatabases, onClients, onEncryption} {
-		all = append(all, methods...)
+		for _, method := range methods {
+			if method.run == nil {
+				method.run = calling(method.name, method.args...)
+			}
+			all = append(all, method)
+		}
 	}
 	return all
 }
 
+// calling returns a function that calls an exported method, by the name that a sendingMethod has.
+func calling(method string, args ...any) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error { return second(callMethod(ctx, c, method, args...)) }
+}
+
+// callMethod calls a method of what is made with the collection. It returns the first result, and the error, or that which Err returns.
+func callMethod(ctx context.Context, c *Collection, method string, args ...any) (any, error) {
+	on, name, _ := strings.Cut(method, ".")
+	receiver, err := receiverOf(ctx, c, on)
+	if err != nil {
+		return nil, err
+	}
+	called := reflect.ValueOf(receiver).MethodByName(name)
+	var in []reflect.Value
+	if typ := called.Type(); typ.NumIn() > 0 && typ.In(0) == reflect.TypeOf((*context.Context)(nil)).Elem() {
+		in = append(in, reflect.ValueOf(&ctx).Elem())
+	}
+	for _, arg := range args {
+		value := reflect.ValueOf(arg)
+		if source, ok := arg.(func() io.Reader); ok {
+			value = reflect.ValueOf(source())
+		} else if arg == nil {
+			value = reflect.Zero(called.Type().In(len(in)))
+		}
+		in = append(in, value)
+	}
+	out := called.Call(in)
+	switch last := out[len(out)-1].Interface().(type) {
+	case error:
+		err = last
+	case interface{ Err() error }:
+		err = last.Err()
+	case bool:
+		err = receiver.(interface{ Err() error }).Err()
+	}
+	return out[0].Interface(), err
+}
+
+// receiverOf returns a value of the type, which takes a command if it is an iterator or a stream.
+func receiverOf(ctx context.Context, c *Collection, typ string) (any, error) {
+	switch typ {
+	case "Cursor":
+		return c.Find(ctx, anything)
+	case "ChangeStream":
+		return c.Watch(ctx, Pipeline{})
+	case "GridFSUploadStream":
+		return bucketOf(c).OpenUploadStream(ctx, "file")
+	case "GridFSDownloadStream":
+		return bucketOf(c).OpenDownloadStream(ctx, 1)
+	}
+	return map[string]any{
+		"Collection": c, "Database": c.Database(), "Client": c.client, "ClientEncryption": encryptionOf(c),
+		"IndexView": c.Indexes(), "SearchIndexView": c.SearchIndexes(), "GridFSBucket": bucketOf(c),
+	}[typ], nil
+}
+
+func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
+
 var (
-	replaced  = bson.D{{Key: "x", Value: 1}}
-	oneIndex  = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+	replaced = bson.D{{Key: "x", Value: 1}}
+	oneIndex = IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+
+	twoBatches   = []any{[]any{anything, anything, anything}}
+	twoKinds     = []any{[]WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)}}
+	oneBulkWrite = []any{[]ClientBulkWrite{{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}}}}
+
 	opened    = scripted.OK(firstBatch(7, bson.D{}))
 	emptyOpen = scripted.OK(firstBatch(7))
 	noFile    = scripted.OK(firstBatch(0, bson.D{}))
@@ -81,237 +152,94 @@ func insertWithTransaction(ctx context.Context, coll *Collection) error {
 	return err
 }
 
-func insertTwoBatches(ctx context.Context, c *Collection) error {
-	_, err := c.InsertMany(ctx, []any{anything, anything, anything})
-	return err
-}
-
-func writeTwoKinds(ctx context.Context, c *Collection) error {
-	_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything), NewDeleteManyModel().SetFilter(anything)})
-	return err
-}
-
-func bucketOf(c *Collection) *GridFSBucket { return c.Database().GridFSBucket() }
-
 var onCollections = []sendingMethod{
-	{name: "Collection.Aggregate",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.Aggregate(ctx, Pipeline{}); return err }},
-	{name: "Collection.BulkWrite", run: writeTwoKinds},
-	{name: "Collection.BulkWrite", replies: []any{scripted.OK()}, run: writeTwoKinds},
-	{name: "Collection.Aggregate", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}})
-		return err
-	}},
-	{name: "Collection.CountDocuments",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.CountDocuments(ctx, anything); return err }},
-	{name: "Collection.DeleteMany",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteMany(ctx, anything); return err }},
-	{name: "Collection.DeleteOne",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, anything); return err }},
-	{name: "Collection.Distinct", run: func(ctx context.Context, c *Collection) error { return c.Distinct(ctx, "x", anything).Err() }},
-	{name: "Collection.Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, alone: true},
-	{name: "Collection.EstimatedDocumentCount", topic: "reply-types",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.EstimatedDocumentCount(ctx); return err }},
-	{name: "Collection.Find", run: func(ctx context.Context, c *Collection) error { _, err := c.Find(ctx, anything); return err }},
-	{name: "Collection.FindOne", run: func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() }},
-	{name: "Collection.FindOneAndDelete",
-		run: func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, anything).Err() }},
-	{name: "Collection.FindOneAndReplace",
-		run: func(ctx context.Context, c *Collection) error {
-			return c.FindOneAndReplace(ctx, anything, replaced).Err()
-		}},
-	{name: "Collection.FindOneAndUpdate",
-		run: func(ctx context.Context, c *Collection) error {
-			return c.FindOneAndUpdate(ctx, anything, increment).Err()
-		}},
-	{name: "Collection.InsertMany", run: insertTwoBatches},
-	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, run: insertTwoBatches},
-	{name: "Collection.InsertOne",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, anything); return err }},
-	{name: "Collection.ReplaceOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.ReplaceOne(ctx, anything, replaced)
-			return err
-		}},
-	{name: "Collection.UpdateByID",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.UpdateByID(ctx, 1, increment); return err }},
-	{name: "Collection.UpdateMany",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateMany(ctx, anything, increment)
-			return err
-		}},
-	{name: "Collection.UpdateOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateOne(ctx, anything, increment)
-			return err
-		}},
-	{name: "Collection.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error { _, err := c.Watch(ctx, Pipeline{}); return err },
-		alone: true},
+	{name: "Collection.Aggregate", args: []any{Pipeline{}}},
+	{name: "Collection.BulkWrite", args: twoKinds},
+	{name: "Collection.BulkWrite", replies: []any{scripted.OK()}, args: twoKinds},
+	{name: "Collection.Aggregate", args: []any{Pipeline{{{Key: "$out", Value: "other"}}}}},
+	{name: "Collection.CountDocuments", args: []any{anything}},
+	{name: "Collection.DeleteMany", args: []any{anything}},
+	{name: "Collection.DeleteOne", args: []any{anything}},
+	{name: "Collection.Distinct", args: []any{"x", anything}},
+	{name: "Collection.Drop", alone: true},
+	{name: "Collection.EstimatedDocumentCount", topic: "reply-types"},
+	{name: "Collection.Find", args: []any{anything}},
+	{name: "Collection.FindOne", args: []any{anything}},
+	{name: "Collection.FindOneAndDelete", args: []any{anything}},
+	{name: "Collection.FindOneAndReplace", args: []any{anything, replaced}},
+	{name: "Collection.FindOneAndUpdate", args: []any{anything, increment}},
+	{name: "Collection.InsertMany", args: twoBatches},
+	{name: "Collection.InsertMany", replies: []any{scripted.OK()}, args: twoBatches},
+	{name: "Collection.InsertOne", args: []any{anything}},
+	{name: "Collection.ReplaceOne", args: []any{anything, replaced}},
+	{name: "Collection.UpdateByID", args: []any{1, increment}},
+	{name: "Collection.UpdateMany", args: []any{anything, increment}},
+	{name: "Collection.UpdateOne", args: []any{anything, increment}},
+	{name: "Collection.Watch", topic: "iterators", args: []any{Pipeline{}}, alone: true},
 
-	{name: "IndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Indexes().CreateMany(ctx, []IndexModel{oneIndex})
-		return err
-	}},
-	{name: "IndexView.CreateOne",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Indexes().CreateOne(ctx, oneIndex)
-			return err
-		}},
-	{name: "IndexView.DropAll", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropAll(ctx) }, alone: true},
-	{name: "IndexView.DropOne", run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropOne(ctx, "a") },
-		alone: true},
-	{name: "IndexView.DropWithKey",
-		run: func(ctx context.Context, c *Collection) error { return c.Indexes().DropWithKey(ctx, replaced) }, alone: true},
-	{name: "IndexView.List", run: func(ctx context.Context, c *Collection) error { _, err := c.Indexes().List(ctx); return err },
-		alone: true},
-	{name: "IndexView.ListSpecifications", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Indexes().ListSpecifications(ctx)
-		return err
-	}, alone: true},
-	{name: "SearchIndexView.CreateMany", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().CreateMany(ctx, []SearchIndexModel{{Definition: anything}})
-		return err
-	}, alone: true},
-	{name: "SearchIndexView.CreateOne", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().CreateOne(ctx, SearchIndexModel{Definition: anything})
-		return err
-	}, alone: true},
-	{name: "SearchIndexView.DropOne", topic: "searchindex",
-		run: func(ctx context.Context, c *Collection) error { return c.SearchIndexes().DropOne(ctx, "a") }, alone: true},
-	{name: "SearchIndexView.List", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.SearchIndexes().List(ctx, options.SearchIndexes())
-		return err
-	}, alone: true},
-	{name: "SearchIndexView.UpdateOne", topic: "searchindex", run: func(ctx context.Context, c *Collection) error {
-		return c.SearchIndexes().UpdateOne(ctx, "a", anything)
-	}, alone: true},
+	{name: "IndexView.CreateMany", args: []any{[]IndexModel{oneIndex}}},
+	{name: "IndexView.CreateOne", args: []any{oneIndex}},
+	{name: "IndexView.DropAll", alone: true},
+	{name: "IndexView.DropOne", args: []any{"a"}, alone: true},
+	{name: "IndexView.DropWithKey", args: []any{replaced}, alone: true},
+	{name: "IndexView.List", alone: true},
+	{name: "IndexView.ListSpecifications", alone: true},
+	{name: "SearchIndexView.CreateMany", args: []any{[]SearchIndexModel{{Definition: anything}}}, alone: true},
+	{name: "SearchIndexView.CreateOne", args: []any{SearchIndexModel{Definition: anything}}, alone: true},
+	{name: "SearchIndexView.DropOne", topic: "searchindex", args: []any{"a"}, alone: true},
+	{name: "SearchIndexView.List", args: []any{options.SearchIndexes()}, alone: true},
+	{name: "SearchIndexView.UpdateOne", topic: "searchindex", args: []any{"a", anything}, alone: true},
 }
 
 var onDatabases = []sendingMethod{
-	{name: "Database.Aggregate",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Database().Aggregate(ctx, Pipeline{})
-			return err
-		}},
-	{name: "Database.CreateCollection", topic: "timeouts",
-		run: func(ctx context.Context, c *Collection) error { return c.Database().CreateCollection(ctx, "new") }},
-	{name: "Database.CreateView", topic: "timeouts", run: func(ctx context.Context, c *Collection) error {
-		return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
-	}, alone: true},
-	{name: "Database.Drop", topic: "timeouts", run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }, alone: true},
-	{name: "Database.ListCollectionNames", topic: "iterators", run: listCollectionNames, alone: true},
-	{name: "Database.ListCollectionSpecifications", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().ListCollectionSpecifications(ctx, anything)
-		return err
-	}, alone: true},
-	{name: "Database.ListCollections", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().ListCollections(ctx, anything)
-		return err
-	}, alone: true},
-	{name: "Database.RunCommand",
-		run: func(ctx context.Context, c *Collection) error { return c.Database().RunCommand(ctx, replaced).Err() }},
-	{name: "Database.RunCommandCursor",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := c.Database().RunCommandCursor(ctx, replaced)
-			return err
-		}},
-	{name: "Database.Watch", topic: "iterators", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.Database().Watch(ctx, Pipeline{})
-		return err
-	}, alone: true},
+	{name: "Database.Aggregate", args: []any{Pipeline{}}},
+	{name: "Database.CreateCollection", topic: "timeouts", args: []any{"new"}},
+	{name: "Database.CreateView", topic: "timeouts", args: []any{"view", "coll", Pipeline{}}, alone: true},
+	{name: "Database.Drop", topic: "timeouts", alone: true},
+	{name: "Database.ListCollectionNames", topic: "iterators", args: []any{anything}, alone: true},
+	{name: "Database.ListCollectionSpecifications", args: []any{anything}, alone: true},
+	{name: "Database.ListCollections", args: []any{anything}, alone: true},
+	{name: "Database.RunCommand", args: []any{replaced}},
+	{name: "Database.RunCommandCursor", args: []any{replaced}},
+	{name: "Database.Watch", topic: "iterators", args: []any{Pipeline{}}, alone: true},
 
-	{name: "GridFSBucket.Delete", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Delete(ctx, 1) },
-		topic: "gridfs"},
-	{name: "GridFSBucket.DownloadToStream", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
-		return err
-	}},
-	{name: "GridFSBucket.DownloadToStream", topic: "iterators", replies: []any{foundFile, emptyOpen}, run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStream(ctx, 1, io.Discard)
-		return err
-	}},
-	{name: "GridFSBucket.DownloadToStreamByName", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).DownloadToStreamByName(ctx, "file", io.Discard)
-		return err
-	}},
-	{name: "GridFSBucket.Drop", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Drop(ctx) }, alone: true},
-	{name: "GridFSBucket.Find",
-		run: func(ctx context.Context, c *Collection) error { _, err := bucketOf(c).Find(ctx, anything); return err }},
-	{name: "GridFSBucket.OpenDownloadStream",
-		run: func(ctx context.Context, c *Collection) error {
-			_, err := bucketOf(c).OpenDownloadStream(ctx, 1)
-			return err
-		}},
-	{name: "GridFSBucket.OpenDownloadStreamByName", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenDownloadStreamByName(ctx, "file")
-		return err
-	}},
-	{name: "GridFSBucket.OpenUploadStream", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenUploadStream(ctx, "file")
-		return err
-	}, alone: true},
-	{name: "GridFSBucket.OpenUploadStreamWithID", run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).OpenUploadStreamWithID(ctx, 1, "file")
-		return err
-	}, alone: true},
-	{name: "GridFSBucket.Rename", run: func(ctx context.Context, c *Collection) error { return bucketOf(c).Rename(ctx, 1, "other") }},
-	{name: "GridFSBucket.UploadFromStream", replies: []any{noFile}, run: func(ctx context.Context, c *Collection) error {
-		_, err := bucketOf(c).UploadFromStream(ctx, "file", content())
-		return err
-	}, alone: true},
-	{name: "GridFSBucket.UploadFromStreamWithID", run: func(ctx context.Context, c *Collection) error {
-		return bucketOf(c).UploadFromStreamWithID(ctx, 1, "file", content())
-	}, alone: true},
+	{name: "GridFSBucket.Delete", args: []any{1}, topic: "gridfs"},
+	{name: "GridFSBucket.DownloadToStream", args: []any{1, io.Discard}},
+	{name: "GridFSBucket.DownloadToStream", topic: "iterators", replies: []any{foundFile, emptyOpen}, args: []any{1, io.Discard}},
+	{name: "GridFSBucket.DownloadToStreamByName", args: []any{"file", io.Discard}},
+	{name: "GridFSBucket.Drop", alone: true},
+	{name: "GridFSBucket.Find", args: []any{anything}},
+	{name: "GridFSBucket.OpenDownloadStream", args: []any{1}},
+	{name: "GridFSBucket.OpenDownloadStreamByName", args: []any{"file"}},
+	{name: "GridFSBucket.OpenUploadStream", args: []any{"file"}, alone: true},
+	{name: "GridFSBucket.OpenUploadStreamWithID", args: []any{1, "file"}, alone: true},
+	{name: "GridFSBucket.Rename", args: []any{1, "other"}},
+	{name: "GridFSBucket.UploadFromStream", replies: []any{noFile}, args: []any{"file", content}, alone: true},
+	{name: "GridFSBucket.UploadFromStreamWithID", args: []any{1, "file", content}, alone: true},
 	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
 		us.chunkIndex = 1 // a chunk was stored
 		return us.Abort()
 	}), alone: true},
-	{name: "GridFSUploadStream.Close", replies: []any{noFile}, run: withUpload((*GridFSUploadStream).Close), alone: true},
-	{name: "GridFSUploadStream.Write", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
-		_, err := us.Write(make([]byte, 16*1024*1024))
-		return err
-	}), alone: true},
-	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: withDownload((*GridFSDownloadStream).Close),
-		topic: "gridfs"},
-	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
-		_, err := ds.Read(make([]byte, 9))
-		return err
-	})},
-	{name: "GridFSDownloadStream.Skip", replies: []any{foundFile, emptyOpen}, run: withDownload(func(ds *GridFSDownloadStream) error {
-		_, err := ds.Skip(9)
-		return err
-	})},
+	{name: "GridFSUploadStream.Close", replies: []any{noFile}, alone: true},
+	{name: "GridFSUploadStream.Write", replies: []any{noFile}, args: []any{make([]byte, 16*1024*1024)}, alone: true},
+	{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, topic: "gridfs"},
+	{name: "GridFSDownloadStream.Read", replies: []any{foundFile, emptyOpen}, args: []any{make([]byte, 9)}},
+	{name: "GridFSDownloadStream.Skip", replies: []any{foundFile, emptyOpen}, args: []any{int64(9)}},
 }
 
 var onClients = []sendingMethod{
-	{name: "Client.BulkWrite", topic: "outcomes", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-			{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: anything}},
-		})
-		return err
-	}},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true,
-		topic: "disconnecting"},
-	{name: "Client.ListDatabaseNames", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.ListDatabaseNames(ctx, anything)
-		return err
-	}, alone: true},
-	{name: "Client.ListDatabases", run: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.ListDatabases(ctx, anything)
-		return err
-	}, alone: true},
-	{name: "Client.Ping", run: func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) }},
+	{name: "Client.BulkWrite", topic: "outcomes", args: oneBulkWrite},
+	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true, topic: "disconnecting"},
+	{name: "Client.ListDatabaseNames", args: []any{anything}, alone: true},
+	{name: "Client.ListDatabases", args: []any{anything}, alone: true},
+	{name: "Client.Ping", args: []any{nil}},
 	{name: "Client.UseSession", run: func(ctx context.Context, c *Collection) error {
-		return c.client.UseSession(ctx, func(ctx context.Context) error { _, err := c.InsertOne(ctx, anything); return err })
+		return c.client.UseSession(ctx, func(ctx context.Context) error { return insertAny(ctx, c) })
 	}, alone: true},
 	{name: "Client.UseSessionWithOptions", run: func(ctx context.Context, c *Collection) error {
-		return c.client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error {
-			_, err := c.InsertOne(ctx, anything)
-			return err
-		})
+		return c.client.UseSessionWithOptions(ctx, options.Session(), func(ctx context.Context) error { return insertAny(ctx, c) })
 	}, alone: true},
-	{name: "Client.Watch", topic: "iterators",
-		run: func(ctx context.Context, c *Collection) error { _, err := c.client.Watch(ctx, Pipeline{}); return err }, alone: true},
+	{name: "Client.Watch", topic: "iterators", args: []any{Pipeline{}}, alone: true},
 
 	{name: "Session.AbortTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: ending((*Session).AbortTransaction),
 		silent: true, alone: true},
@@ -320,22 +248,17 @@ var onClients = []sendingMethod{
 	{name: "Session.WithTransaction", topic: "transactions", run: insertWithTransaction, alone: true},
 	{name: "Session.WithTransaction", topic: "transactions", replies: []any{scripted.OK()}, run: insertWithTransaction, alone: true},
 
-	{name: "Cursor.All", topic: "iterators", replies: []any{opened},
-		run: withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) })},
-	{name: "Cursor.Close", topic: "iterators", replies: []any{opened}, run: withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) })},
-	{name: "Cursor.Next", topic: "iterators", replies: []any{emptyOpen},
-		run: withCursor(func(ctx context.Context, c *Cursor) error { c.Next(ctx); return c.Err() })},
+	{name: "Cursor.All", topic: "iterators", replies: []any{opened}, args: []any{&[]bson.D{}}},
+	{name: "Cursor.Close", topic: "iterators", replies: []any{opened}},
+	{name: "Cursor.Next", topic: "iterators", replies: []any{emptyOpen}},
 	{name: "Cursor.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
 		c.TryNext(ctx) // the first batch, which is empty
 		c.TryNext(ctx)
 		return c.Err()
 	})},
-	{name: "ChangeStream.Close", topic: "iterators", replies: []any{emptyOpen},
-		run: withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }), alone: true},
-	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen}, alone: true,
-		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
-	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true,
-		run: withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() })},
+	{name: "ChangeStream.Close", topic: "iterators", replies: []any{emptyOpen}, alone: true},
+	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen}, alone: true},
+	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true},
 	{name: "ChangeStream.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
 		s.TryNext(ctx) // the first batch, which is empty
 		s.TryNext(ctx)
@@ -404,38 +327,21 @@ func withStream(use func(context.Context, *ChangeStream) error) func(context.Con
 	}
 }
 
-func withDownload(use func(*GridFSDownloadStream) error) func(context.Context, *Collection) error {
+// ending inserts in a transaction, and ends it.
+func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {
 	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Database().GridFSBucket().OpenDownloadStream(ctx, 1)
+		session, err := c.client.StartSession()
 		if err != nil {
 			return err
 		}
-		return use(stream)
+		if err := session.StartTransaction(); err != nil {
+			return err
+		}
+		if err := insertAny(NewSessionContext(ctx, session), c); err != nil {
+			return err
+		}
+		return end(session, ctx)
 	}
-}
-
-func listCollectionNames(ctx context.Context, c *Collection) error {
-	_, err := c.Database().ListCollectionNames(ctx, anything)
-	return err
-}
-
-func endTransaction(ctx context.Context, coll *Collection, end func(*Session, context.Context) error) error {
-	session, err := coll.client.StartSession()
-	if err != nil {
-		return err
-	}
-	if err := session.StartTransaction(); err != nil {
-		return err
-	}
-	if _, err := coll.InsertOne(NewSessionContext(ctx, session), bson.D{}); err != nil {
-		return err
-	}
-	return end(session, ctx)
-}
-
-// ending inserts in a transaction, and ends it.
-func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error { return endTransaction(ctx, c, end) }
 }
 
 var endSession = func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil }

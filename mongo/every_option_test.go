@@ -1,9 +1,7 @@
 package mongo
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"reflect"
 	"sort"
 	"strings"
@@ -59,19 +57,10 @@ func (o optionsOf) builder() reflect.Value { return reflect.New(reflect.TypeOf(o
 
 // call calls the method with options.
 func (o optionsOf) call(c *Collection, builder reflect.Value) {
-	on, name, _ := strings.Cut(o.method, ".")
-	receiver := map[string]any{"Collection": c, "Database": c.Database(), "Client": c.client, "GridFSBucket": bucketOf(c)}[on]
-	in := []reflect.Value{reflect.ValueOf(context.Background())}
-	for _, arg := range o.args {
-		if source, ok := arg.(func() io.Reader); ok {
-			arg = source()
-		}
-		in = append(in, reflect.ValueOf(arg))
-	}
-	out := reflect.ValueOf(receiver).MethodByName(name).Call(append(in, builder))
-	if stream, ok := out[0].Interface().(*ChangeStream); ok && stream != nil {
-		stream.TryNext(context.Background()) // the first batch, which is empty
-		stream.TryNext(context.Background())
+	result, _ := callMethod(bgCtx, c, o.method, append(append([]any{}, o.args...), builder.Interface())...)
+	if stream, ok := result.(*ChangeStream); ok && stream != nil {
+		stream.TryNext(bgCtx) // the first batch, which is empty
+		stream.TryNext(bgCtx)
 	}
 }
 
@@ -99,15 +88,14 @@ func TestEveryOptionIsSent(t *testing.T) {
 
 // sentWith returns the commands that a method sends with options, without what is another each time.
 func sentWith(t *testing.T, method optionsOf, builder reflect.Value) string {
-	s := scripted.New(t)
-	s.Rest = func(body bson.Raw) any {
+	s := lasting(t, func(body bson.Raw) any {
 		if body.Index(0).Key() == "aggregate" {
 			return emptyOpen
 		}
 		return answering(body, "a document")
-	}
+	})
 	s.Servers[0].MaxBatchCount = 10
-	method.call(connectScript(t, s).Database("db").Collection("coll"), builder)
+	method.call(scriptColl(t, s), builder)
 	var all []string
 	for _, sent := range s.Sent {
 		elements, _ := sent.Command.Elements()
@@ -229,25 +217,23 @@ func TestUseJSONStructTags(t *testing.T) {
 	type tagged struct {
 		A int `json:"other"`
 	}
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}}))
+	s := lasting(t, scripted.OK(firstBatch(0, bson.D{{Key: "other", Value: 5}})))
 	useTags := options.Client().SetBSONOptions(&options.BSONOptions{UseJSONStructTags: true})
-	coll := connectScript(t, s, useTags).Database("db").Collection("coll")
+	coll := scriptColl(t, s, useTags)
 	var one tagged
-	require.NoError(t, coll.FindOne(context.Background(), anything).Decode(&one))
+	require.NoError(t, coll.FindOne(bgCtx, anything).Decode(&one))
 	var all []tagged
-	cursor, err := coll.Find(context.Background(), anything)
-	require.NoError(t, err)
-	require.NoError(t, cursor.All(context.Background(), &all))
+	cursor := must(coll.Find(bgCtx, anything))(t)
+	require.NoError(t, cursor.All(bgCtx, &all))
 	assert.Equal(t, []tagged{{5}, {5}}, append(all, one))
 }
 
 // codedWith returns what an insert sends, and what FindOne, Cursor.Decode and Cursor.All decode.
 func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
 	s := scripted.New(t)
-	coll := connectScript(t, s, options.Client().SetBSONOptions(&opts)).Database("db").Collection("coll")
+	coll := scriptColl(t, s, options.Client().SetBSONOptions(&opts))
 	s.Rest = scripted.OK()
-	_, err := coll.InsertOne(context.Background(), everyKind{Keys: map[kindKey]int{"k": 1}})
+	_, err := coll.InsertOne(bgCtx, everyKind{Keys: map[kindKey]int{"k": 1}})
 	coded[0] = fmt.Sprint(err)
 	if len(s.Sent) > 0 {
 		elements, _ := s.Sent[0].Command.Lookup("documents", "0").Document().Elements()
@@ -269,16 +255,14 @@ func codedWith(t *testing.T, opts options.BSONOptions) (coded [4]string) {
 				v.Zero, err)
 		}
 		one, two, all := used(), used(), []everyKind{used()}
-		err := coll.FindOne(context.Background(), anything).Decode(&one)
+		err := coll.FindOne(bgCtx, anything).Decode(&one)
 		told(1, one, err)
-		cursor, err := coll.Find(context.Background(), anything)
-		require.NoError(t, err)
-		require.True(t, cursor.Next(context.Background()))
+		cursor := must(coll.Find(bgCtx, anything))(t)
+		require.True(t, cursor.Next(bgCtx))
 		err = cursor.Decode(&two)
 		told(2, two, err)
-		cursor, err = coll.Find(context.Background(), anything)
-		require.NoError(t, err)
-		err = cursor.All(context.Background(), &all)
+		cursor = must(coll.Find(bgCtx, anything))(t)
+		err = cursor.All(bgCtx, &all)
 		told(3, all[0], err)
 	}
 	return coded

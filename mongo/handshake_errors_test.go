@@ -39,7 +39,6 @@ type authenticating struct {
 // order; see scripted.Listener.Answer.
 func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) *authenticating {
 	t.Helper()
-
 	a := &authenticating{listener: scripted.Listen(t, scripted.OK(firstBatch(0)), nil)}
 	answer := func(command string) any {
 		if command != "saslStart" && command != "authenticate" {
@@ -70,11 +69,10 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 				<-cleared
 			}
 		}})
-	client, err := Connect(append([]*options.ClientOptions{plain}, opts...)...)
-	require.NoError(t, err)
+	client := must(Connect(append([]*options.ClientOptions{plain}, opts...)...))(t)
 	backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 	a.Client = client
-	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	t.Cleanup(func() { _ = client.Disconnect(bgCtx) })
 	return a
 }
 
@@ -108,15 +106,14 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 				if e.Type == kind && pinged.CompareAndSwap(false, true) {
 					// Ping is not retried if it finds the pool being cleared. If it is called while the pool is cleared, it waits for a
 					// server that is known again only once this function returns.
-					ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+					ctx, cancel := context.WithTimeout(bgCtx, 100*time.Millisecond)
 					defer cancel()
 					_ = a.Ping(ctx, nil)
 					close(asked)
 				}
 			}}
 			a = authenticate(t, []any{io.EOF}, options.Client().SetServerMonitor(slow).SetPoolMonitor(uses))
-			_, err := a.Database("db").Collection("coll").Find(context.Background(), bson.D{})
-			require.NoError(t, err)
+			require.NoError(t, second(a.Database("db").Collection("coll").Find(bgCtx, bson.D{})))
 			if kind != "none" {
 				select {
 				case <-asked: // the pool may close the connection later
@@ -130,25 +127,22 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 
 // TestPausedPoolIsRetried is about a pool that is cleared after its server was selected.
 func TestPausedPoolIsRetried(t *testing.T) {
-	for name, run := range map[string]func(*Collection) error{
-		"read":  func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
-		"write": func(c *Collection) error { return insertAny(context.Background(), c) },
+	for name, run := range map[string]func(context.Context, *Collection) error{
+		"read": calling("Collection.FindOne", anything), "write": insertAny,
 	} {
-		run := run
 		t.Run(name, func(t *testing.T) {
 			var client *Client
 			var armed atomic.Bool
 			monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 				if e.Type == event.ConnectionCheckOutStarted && armed.CompareAndSwap(true, false) {
 					// A command on a connection that breaks clears the pool.
-					_ = client.Ping(context.Background(), nil)
+					_ = client.Ping(bgCtx, nil)
 				}
 			}}
 			l := scripted.Listen(t, scripted.OK(firstBatch(0, bson.D{})), nil)
-			client, err := Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor))
-			require.NoError(t, err)
-			defer func() { _ = client.Disconnect(context.Background()) }()
-			require.NoError(t, client.Ping(context.Background(), nil))
+			client = must(Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor)))(t)
+			defer func() { _ = client.Disconnect(bgCtx) }()
+			require.NoError(t, client.Ping(bgCtx, nil))
 
 			breakPing := func(command string) any {
 				if command == "ping" {
@@ -158,7 +152,7 @@ func TestPausedPoolIsRetried(t *testing.T) {
 			}
 			l.Answer.Store(&breakPing)
 			armed.Store(true)
-			require.NoError(t, run(client.Database("db").Collection("coll")))
+			require.NoError(t, run(bgCtx, client.Database("db").Collection("coll")))
 			assert.False(t, armed.Load())
 		})
 	}
@@ -169,10 +163,9 @@ func TestPausedPoolIsRetried(t *testing.T) {
 func TestLoadBalancedHandshake(t *testing.T) {
 	l := scripted.Listen(t, scripted.OK(), nil)
 	uri := strings.Replace(l.URI(), "replicaSet=rs", "loadBalanced=true", 1)
-	client, err := Connect(options.Client().ApplyURI(uri))
-	require.NoError(t, err)
-	defer func() { _ = client.Disconnect(context.Background()) }()
-	assert.ErrorContains(t, client.Ping(context.Background(), nil),
+	client := must(Connect(options.Client().ApplyURI(uri)))(t)
+	defer func() { _ = client.Disconnect(bgCtx) }()
+	assert.ErrorContains(t, client.Ping(bgCtx, nil),
 		"driver attempted to initialize in load balancing mode, but the server does not support this mode")
 	require.NotEmpty(t, l.Handshakes())
 	hello := l.Handshakes()[0]
@@ -184,22 +177,11 @@ const ofClientBulkWrite = "client bulk write"
 
 // unsentWrites are methods that send a single write.
 var unsentWrites = map[string]func(context.Context, *Collection) error{
-	"insert": insertAny,
-	"update": func(ctx context.Context, c *Collection) error {
-		_, err := c.UpdateOne(ctx, anything, increment)
-		return err
-	},
-	"findAndModify": func(ctx context.Context, c *Collection) error {
-		return c.FindOneAndUpdate(ctx, anything, increment).Err()
-	},
-	"bulk write": func(ctx context.Context, c *Collection) error {
-		_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(anything)})
-		return err
-	},
-	ofClientBulkWrite: func(ctx context.Context, c *Collection) error {
-		_, err := c.client.BulkWrite(ctx, inserts(1))
-		return err
-	},
+	"insert":          insertAny,
+	"update":          calling("Collection.UpdateOne", anything, increment),
+	"findAndModify":   calling("Collection.FindOneAndUpdate", anything, increment),
+	"bulk write":      calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
+	ofClientBulkWrite: calling("Client.BulkWrite", oneBulkWrite...),
 }
 
 // TestWriteWithoutConnectionIsLabelled is about the label of a write that gets no connection (retryable-writes.md,
@@ -214,23 +196,16 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 			if method == ofClientBulkWrite && !topics["outcomes"] {
 				continue
 			}
-			run := run
-			t.Run(fmt.Sprintf("%s/%s", name, method), func(t *testing.T) {
-				s := scripted.New(t, none, none)
-				coll := connectScript(t, s).Database("db").Collection("coll")
-				err := run(context.Background(), coll)
-				assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-				s.Finish()
-			})
-			t.Run(fmt.Sprintf("%s/%s, retryWrites off", name, method), func(t *testing.T) {
-				s := scripted.New(t, none)
-				s.Policy.RetryWrites = false
-				coll := connectScript(t, s, options.Client().SetRetryWrites(false)).Database("db").Collection("coll")
-				err := run(context.Background(), coll)
-				require.Error(t, err)
-				assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-				s.Finish()
-			})
+			for attempts, retries := range map[int]bool{1: false, 2: true} {
+				t.Run(fmt.Sprintf("%s/%s, retryWrites %v", name, method, retries), func(t *testing.T) {
+					s := scripted.New(t, scripted.Repeat(attempts, none)...)
+					s.Policy.RetryWrites = retries
+					err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
+					require.Error(t, err)
+					assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
+					s.Finish()
+				})
+			}
 			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
 				s := newShardedScript(t, scripted.OK(), none, scripted.OK())
 				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
@@ -248,25 +223,23 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 // TestFailedAuthenticationIsLabelled is the same on the wire. The error stays of the types that it has without the label.
 func TestFailedAuthenticationIsLabelled(t *testing.T) {
 	for name, run := range unsentWrites {
-		run := run
 		t.Run(name, func(t *testing.T) {
 			a := authenticate(t, []any{io.EOF, io.EOF})
-			err := run(context.Background(), a.Client.Database("db").Collection("coll"))
+			err := run(bgCtx, a.Client.Database("db").Collection("coll"))
 			assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 			assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
-			var connErr topology.ConnectionError
-			assert.True(t, errors.As(err, &connErr), "got %T (%v)", err, err)
+			assert.True(t, errors.As(err, new(topology.ConnectionError)), "got %T (%v)", err, err)
 		})
 	}
 	t.Run("not of a read", func(t *testing.T) {
 		a := authenticate(t, []any{io.EOF, io.EOF})
-		err := a.Client.Database("db").Collection("coll").FindOne(context.Background(), anything).Err()
+		err := a.Client.Database("db").Collection("coll").FindOne(bgCtx, anything).Err()
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 		assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
 	})
 	t.Run("not a server's refusal", func(t *testing.T) {
 		a := authenticate(t, []any{scripted.Failure(18)})
-		err := insertAny(context.Background(), a.Client.Database("db").Collection("coll"))
+		err := insertAny(bgCtx, a.Client.Database("db").Collection("coll"))
 		require.Error(t, err)
 		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
 	})
@@ -276,19 +249,17 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 // (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 func TestClosedHelloIsLabelled(t *testing.T) {
 	commands := map[string]func(context.Context, *Collection) error{
-		"read": func(ctx context.Context, c *Collection) error { return c.FindOne(ctx, anything).Err() },
-		"ping": func(ctx context.Context, c *Collection) error { return c.client.Ping(ctx, nil) },
+		"read": calling("Collection.FindOne", anything), "ping": calling("Client.Ping", nil),
 	}
 	for name, run := range unsentWrites {
 		commands[name] = run
 	}
 	for name, run := range commands {
-		run := run
 		t.Run(name, func(t *testing.T) {
 			a := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
-			require.NoError(t, a.Ping(context.Background(), nil))
+			require.NoError(t, a.Ping(bgCtx, nil))
 			a.listener.Refuse.Store(math.MaxInt64)
-			err := run(context.Background(), a.Client.Database("db").Collection("coll"))
+			err := run(bgCtx, a.Client.Database("db").Collection("coll"))
 			a.listener.Refuse.Store(0)
 			for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
 				assert.True(t, errorHasLabel(err, label), "%s of %T (%v)", label, err, err)

@@ -33,7 +33,6 @@ var (
 // has sent so far.
 func connect(t *testing.T, uri string, opts *options.ClientOptions) (*mongo.Client, func() []string) {
 	t.Helper()
-
 	t.Cleanup(randutil.SetJitterForTesting(func() float64 { return 0 }))
 	var sent []string
 	opts.ApplyURI(uri).SetMonitor(&event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {

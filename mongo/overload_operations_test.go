@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -17,53 +16,45 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
+// singleWrites are methods that send a single write, and others that are told as one.
+var singleWrites = map[string]func(context.Context, *Collection) error{
+	"InsertOne":        insertAny,
+	"InsertMany":       calling("Collection.InsertMany", []any{anything}),
+	"DeleteOne":        calling("Collection.DeleteOne", anything),
+	"UpdateMany":       calling("Collection.UpdateMany", anything, increment),
+	"FindOneAndDelete": calling("Collection.FindOneAndDelete", anything),
+	"BulkWrite":        calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
+	"Drop":             calling("Collection.Drop"),
+	"RunCommand":       calling("Database.RunCommand", replaced),
+}
+
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
 // must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
-	ctx := context.Background()
-	tests := map[string]func(*Collection) error{
-		"InsertOne": func(c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
-		"UpdateMany": func(c *Collection) error {
-			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
-			return err
-		},
-		"BulkWrite": func(c *Collection) error {
-			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
-			return err
-		},
-		"client BulkWrite": func(c *Collection) error {
-			_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-				{Database: "db", Collection: "coll", Model: &ClientInsertOneModel{Document: bson.D{}}},
-			})
-			return err
-		},
-		"Drop":       func(c *Collection) error { return c.Drop(ctx) },
-		"RunCommand": func(c *Collection) error { return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err() },
-		"FindOne":    func(c *Collection) error { return c.FindOne(ctx, bson.D{}).Err() },
+	tests := map[string]func(context.Context, *Collection) error{
+		"client BulkWrite": calling("Client.BulkWrite", oneBulkWrite...), "FindOne": calling("Collection.FindOne", anything),
+	}
+	for name, run := range singleWrites {
+		tests[name] = run
 	}
 	for name, run := range tests {
-		run := run
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Rejected())
-			s.Policy.RetryReads, s.Policy.RetryWrites = false, false
-			err := run(connectScript(t, s).Database("db").Collection("coll"))
-			s.Finish()
-			require.Error(t, err)
-			assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "got %T (%v)", err, err)
-		})
+		s := scripted.New(t, scripted.Rejected())
+		s.Policy.RetryReads, s.Policy.RetryWrites = false, false
+		err := run(bgCtx, scriptColl(t, s))
+		s.Finish()
+		assert.True(t, errorHasLabel(err, driver.NoWritesPerformed), "%s: got %T (%v)", name, err, err)
 	}
 }
 
 // client-backpressure/tests, "Test 2: Token Bucket Capacity is Enforced".
 func TestBackpressureProse2(t *testing.T) {
 	l := scripted.Listen(t, scripted.OK(), nil)
-	client, err := Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true))
-	require.NoError(t, err)
-	defer func() { _ = client.Disconnect(context.Background()) }()
+	client := must(Connect(options.Client().ApplyURI(l.URI()).SetAdaptiveRetries(true)))(t)
+	defer func() { _ = client.Disconnect(bgCtx) }()
 
 	bucket := backpressure.PolicyOf(client.deployment).Bucket
 	assert.Equal(t, 1000.0, bucket.Tokens())
-	require.NoError(t, client.Ping(context.Background(), nil))
+	require.NoError(t, client.Ping(bgCtx, nil))
 	assert.Equal(t, 1000.0, bucket.Tokens())
 }
 
@@ -78,7 +69,7 @@ func TestBackpressureProse4(t *testing.T) {
 	}
 	// A command whose context is cancelled during its first backoff has taken one token.
 	for i := 0; i < 3; i++ {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.Replies, s.OnSleep = []any{scripted.Overloaded()}, cancel
 		_ = client.Ping(ctx, nil)
 	}
@@ -93,7 +84,6 @@ func TestBackpressureProse4(t *testing.T) {
 // spentBucket returns a token bucket without tokens.
 func spentBucket(t *testing.T) *retry.TokenBucket {
 	t.Helper()
-
 	bucket := retry.NewTokenBucket()
 	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
 	command := policy.Start(retry.Read, retry.Never)
@@ -105,31 +95,23 @@ func spentBucket(t *testing.T) *retry.TokenBucket {
 }
 
 func TestRetryTokens(t *testing.T) {
-	ctx := context.Background()
-	t.Run("with adaptiveRetries", func(t *testing.T) {
-		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
-		s.Policy.Bucket = retry.NewTokenBucket()
-		client := connectScript(t, s)
-		tokens, ok := client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 1000.0, tokens)
+	s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+	s.Policy.Bucket = retry.NewTokenBucket()
+	client := connectScript(t, s)
+	full, ok := client.RetryTokens()
+	assert.True(t, ok)
+	require.Error(t, findOne(s, client))
+	less, ok := client.RetryTokens()
+	assert.True(t, ok)
+	assert.Equal(t, []float64{1000, 995}, []float64{full, less})
 
-		require.Error(t, client.Database("db").Collection("coll").FindOne(ctx, bson.D{}).Err())
-		tokens, ok = client.RetryTokens()
-		assert.True(t, ok)
-		assert.Equal(t, 995.0, tokens)
-	})
-	t.Run("without", func(t *testing.T) {
-		tokens, ok := connectScript(t, scripted.New(t)).RetryTokens()
-		assert.False(t, ok)
-		assert.Equal(t, 0.0, tokens)
-	})
-	t.Run("a deployment without a policy", func(t *testing.T) {
-		s := scripted.New(t)
-		s.Policy = nil
-		_, ok := connectScript(t, s).RetryTokens()
-		assert.False(t, ok)
-	})
+	s = scripted.New(t)
+	tokens, ok := connectScript(t, s).RetryTokens()
+	assert.False(t, ok, "without adaptiveRetries")
+	assert.Equal(t, 0.0, tokens)
+	s.Policy = nil
+	_, ok = connectScript(t, s).RetryTokens()
+	assert.False(t, ok, "a deployment without a policy")
 }
 
 // newLoadBalancedScript returns a script for a service behind a load balancer.
@@ -157,10 +139,9 @@ func TestLoadBalancedCursorStaysPinned(t *testing.T) {
 		scripted.Overloaded(), scripted.Overloaded(), scripted.OK(nextBatch(0, bson.D{})))
 	client := connectScript(t, s)
 
-	cursor, err := client.Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
+	cursor := must(client.Database("db").Collection("coll").Find(bgCtx, bson.D{}))(t)
 	var docs []bson.D
-	require.NoError(t, cursor.All(context.Background(), &docs))
+	require.NoError(t, cursor.All(bgCtx, &docs))
 	s.Finish()
 
 	assert.Len(t, docs, 2)
@@ -192,69 +173,25 @@ func executedButOverloaded() bson.D {
 
 // TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
 func TestInterruptedWrite(t *testing.T) {
-	single := func(err error) *WriteConcernError {
-		var exception WriteException
-		_ = errors.As(err, &exception)
-		return exception.WriteConcernError
-	}
-	bulk := func(err error) *WriteConcernError {
-		var exception BulkWriteException
-		_ = errors.As(err, &exception)
-		return exception.WriteConcernError
-	}
-
-	tests := []struct {
-		name string
-		run  func(context.Context, *Collection) error
-		// found finds the write concern error in the exception that the method returns.
-		found func(error) *WriteConcernError
-		topic string // that promises it
-	}{
-		{name: "InsertOne",
-			run:   func(ctx context.Context, c *Collection) error { _, err := c.InsertOne(ctx, bson.D{}); return err },
-			found: single},
-		{name: "InsertMany",
-			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.InsertMany(ctx, []any{bson.D{}})
-				return err
-			},
-			found: bulk, topic: "outcomes"},
-		{name: "DeleteOne",
-			run:   func(ctx context.Context, c *Collection) error { _, err := c.DeleteOne(ctx, bson.D{}); return err },
-			found: single},
-		{name: "UpdateMany", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.UpdateMany(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: 1}}}})
-			return err
-		}, found: single},
-		{name: "FindOneAndDelete",
-			run:   func(ctx context.Context, c *Collection) error { return c.FindOneAndDelete(ctx, bson.D{}).Err() },
-			found: single},
-		{name: "BulkWrite", run: func(ctx context.Context, c *Collection) error {
-			_, err := c.BulkWrite(ctx, []WriteModel{NewInsertOneModel().SetDocument(bson.D{})})
-			return err
-		}, found: bulk, topic: "outcomes"},
-		{name: "Drop", run: func(ctx context.Context, c *Collection) error { return c.Drop(ctx) }, found: single},
-		{name: "RunCommand", run: func(ctx context.Context, c *Collection) error {
-			return c.Database().RunCommand(ctx, bson.D{{Key: "x", Value: 1}}).Err()
-		}, found: single},
-	}
-	for _, tt := range tests {
-		tt := tt
-		if !topics[tt.topic] {
+	for name, run := range singleWrites {
+		bulk := name == "InsertMany" || name == "BulkWrite"
+		if bulk && !topics["outcomes"] {
 			continue
 		}
-		t.Run(tt.name, func(t *testing.T) {
-			ctx := scripted.NewContext()
+		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, executedButOverloaded())
-			s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-			err := tt.run(ctx, connectScript(t, s).Database("db").Collection("coll"))
+			err := run(endsInBackoff(s, context.DeadlineExceeded), scriptColl(t, s))
 			s.Finish()
 
-			require.Error(t, err)
 			assert.True(t, IsTimeout(err), "%v is no timeout", err)
 			assert.True(t, errors.Is(err, context.DeadlineExceeded))
 			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
-			found := tt.found(err)
+			var found *WriteConcernError
+			if bulk {
+				found = asError[BulkWriteException](t, err).WriteConcernError
+			} else {
+				found = asError[WriteException](t, err).WriteConcernError
+			}
 			require.NotNil(t, found, "got %T (%v)", err, err)
 			assert.Equal(t, 462, found.Code)
 		})

@@ -19,10 +19,16 @@ var (
 	increment = bson.D{{Key: "$inc", Value: bson.D{{Key: "x", Value: 1}}}}
 )
 
+// lasting returns a script of servers that answer by rest after the replies.
+func lasting(t *testing.T, rest any, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	s.Rest = rest
+	return s
+}
+
 // connectScript returns a client whose deployment is the script.
 func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Client {
 	t.Helper()
-
 	deployment := options.Client()
 	deployment.Deployment = s
 	client, err := Connect(append(opts, deployment)...)
@@ -30,10 +36,41 @@ func connectScript(t *testing.T, s *scripted.Script, opts ...*options.ClientOpti
 	return client
 }
 
+// scriptColl returns a collection of such a client.
+func scriptColl(t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) *Collection {
+	t.Helper()
+	return connectScript(t, s, opts...).Database("db").Collection("coll")
+}
+
+// must returns a function that returns the result of a call, and ends the test if that is an error.
+func must[T any](result T, err error) func(t testing.TB, msgAndArgs ...any) T {
+	return func(t testing.TB, msgAndArgs ...any) T {
+		t.Helper()
+		require.NoError(t, err, msgAndArgs...)
+		return result
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
+
+// asError returns what errors.As finds, and ends the test if that is nothing.
+func asError[E error](t testing.TB, err error, of ...any) (found E) {
+	t.Helper()
+	require.True(t, errors.As(err, &found), "%v: got %T (%v)", of, err, err)
+	return found
+}
+
+// endsInBackoff returns a context that ends with the error during the first backoff.
+func endsInBackoff(s *scripted.Script, err error) *scripted.Context {
+	ctx := scripted.NewContext()
+	s.OnSleep = func() { ctx.End(err) }
+	return ctx
+}
+
 // commandNames returns the names of the commands that came to the servers.
 func commandNames(t *testing.T, s *scripted.Script) []string {
 	t.Helper()
-
 	var names []string
 	for _, sent := range s.Sent {
 		elements, err := sent.Command.Elements()

@@ -2,7 +2,7 @@ package mongo
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -17,8 +17,7 @@ import (
 // valuesOf returns all values of a field of a command.
 func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawValue) {
 	t.Helper()
-	elements, err := command.Elements()
-	require.NoError(t, err)
+	elements := must(command.Elements())(t)
 	for _, element := range elements {
 		if element.Key() == name {
 			values = append(values, element.Value())
@@ -27,21 +26,18 @@ func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawVal
 	return values
 }
 
-func inBackground(_ *Client, run func(context.Context) error) error { return run(context.Background()) }
+func inBackground(_ *Client, run func(context.Context) error) error { return run(bgCtx) }
 
 // TestFieldsOfRunCommand is about all other fields that the driver appends to a command: what the application has put into the command
 // itself, in a session's or the client's place, is sent twice. The comment of RunCommand leaves that undefined.
 func TestFieldsOfRunCommand(t *testing.T) {
-	api := options.Client().SetServerAPIOptions(
-		options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
+	api := options.Client().SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
 	in := func(do func(*Session) error) func(*Client, func(context.Context) error) error {
 		return func(client *Client, run func(context.Context) error) error {
-			return client.UseSessionWithOptions(context.Background(), options.Session().SetCausalConsistency(true), func(ctx context.Context) error {
-				if err := do(SessionFromContext(ctx)); err != nil {
-					return err
-				}
-				return run(ctx)
-			})
+			session := must(client.StartSession(options.Session().SetCausalConsistency(true)))(t)
+			defer session.EndSession(bgCtx)
+			require.NoError(t, do(session))
+			return run(NewSessionContext(bgCtx, session))
 		}
 	}
 	session := in(func(*Session) error { return nil })
@@ -49,49 +45,37 @@ func TestFieldsOfRunCommand(t *testing.T) {
 		return s.StartTransaction(options.Transaction().SetReadConcern(readconcern.Majority()))
 	})
 	clock := in(func(s *Session) error {
-		at, err := bson.Marshal(bson.D{{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 1}}}}})
-		if err != nil {
-			return err
-		}
-		return s.AdvanceClusterTime(at)
+		at := bson.D{{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 1}}}}}
+		return s.AdvanceClusterTime(must(bson.Marshal(at))(t))
 	})
 	for _, tt := range []struct {
-		field  string
+		fields string
 		client *options.ClientOptions
 		within func(*Client, func(context.Context) error) error
 		want   int
 	}{
-		{"$db", options.Client(), inBackground, 2},
-		{"lsid", options.Client(), inBackground, 2},
+		{"$db lsid $readPreference", options.Client(), inBackground, 2},
+		{"$clusterTime apiVersion comment", options.Client(), inBackground, 1},
 		{"lsid", options.Client(), session, 2},
-		{"$clusterTime", options.Client(), inBackground, 1},
+		{"readConcern txnNumber", options.Client(), session, 1},
 		{"$clusterTime", options.Client(), clock, 2},
-		{"$readPreference", options.Client(), inBackground, 2},
 		{"readConcern", options.Client().SetReadConcern(readconcern.Majority()), inBackground, 1},
-		{"readConcern", options.Client(), session, 1},
-		{"readConcern", options.Client(), transaction, 2},
+		{"readConcern txnNumber startTransaction autocommit", options.Client(), transaction, 2},
 		{"writeConcern", options.Client(), transaction, 1},
-		{"txnNumber", options.Client(), session, 1},
-		{"txnNumber", options.Client(), transaction, 2},
-		{"startTransaction", options.Client(), transaction, 2},
-		{"autocommit", options.Client(), transaction, 2},
-		{"apiVersion", options.Client(), inBackground, 1},
-		{"apiVersion", api, inBackground, 2},
-		{"apiStrict", api, inBackground, 2},
-		{"apiDeprecationErrors", api, inBackground, 2},
-		{"comment", options.Client(), inBackground, 1},
+		{"apiVersion apiStrict apiDeprecationErrors", api, inBackground, 2},
 	} {
-		s := scripted.New(t)
-		s.Rest = scripted.OK()
-		client := connectScript(t, s, tt.client)
-		var preference options.Lister[options.RunCmdOptions] = options.RunCmd()
-		if tt.field == "$readPreference" {
-			preference = options.RunCmd().SetReadPreference(readpref.Nearest())
+		for _, field := range strings.Fields(tt.fields) {
+			s := lasting(t, scripted.OK())
+			client := connectScript(t, s, tt.client)
+			preference := options.RunCmd()
+			if field == "$readPreference" {
+				preference.SetReadPreference(readpref.Nearest())
+			}
+			require.NoError(t, tt.within(client, func(ctx context.Context) error {
+				return client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}, {Key: field, Value: 1}}, preference).Err()
+			}))
+			assert.Len(t, valuesOf(t, s.Sent[0].Command, field), tt.want, "%s of %v", field, tt)
 		}
-		require.NoError(t, tt.within(client, func(ctx context.Context) error {
-			return client.Database("db").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}, {Key: tt.field, Value: 1}}, preference).Err()
-		}))
-		assert.Len(t, valuesOf(t, s.Sent[0].Command, tt.field), tt.want, fmt.Sprint(tt))
 	}
 }
 
@@ -99,11 +83,9 @@ func TestFieldsOfRunCommand(t *testing.T) {
 // are.
 func TestGetMoreOfRunCommand(t *testing.T) {
 	for _, writes := range []bool{false, true} {
-		s := scripted.New(t, emptyOpen, scripted.Overloaded())
-		s.Rest = scripted.OK(nextBatch(0, bson.D{}))
+		s := lasting(t, scripted.OK(nextBatch(0, bson.D{})), emptyOpen, scripted.Overloaded())
 		s.Policy.RetryWrites = writes
-		cursor, err := connectScript(t, s).Database("db").RunCommandCursor(context.Background(), bson.D{{Key: "x", Value: 1}})
-		require.NoError(t, err)
-		assert.Equal(t, writes, cursor.Next(context.Background()), "%v", cursor.Err())
+		cursor := must(connectScript(t, s).Database("db").RunCommandCursor(bgCtx, bson.D{{Key: "x", Value: 1}}))(t)
+		assert.Equal(t, writes, cursor.Next(bgCtx), "%v", cursor.Err())
 	}
 }

@@ -36,14 +36,12 @@ func servers(s *scripted.Script) string {
 // withTransaction runs the function by WithTransaction, and ends the session.
 func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
 	t.Helper()
-
 	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+	session := must(client.StartSession())(t)
+	_, err := session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
 		return nil, run(ctx, client.Database("db").Collection("coll"))
 	})
-	session.EndSession(context.Background())
+	session.EndSession(bgCtx)
 	s.Finish()
 	return err
 }
@@ -55,35 +53,38 @@ func insertTwice(ctx context.Context, coll *Collection) error {
 	return insertAny(ctx, coll)
 }
 
+// transact runs an insert, and then something, by WithTransaction. It returns how often that calls its callback.
+func transact(
+	ctx context.Context, t *testing.T, s *scripted.Script, then func() error, opts ...*options.ClientOptions,
+) (calls int, err error) {
+	t.Helper()
+	coll := scriptColl(t, s, opts...)
+	_, err = must(coll.client.StartSession())(t).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		calls++
+		if err := insertAny(ctx, coll); err != nil {
+			return nil, err
+		}
+		return nil, then()
+	})
+	return calls, err
+}
+
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
 func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
 	t.Helper()
-
-	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-
-	calls := 0
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		calls++
-		return client.Database("db").Collection("coll").InsertOne(ctx, bson.D{})
-	})
+	calls, err := transact(ctx, t, s, func() error { return nil }, opts...)
 	s.Finish()
 	return calls, err
 }
 
 // inTransaction runs the function in a transaction that it leaves open, and then ends the session.
-func inTransaction(
-	t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions,
-) {
+func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions) {
 	t.Helper()
-
 	client := connectScript(t, s, opts...)
-	session, err := client.StartSession()
-	require.NoError(t, err)
+	session := must(client.StartSession())(t)
 	require.NoError(t, session.StartTransaction())
-	run(NewSessionContext(context.Background(), session), session, client.Database("db").Collection("coll"))
-	session.EndSession(context.Background())
+	run(NewSessionContext(bgCtx, session), session, client.Database("db").Collection("coll"))
+	session.EndSession(bgCtx)
 	s.Finish()
 }
 
@@ -132,8 +133,7 @@ func newDeadlines(t *testing.T) (*deadlines, *Collection) {
 	d.Rest = scripted.OK(firstBatch(0), bson.E{Key: "value", Value: bson.D{}})
 	opts := options.Client().SetTimeout(time.Hour)
 	opts.Deployment = d
-	client, err := Connect(opts)
-	require.NoError(t, err)
+	client := must(Connect(opts))(t)
 	return d, client.Database("db").Collection("coll")
 }
 

@@ -20,7 +20,7 @@ func testSwitch(t *testing.T, name string, set func(*ClientOptions, bool) *Clien
 	}
 	on, off := "?"+name+"=true", "?"+name+"=false"
 
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		opts *ClientOptions
 		want *bool
@@ -37,9 +37,7 @@ func testSwitch(t *testing.T, name string, set func(*ClientOptions, bool) *Clien
 		{name: "other options do not matter", opts: uri(Client(), "?retryReads=true&retryWrites=true"), want: nil},
 		{name: "the later of merged options", opts: MergeClientOptions(set(Client(), true), set(Client(), false)), want: &no},
 		{name: "merged options that lack it", opts: MergeClientOptions(set(Client(), true), Client()), want: &yes},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.NoError(t, tt.opts.Validate())
 			assert.Equal(t, tt.want, get(tt.opts))

@@ -23,10 +23,7 @@ func TestClientBulkWriteToManyNamespaces(t *testing.T) {
 			if i == models-1 {
 				model = NewClientDeleteManyModel().SetFilter(bson.D{})
 			}
-			mb.writePairs = append(
-				mb.writePairs,
-				clientBulkWritePair{namespace: fmt.Sprintf("db.%06d", i/perNamespace), model: model},
-			)
+			mb.writePairs = append(mb.writePairs, clientBulkWritePair{namespace: fmt.Sprintf("db.%06d", i/perNamespace), model: model})
 		}
 		command := make([]byte, 100)
 		for mb.Size() > 0 {

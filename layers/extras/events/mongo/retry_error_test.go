@@ -22,13 +22,10 @@ import (
 func TestRetryErrorOfSeveralCommands(t *testing.T) {
 	for _, call := range bulkCalls {
 		for _, ordered := range []bool{true, false} {
-			ends := append([]commandEnd{{name: "accepted", answer: accepted}}, commandEnd{name: "rejected", answer: (*modelServer).reject})
-			s := scripted.New(t)
-			s.Rest = (&modelServer{t: t, plan: ends, executed: map[int]int{}, replies: map[int64]bson.D{}}).answer
-			coll := connectScript(t, s).Database("db").Collection("coll")
-			_, err := call.run(context.Background(), coll, 2*scripted.MaxBatchCount, ordered)
-			var retries *RetryError
-			require.True(t, errors.As(err, &retries), "%s: %v", call.name, err)
+			_, s := newModel(t, commandEnd{"accepted", accepted}, commandEnd{"rejected", (*modelServer).reject})
+			coll := scriptColl(t, s)
+			_, err := call.run(bgCtx, coll, 2*scripted.MaxBatchCount, ordered)
+			retries := asError[*RetryError](t, err, call.name)
 			assert.Equal(t, 5, retries.Retries)
 			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
 			assert.Contains(t, err.Error(), "no further retry after")
@@ -41,11 +38,10 @@ func TestRetryErrorOfSeveralCommands(t *testing.T) {
 // TestRetryErrorLeavesWriteExceptions is about errors that cannot hold a RetryError: their types are structs of exported
 // fields that applications and their tests compare.
 func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
-	ctx := context.Background()
 	duplicate := scripted.OK(writeErrorsAt(0))
 	insert := func(t *testing.T, replies ...any) error {
 		s := scripted.New(t, replies...)
-		_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+		_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
 		s.Finish()
 		return err
 	}
@@ -55,8 +51,7 @@ func TestRetryErrorLeavesWriteExceptions(t *testing.T) {
 	require.True(t, ok, "got %T, want a WriteException", retried)
 	assert.Equal(t, atOnce, error(exception))
 	assert.True(t, IsDuplicateKeyError(retried))
-	var retries *RetryError
-	assert.False(t, errors.As(retried, &retries))
+	assert.False(t, errors.As(retried, new(*RetryError)))
 }
 
 // TestRetryErrorOfTransactions is about a command that would not have been retried anyway: that retryWrites is off is not why.
@@ -66,18 +61,16 @@ func TestRetryErrorOfTransactions(t *testing.T) {
 	inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
 		err := insertAny(ctx, coll)
 		require.Error(t, err)
-		var retries *RetryError
-		assert.False(t, errors.As(err, &retries), "got %v", err)
+		assert.False(t, errors.As(err, new(*RetryError)), "got %v", err)
 	}, options.Client().SetRetryWrites(false))
 }
 
 func TestRetryErrorKeepsTimeouts(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), context.DeadlineExceeded)
-	err := connectScript(t, s).Database("db").Collection("coll").FindOne(context.Background(), bson.D{}).Err()
+	err := scriptColl(t, s).FindOne(bgCtx, bson.D{}).Err()
 	assert.True(t, IsTimeout(err), "got %v", err)
 	assert.True(t, errors.Is(err, context.DeadlineExceeded))
-	var retries *RetryError
-	require.True(t, errors.As(err, &retries))
+	retries := asError[*RetryError](t, err)
 	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
 }
 
@@ -87,8 +80,7 @@ func TestEveryOperationTellsItsAttempts(t *testing.T) {
 		if m.silent {
 			return
 		}
-		var retries *RetryError
-		require.True(t, errors.As(err, &retries), "%v does not tell its attempts", err)
+		retries := asError[*RetryError](t, err)
 		assert.Greater(t, retries.Attempts, retries.Retries)
 	})
 }
@@ -111,8 +103,7 @@ func (o oracle) retries(acknowledged) string {
 			want, retried = c.reads, true
 		case c.last != "executed":
 			want = attempts[o.operation(c)]
-			retried = want > commands[o.operation(c)] || c.last == "rejected" ||
-				o.way == "retryWrites=false" && c.last != "failed"
+			retried = want > commands[o.operation(c)] || c.last == "rejected" || o.way == "retryWrites=false" && c.last != "failed"
 		}
 		if !retried {
 			continue
@@ -152,7 +143,7 @@ func (o oracle) backoff(c *modelCommand, got *RetryError) string {
 // TestErrorsTellOnce is about messages: what failed, why there was no retry, and how often it was tried, each once.
 func TestErrorsTellOnce(t *testing.T) {
 	network := errors.New("connection(a) incomplete read")
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		replies []any
 		end     error // of the context, during the last backoff
@@ -167,9 +158,7 @@ func TestErrorsTellOnce(t *testing.T) {
 		{"a broken connection, and no time after a rejection", []any{network, scripted.Rejected()}, context.Canceled,
 			"connection(a) incomplete read: interrupted during the backoff before a retry: context canceled" +
 				" (no further retry after 2 attempts and 100ms of backoff: contextDone)"},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := scripted.NewContext()
 			s := scripted.New(t, tt.replies...)
@@ -178,7 +167,7 @@ func TestErrorsTellOnce(t *testing.T) {
 					ctx.End(tt.end)
 				}
 			}
-			_, err := connectScript(t, s).Database("db").Collection("coll").InsertOne(ctx, bson.D{})
+			_, err := scriptColl(t, s).InsertOne(ctx, bson.D{})
 			require.Error(t, err)
 			assert.Equal(t, tt.want, strings.TrimSpace(err.Error()))
 		})

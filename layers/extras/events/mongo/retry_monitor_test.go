@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
@@ -23,32 +22,21 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 	writeConcern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
 		{Key: "code", Value: 462}, {Key: "errorLabels", Value: overloaded[3].Value},
 	}})
-	insert := func(c *Collection) error {
-		_, err := c.InsertMany(context.Background(), []any{bson.D{}, bson.D{}}, options.InsertMany().SetOrdered(false))
-		return err
-	}
-
-	tests := []struct {
+	insert := calling("Collection.InsertMany", []any{anything, anything}, options.InsertMany().SetOrdered(false))
+	for _, tt := range []struct {
 		name    string
-		run     func(*Collection) error
+		run     func(context.Context, *Collection) error
 		replies []any
-		opts    *options.ClientOptions
-		decided int
+		decided int64
+		off     bool // retryWrites
 	}{
-		{name: "a retry that succeeds", run: insert, replies: []any{overloaded}, opts: options.Client(), decided: 1},
-		{name: "a retry that meets write errors", run: insert, replies: []any{overloaded, conflict}, opts: options.Client(),
-			decided: 1},
-		{name: "a retry that fails", run: insert, replies: []any{overloaded, scripted.Failure(1)}, opts: options.Client(),
-			decided: 2},
-		{name: "a retry that is refused", run: insert, replies: []any{overloaded}, opts: options.Client().SetRetryWrites(false),
-			decided: 1},
-		{name: "a retry that is refused, of write concern errors", run: insert, replies: []any{writeConcern},
-			opts: options.Client().SetRetryWrites(false), decided: 1},
-		{name: "a cursor", run: func(c *Collection) error { return c.FindOne(context.Background(), bson.D{}).Err() },
-			replies: []any{overloaded, scripted.OK(firstBatch(0, bson.D{}))}, opts: options.Client(), decided: 1},
-	}
-	for _, tt := range tests {
-		tt := tt
+		{"a retry that succeeds", insert, []any{overloaded}, 1, false},
+		{"a retry that meets write errors", insert, []any{overloaded, conflict}, 1, false},
+		{"a retry that fails", insert, []any{overloaded, scripted.Failure(1)}, 2, false},
+		{"a retry that is refused", insert, []any{overloaded}, 1, true},
+		{"a retry that is refused, of write concern errors", insert, []any{writeConcern}, 1, true},
+		{"a cursor", calling("Collection.FindOne", anything), []any{overloaded, noFile}, 1, false},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var client *Client
 			var decided, failed atomic.Int64
@@ -56,7 +44,7 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 			ping := func() {
 				pinging.Store(true)
 				defer pinging.Store(false)
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(bgCtx, time.Minute)
 				defer cancel()
 				if client.Ping(ctx, nil) != nil {
 					failed.Add(1)
@@ -73,9 +61,9 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				Finished: func(context.Context, *event.RetryFinishedEvent) { ping() },
 			}
 			l := scripted.Listen(t, scripted.OK(), nil)
-			client, err := Connect(tt.opts.ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryMonitor(monitor))
-			require.NoError(t, err)
-			defer func() { _ = client.Disconnect(context.Background()) }()
+			opts := options.Client().ApplyURI(l.URI()).SetMaxPoolSize(1).SetRetryWrites(!tt.off)
+			client = must(Connect(opts.SetRetryMonitor(monitor)))(t)
+			defer func() { _ = client.Disconnect(bgCtx) }()
 			backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
 
 			next := 0
@@ -87,8 +75,8 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 				return tt.replies[next-1]
 			}
 			l.Answer.Store(&answer)
-			_ = tt.run(client.Database("db").Collection("coll"))
-			assert.Equal(t, int64(tt.decided), decided.Load())
+			_ = tt.run(bgCtx, client.Database("db").Collection("coll"))
+			assert.Equal(t, tt.decided, decided.Load())
 			assert.Equal(t, int64(0), failed.Load(), "commands of the monitor got no connection")
 		})
 	}
@@ -97,30 +85,21 @@ func TestRetryMonitorMayUseTheClient(t *testing.T) {
 // TestClientMonitorIsOutsideOfSessions is about the monitor of the options, which stays as it is in them.
 func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 	var sessions []*Session
+	note := func(ctx context.Context) { sessions = append(sessions, SessionFromContext(ctx)) }
 	monitor := &event.RetryMonitor{
-		Decided: func(ctx context.Context, _ *event.RetryDecidedEvent) {
-			sessions = append(sessions, SessionFromContext(ctx))
-		},
-		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) {
-			sessions = append(sessions, SessionFromContext(ctx))
-		},
+		Decided:  func(ctx context.Context, _ *event.RetryDecidedEvent) { note(ctx) },
+		Finished: func(ctx context.Context, _ *event.RetryFinishedEvent) { note(ctx) },
 	}
 	for name, opts := range map[string][]*options.ClientOptions{
-		"one": {options.Client().SetRetryMonitor(monitor)},
-		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor),
-			options.Client()},
+		"one":     {options.Client().SetRetryMonitor(monitor)},
+		"several": {options.Client().SetRetryMonitor(&event.RetryMonitor{}), options.Client().SetRetryMonitor(monitor), options.Client()},
 	} {
-		opts := opts
-		t.Run(name, func(t *testing.T) {
-			sessions = nil
-			client, err := newClient(opts...)
-			require.NoError(t, err)
-			ctx := NewSessionContext(context.Background(), &Session{})
-			called := backpressure.PolicyOf(client.deployment).Monitor
-			called.Decided(ctx, nil)
-			called.Finished(ctx, nil)
-			assert.Equal(t, []*Session{nil, nil}, sessions)
-		})
+		sessions = nil
+		ctx := NewSessionContext(bgCtx, &Session{})
+		called := backpressure.PolicyOf(must(newClient(opts...))(t).deployment).Monitor
+		called.Decided(ctx, nil)
+		called.Finished(ctx, nil)
+		assert.Equal(t, []*Session{nil, nil}, sessions, name)
 	}
 }
 
@@ -128,18 +107,16 @@ func TestClientMonitorIsOutsideOfSessions(t *testing.T) {
 // name of the command that is then sent.
 func TestRetryEventsNameTheCommand(t *testing.T) {
 	for i, method := range sendingMethods() {
-		method := method
 		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
 			none := scripted.NoConnection{Err: scripted.OverloadedHandshake()}
-			s := scripted.New(t, append([]any{none}, method.replies...)...)
-			s.Rest = scripted.Failure(1)
+			s := lasting(t, scripted.Failure(1), append([]any{none}, method.replies...)...)
 			var names []string
 			s.Policy.Monitor = &event.RetryMonitor{Decided: func(_ context.Context, e *event.RetryDecidedEvent) {
 				if errors.As(e.Failure, new(scripted.BrokenHandshake)) {
 					names = append(names, e.CommandName)
 				}
 			}}
-			_ = method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+			_ = method.run(bgCtx, scriptColl(t, s))
 			assert.Equal(t, commandNames(t, s)[:1], names)
 		})
 	}

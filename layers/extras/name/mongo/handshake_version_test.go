@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -26,10 +25,9 @@ func TestHandshakeNamesTheFork(t *testing.T) {
 		if library != nil {
 			opts.SetDriverInfo(library)
 		}
-		client, err := Connect(opts)
-		require.NoError(t, err)
-		require.NoError(t, client.Ping(context.Background(), nil))
-		require.NoError(t, client.Disconnect(context.Background()))
+		client := must(Connect(opts))(t)
+		require.NoError(t, client.Ping(bgCtx, nil))
+		require.NoError(t, client.Disconnect(bgCtx))
 
 		handshakes := l.Handshakes()
 		require.True(t, len(handshakes) > 0, "no handshake")

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -13,7 +12,7 @@ import (
 
 func TestCriticalityContext(t *testing.T) {
 	type key struct{}
-	parent := context.WithValue(context.Background(), key{}, "kept")
+	parent := context.WithValue(bgCtx, key{}, "kept")
 	for given, want := range map[Criticality]Criticality{
 		Sheddable: Sheddable, Normal: Normal, Critical: Critical, -2: Normal, 2: Normal, 127: Normal,
 	} {
@@ -31,11 +30,9 @@ func TestCriticalityContext(t *testing.T) {
 // TestCriticalityDoesNothingByItself: without adaptiveRetries and adaptiveThrottling every class is retried as the specification says.
 func TestCriticalityDoesNothingByItself(t *testing.T) {
 	for _, class := range []Criticality{Sheddable, Normal, Critical} {
-		s := scripted.New(t)
-		s.Rest = scripted.Overloaded()
-		err := insertAny(NewCriticalityContext(context.Background(), class), connectScript(t, s).Database("db").Collection("coll"))
-		var retries *RetryError
-		require.True(t, errors.As(err, &retries), "got %v", err)
+		s := lasting(t, scripted.Overloaded())
+		err := insertAny(NewCriticalityContext(bgCtx, class), scriptColl(t, s))
+		retries := asError[*RetryError](t, err)
 		assert.Equal(t, 6, retries.Attempts)
 		assert.Len(t, s.Sent, 6)
 		assert.Len(t, s.Slept, 5)
@@ -48,11 +45,11 @@ func TestCriticalityAndTokens(t *testing.T) {
 	s := scripted.New(t)
 	s.Policy.Bucket = retry.NewTokenBucket()
 	s.Rest = scripted.Overloaded()
-	coll := connectScript(t, s).Database("db").Collection("coll")
+	coll := scriptColl(t, s)
 	retries := func(class Criticality, operations int) int {
 		sent := len(s.Sent)
 		for i := 0; i < operations; i++ {
-			require.Error(t, insertAny(NewCriticalityContext(context.Background(), class), coll))
+			require.Error(t, insertAny(NewCriticalityContext(bgCtx, class), coll))
 		}
 		return len(s.Sent) - sent - operations
 	}

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -14,11 +13,10 @@ import (
 func TestBackpressureProse1OnOneClient(t *testing.T) {
 	s := scripted.New(t, scripted.Repeat(12, scripted.Overloaded())...)
 	s.Policy.Throttling = throttle.Retries
-	coll := connectScript(t, s).Database("db").Collection("coll")
+	coll := scriptColl(t, s)
 	for i, jitter := range []float64{0, 1} {
-		jitter := jitter
 		s.Policy.Jitter = func() float64 { return jitter }
-		_ = insertAny(context.Background(), coll)
+		_ = insertAny(bgCtx, coll)
 		assert.Len(t, s.Sent, 6*(i+1))
 	}
 }

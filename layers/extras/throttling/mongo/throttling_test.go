@@ -18,7 +18,6 @@ import (
 // findAll lets a client of the server, without retries, find that often. It returns the errors.
 func findAll(t *testing.T, l *scripted.Listener, times int, opts *options.ClientOptions) (*mongo.Client, []error) {
 	t.Helper()
-
 	client, err := mongo.Connect(opts.ApplyURI(l.URI()).SetRetryReads(false))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })

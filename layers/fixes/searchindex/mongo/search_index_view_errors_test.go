@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -15,8 +14,8 @@ var _ = noted("searchindex")
 // Errors of the server are of the types of this package.
 func TestSearchIndexViewErrors(t *testing.T) {
 	for name, run := range map[string]func(SearchIndexView) error{
-		"DropOne":   func(siv SearchIndexView) error { return siv.DropOne(context.Background(), "index") },
-		"UpdateOne": func(siv SearchIndexView) error { return siv.UpdateOne(context.Background(), "index", bson.D{}) },
+		"DropOne":   func(siv SearchIndexView) error { return siv.DropOne(bgCtx, "index") },
+		"UpdateOne": func(siv SearchIndexView) error { return siv.UpdateOne(bgCtx, "index", bson.D{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := setupClient()

@@ -46,15 +46,14 @@ func malformedReplies(batch string) map[string]bson.D {
 // runSafely runs a call on a collection whose servers have these replies, and returns its error. It must not panic.
 func runSafely(t *testing.T, run func(context.Context, *Collection) error, rest bson.D, replies ...any) error {
 	t.Helper()
-	s := scripted.New(t, replies...)
-	s.Rest = rest
-	coll := connectScript(t, s).Database("db").Collection("coll")
+	s := lasting(t, rest, replies...)
+	coll := scriptColl(t, s)
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			t.Errorf("%v: %v", rest, panicked)
 		}
 	}()
-	return run(context.Background(), coll)
+	return run(bgCtx, coll)
 }
 
 // needCursors are the methods that cannot do without the cursor of a reply, whatever replies came before.
@@ -79,7 +78,6 @@ func TestEveryMethodWithMalformedCursors(t *testing.T) {
 		unused[name] = true
 	}
 	for i, method := range everySendingMethod() {
-		method := method
 		_, needsCursor := unused[method.name]
 		if needsCursor {
 			unused[method.name] = false
@@ -123,7 +121,6 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 // TestMalformedBatches is about batches after the first, and about what is in them.
 func TestMalformedBatches(t *testing.T) {
 	for name, use := range cursorUses {
-		use := use
 		t.Run(name, func(t *testing.T) {
 			for what, reply := range malformedReplies("nextBatch") {
 				assert.Error(t, runSafely(t, use, reply, opened), what)
@@ -135,8 +132,7 @@ func TestMalformedBatches(t *testing.T) {
 				}
 				assert.Error(t, runSafely(t, use, scripted.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})),
 					"%T %v", value, value)
-				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v",
-					value, value)
+				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v", value, value)
 			}
 		})
 	}
@@ -147,7 +143,6 @@ func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
 	s := scripted.New(t, ofCursor("firstBatch", "firstBatch", absent))
 	s.Topology, s.Servers = description.TopologyKindLoadBalanced,
 		[]description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
-	_, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
-	require.ErrorContains(t, err, "firstBatch")
+	require.ErrorContains(t, second(scriptColl(t, s).Find(bgCtx, anything)), "firstBatch")
 	s.Finish()
 }

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -16,14 +15,13 @@ import (
 // download reads the file that the server has, by Read or by Skip.
 func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
 	t.Helper()
-
 	s := scripted.New(t, scripted.OK(firstBatch(0, file)))
 	docs := make([]any, len(chunks))
 	for i, chunk := range chunks {
 		docs[i] = chunk
 	}
 	s.Rest = scripted.OK(firstBatch(0, docs...))
-	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1)
 	if err != nil {
 		return "", err
 	}
@@ -37,26 +35,21 @@ func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, e
 }
 
 func TestGridFSDownload(t *testing.T) {
-	data, err := download(t, false, storedFile, firstChunk, secondChunk)
-	require.NoError(t, err)
+	data := must(download(t, false, storedFile, firstChunk, secondChunk))(t)
 	assert.Equal(t, "abcdef", data)
-	data, err = download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1)))
-	require.NoError(t, err)
+	data = must(download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1))))(t)
 	assert.Equal(t, "abcdef", data)
-	_, err = download(t, true, storedFile, firstChunk, secondChunk)
-	require.NoError(t, err)
+	require.NoError(t, second(download(t, true, storedFile, firstChunk, secondChunk)))
 }
 
 // TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the
 // download ends with the file's content or with an error, and takes no more memory than the chunks have.
 func TestGridFSDownloadOfAnything(t *testing.T) {
-	fields := map[string]bson.D{"file": storedFile, "chunk": firstChunk}
-	for name, doc := range fields {
+	for name, doc := range map[string]bson.D{"file": storedFile, "chunk": firstChunk} {
 		for _, element := range doc {
 			for i, value := range append([]any{absent}, otherTypes...) {
-				name, key, value := name, element.Key, value
+				key := element.Key
 				for _, skip := range []bool{false, true} {
-					skip := skip
 					t.Run(fmt.Sprintf("%s %s/%d %T/skip %v", name, key, i, value, skip), func(t *testing.T) {
 						file, chunk := storedFile, firstChunk
 						if name == "file" {
@@ -68,8 +61,7 @@ func TestGridFSDownloadOfAnything(t *testing.T) {
 						if err == nil && !skip && key != "length" {
 							assert.Equal(t, "abcdef", data)
 						}
-						if name == "chunk" &&
-							((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+						if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
 							assert.Error(t, err)
 						}
 					})
@@ -108,13 +100,7 @@ func TestGridFSDownloadOfWrongSizes(t *testing.T) {
 
 // TestGridFSDownloadAllocates is about a file that claims to have large chunks: nothing is allocated for what has not come.
 func TestGridFSDownloadAllocates(t *testing.T) {
-	stream := newGridFSDownloadStream(
-		context.Background(),
-		func() {},
-		nil,
-		math.MaxInt32,
-		&GridFSFile{Length: math.MaxInt64, ChunkSize: math.MaxInt32},
-	)
+	stream := newGridFSDownloadStream(bgCtx, func() {}, nil, math.MaxInt32, &GridFSFile{Length: math.MaxInt64, ChunkSize: math.MaxInt32})
 	assert.Equal(t, 0, cap(stream.buffer))
 }
 
@@ -125,12 +111,10 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		[]any{absent, bson.D{{Key: "filename", Value: "text"}}, bson.D{{Key: "files_id", Value: 1.0}, {Key: "n", Value: 1.0}}},
 		otherTypes...)
 	for i, key := range keys {
-		key := key
 		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(firstBatch(0)))
-			s.Rest = scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1})
+			s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
 			bucket := connectScript(t, s).Database("db").GridFSBucket()
-			_, err := bucket.UploadFromStream(context.Background(), "file", content())
+			_, err := bucket.UploadFromStream(bgCtx, "file", content())
 			_, isDocument := key.(bson.D)
 			assert.Equal(t, isDocument, err == nil, "got %v", err)
 		})
@@ -141,8 +125,7 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 func TestGridFSWrongSizeStays(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0, storedFile)),
 		scripted.OK(firstBatch(7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
-	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
+	stream := must(connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1))(t)
 	for i := 0; i < 3; i++ {
 		n, err := stream.Read(make([]byte, 9))
 		assert.Equal(t, 0, n)

@@ -48,16 +48,15 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	connect := func(name string) *Client {
 		opts := options.Client()
 		opts.Deployment = drained{Script: scripted.New(t, scripted.OK(), scripted.OK()), name: name, done: &done, bounds: &bounds}
-		client, err := Connect(opts)
-		require.NoError(t, err)
-		require.NoError(t, client.Ping(context.Background(), nil)) // which makes a session
+		client := must(Connect(opts))(t)
+		require.NoError(t, client.Ping(bgCtx, nil)) // which makes a session
 		return client
 	}
 	client := connect("client")
 	client.keyVaultClientFLE, client.metadataClientFLE = connect("keys"), connect("metadata")
 	client.internalClientFLE, client.mongocryptdFLE = connect("internal"), &mongocryptdClient{client: connect("mongocryptd")}
 	done = nil
-	require.NoError(t, client.Disconnect(context.Background()))
+	require.NoError(t, client.Disconnect(bgCtx))
 	assert.Equal(t, []string{"drain client", "drain internal", "drain keys", "drain metadata", "drain mongocryptd"}, done[:5])
 	assert.Equal(t, 5, strings.Count(fmt.Sprint(done), "command of"), "of endSessions")
 	require.Len(t, bounds, 5)
@@ -73,7 +72,7 @@ func TestTimeToClose(t *testing.T) {
 	for timeout, want := range map[*time.Duration]time.Duration{nil: 10 * time.Second, &none: 10 * time.Second, &moment: moment} {
 		assert.Equal(t, want, timeToClose(timeout))
 		now := time.Now()
-		ctx, cancel := closingTime(context.Background(), timeout)
+		ctx, cancel := closingTime(bgCtx, timeout)
 		deadline, _ := ctx.Deadline()
 		assert.InDelta(t, want.Seconds(), deadline.Sub(now).Seconds(), 0.5)
 		cancel()
@@ -89,8 +88,7 @@ func TestEveryMethodOfADisconnectedClient(t *testing.T) {
 		}
 		s := scripted.New(t)
 		s.Policy.Closing().Begin()
-		err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
-		assert.ErrorIs(t, err, ErrClientDisconnected, "%s/%d", method.name, i)
+		assert.ErrorIs(t, method.run(bgCtx, scriptColl(t, s)), ErrClientDisconnected, "%s/%d", method.name, i)
 		assert.Empty(t, s.Sent, "%s/%d", method.name, i)
 	}
 }

@@ -32,7 +32,8 @@ type storedDoc struct {
 // bucketServer is a server with a bucket, that ends its write commands as a plan says.
 type bucketServer struct {
 	t       testing.TB
-	plan    []string
+	plan    []string               // what is left of it
+	begun   []string               // the whole
 	from    string                 // the collection whose first write command begins the plan; any, if it is empty
 	docs    map[string][]storedDoc // by collection
 	last    string                 // the last command
@@ -50,24 +51,19 @@ func (b *bucketServer) answer(body bson.Raw) any {
 	coll, _ := first.Value().StringValueOK()
 	switch first.Key() {
 	case "find":
-		return scripted.OK(firstBatch(0, b.found(coll, body)...))
+		var found []any
+		for _, d := range b.docs[coll] {
+			if matchesID(d.doc, body.Lookup("filter").Document()) {
+				found = append(found, d.doc)
+			}
+		}
+		return scripted.OK(firstBatch(0, found...))
 	case "listIndexes":
 		return scripted.OK(firstBatch(0))
 	case "insert", "delete":
 		return b.write(body, coll, first.Key() == "insert")
 	}
 	return scripted.OK()
-}
-
-func (b *bucketServer) found(coll string, body bson.Raw) []any {
-	filter := body.Lookup("filter").Document()
-	var docs []any
-	for _, d := range b.docs[coll] {
-		if matchesID(d.doc, filter) {
-			docs = append(docs, d.doc)
-		}
-	}
-	return docs
 }
 
 // matchesID reports whether the fields of a document have the values of a filter, which are compared by $eq or $in.
@@ -92,28 +88,25 @@ func matchesID(doc, filter bson.Raw) bool {
 	return true
 }
 
+// end is how the present command ends.
+func (b *bucketServer) end() string { return append(b.plan[:len(b.plan):len(b.plan)], "accepted")[0] }
+
 func (b *bucketServer) write(body bson.Raw, coll string, inserts bool) any {
 	if b.from != "" && coll != b.from {
 		b.reply = nil
 		return b.execute(body, coll, inserts)
 	}
 	b.from = ""
-	end := "accepted"
-	if len(b.plan) > 0 {
-		end = b.plan[0]
-	}
 	_, err := body.LookupErr("txnNumber")
-	again := body.String() == b.last && b.tries < 6 && (err == nil || strings.HasPrefix(end, "rejected"))
+	again := body.String() == b.last && b.tries < 6 && (err == nil || strings.HasPrefix(b.end(), "rejected"))
 	if !again {
 		if b.last != "" && len(b.plan) > 0 {
 			b.plan = b.plan[1:]
 		}
-		if end = "accepted"; len(b.plan) > 0 {
-			end = b.plan[0]
-		}
 		b.last, b.tries, b.reply = body.String(), 0, nil
 	}
 	b.tries++
+	end := b.end()
 	if coll == "fs.files" {
 		b.lost = strings.HasPrefix(end, "closed") || end == "first only" && inserts
 	}
@@ -145,35 +138,28 @@ func (b *bucketServer) execute(body bson.Raw, coll string, inserts bool) bson.D 
 		return b.reply
 	}
 	n := 0
-	errs := bson.A{}
+	var errs []bson.E
 	if inserts {
 		docs, _ := body.Lookup("documents").Array().Values()
-		for i, doc := range docs {
-			if !b.insert(coll, doc.Document()) {
-				errs = append(errs, bson.D{{Key: "index", Value: i}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}})
-				break
-			}
+		for n < len(docs) && b.insert(coll, docs[n].Document()) {
 			n++
 		}
+		if n < len(docs) {
+			errs = append(errs, writeErrorsAt(n))
+		}
 	} else {
-		filter := body.Lookup("deletes", "0", "q").Document()
 		var kept []storedDoc
 		for _, d := range b.docs[coll] {
-			if matchesID(d.doc, filter) {
-				n++
-			} else {
+			if !matchesID(d.doc, body.Lookup("deletes", "0", "q").Document()) {
 				kept = append(kept, d)
 			}
 		}
+		n = len(b.docs[coll]) - len(kept)
 		b.docs[coll] = kept
 	}
 	b.changes += n
-	reply := scripted.OK(bson.E{Key: "n", Value: n})
-	if len(errs) > 0 {
-		reply = append(reply, bson.E{Key: "writeErrors", Value: errs})
-	}
-	b.reply = reply
-	return reply
+	b.reply = scripted.OK(append(errs, bson.E{Key: "n", Value: n})...)
+	return b.reply
 }
 
 // insert inserts a document unless one has the same key.
@@ -191,19 +177,29 @@ func (b *bucketServer) insert(coll string, doc bson.Raw) bool {
 	return true
 }
 
-// changed fails the test if the error of a call says that nothing was written, though there were fewer changes before.
-func (b *bucketServer) changed(before int, err error) {
-	if b.changes > before {
+// begin begins a plan, from a collection.
+func (b *bucketServer) begin(plan []string, from string) {
+	b.plan, b.begun, b.from, b.last = plan, plan, from, ""
+}
+
+// until makes a call until it is done. It fails the test if the error of a call that has changed something says that nothing was written.
+func (b *bucketServer) until(call func() (done bool, err error)) {
+	for tries := 0; ; tries++ {
+		changes := b.changes
+		done, err := call()
 		for _, label := range []string{driver.NoWritesPerformed, driver.ErrRetryableError} {
-			require.False(b.t, errorHasLabel(err, label), "%v: %v", b.plan, err)
+			require.False(b.t, b.changes > changes && errorHasLabel(err, label), "%v: %v", b.begun, err)
 		}
+		if done {
+			return
+		}
+		require.Less(b.t, tries, 10, "%v: %v", b.begun, err)
 	}
 }
 
 // content returns what the chunks of file 1 hold together, how many there are, and whether there is such a file.
 func (b *bucketServer) content() (data []byte, chunks int, file bool) {
-	raw, err := bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}})
-	require.NoError(b.t, err)
+	raw := must(bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}}))(b.t)
 	wanted, length := bson.Raw(raw).Lookup("_id"), int64(0)
 	for _, d := range b.docs["fs.files"] {
 		if d.doc.Lookup("_id").Equal(wanted) {
@@ -249,12 +245,9 @@ func bucketPlans(longest int) [][]string {
 	return plans
 }
 
-// beginnings are the collections whose first write command begins a plan: that of any, or that of the file's document.
-var beginnings = []string{"", "fs.files"}
-
-// forEachPlan runs a test of each plan of up to so many ends, from each beginning.
+// forEachPlan runs a test of each plan of up to so many ends, from the first write command of any collection, or that of the file's document.
 func forEachPlan(longest int, test func(plan []string, from string)) {
-	for _, from := range beginnings {
+	for _, from := range []string{"", "fs.files"} {
 		for _, plan := range bucketPlans(longest) {
 			test(plan, from)
 		}
@@ -262,59 +255,56 @@ func forEachPlan(longest int, test func(plan []string, from string)) {
 }
 
 // newBucket returns a bucket of a server, with chunks of five bytes.
-func newBucket(t *testing.T, plan []string) (*bucketServer, *GridFSBucket) {
-	server := &bucketServer{t: t, plan: plan, docs: map[string][]storedDoc{}}
-	s := scripted.New(t)
-	s.Rest = server.answer
+func newBucket(t *testing.T, plan []string, from string) (*bucketServer, *GridFSBucket) {
+	server := &bucketServer{t: t, docs: map[string][]storedDoc{}}
+	server.begin(plan, from)
+	s := lasting(t, server.answer)
 	return server, connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(5))
 }
 
 // open opens a stream with a small buffer.
 func open(t *testing.T, bucket *GridFSBucket) *GridFSUploadStream {
-	stream, err := bucket.OpenUploadStreamWithID(context.Background(), 1, "name")
-	require.NoError(t, err)
+	stream := must(bucket.OpenUploadStreamWithID(bgCtx, 1, "name"))(t)
 	stream.buffer = make([]byte, 17)
 	return stream
+}
+
+// storeFile stores the data as file 1.
+func storeFile(t *testing.T, bucket *GridFSBucket) {
+	stream := open(t, bucket)
+	require.NoError(t, second(stream.Write(fileData)))
+	require.NoError(t, stream.Close())
 }
 
 // TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there,
 // and in the end the file is.
 func TestGridFSUploads(t *testing.T) {
 	forEachPlan(3, func(plan []string, from string) {
-		server, bucket := newBucket(t, plan)
-		server.from = from
+		server, bucket := newBucket(t, plan, from)
 		stream := open(t, bucket)
 		check := func(err error) {
 			data, _, file := server.content()
-			if file && !bytes.Equal(data, fileData) {
-				t.Fatalf("%v: a file %q is there after %v", plan, data, err)
-			}
+			require.True(t, !file || bytes.Equal(data, fileData), "%v: a file %q is there after %v", plan, data, err)
 		}
-		for rest, tries := fileData, 0; ; tries++ {
-			changes := server.changes
+		rest := fileData
+		server.until(func() (bool, error) {
 			n, err := stream.Write(rest)
 			check(err)
-			server.changed(changes, err)
 			if err == nil {
 				require.Equal(t, len(rest), n)
-				break
+				return true, nil
 			}
-			changes = server.changes
+			changes := server.changes
 			require.Equal(t, err, stream.Close(), "%v: a Close that is deferred", plan)
 			require.Equal(t, changes, server.changes, "%v: it stores something", plan)
 			rest = rest[n:]
-			require.Less(t, tries, 10, "%v: %v", plan, err)
-		}
-		for tries := 0; ; tries++ {
-			changes := server.changes
+			return false, err
+		})
+		server.until(func() (bool, error) {
 			err := stream.Close()
 			check(err)
-			server.changed(changes, err)
-			if err == nil {
-				break
-			}
-			require.Less(t, tries, 10, "%v: %v", plan, err)
-		}
+			return err == nil, err
+		})
 		_, _, file := server.content()
 		require.True(t, file && len(stream.unsure) == 0, "%v", plan)
 		require.Equal(t, ErrStreamClosed, stream.Close())
@@ -325,14 +315,11 @@ func TestGridFSUploads(t *testing.T) {
 func TestGridFSAbort(t *testing.T) {
 	forEachPlan(2, func(plan []string, from string) {
 		for _, other := range []bool{false, true} {
-			server, bucket := newBucket(t, nil)
+			server, bucket := newBucket(t, nil, "")
 			if other {
-				stream := open(t, bucket)
-				_, err := stream.Write(fileData)
-				require.NoError(t, err)
-				require.NoError(t, stream.Close())
+				storeFile(t, bucket)
 			}
-			server.plan, server.last, server.from = plan, "", from
+			server.begin(plan, from)
 			stream := open(t, bucket)
 			_, err := stream.Write([]byte("another content of the same file, also of several chunks"))
 			if err == nil {
@@ -341,11 +328,9 @@ func TestGridFSAbort(t *testing.T) {
 			if err == nil {
 				continue
 			}
-			for tries := 0; ; tries++ {
-				if err = stream.Abort(); err == nil {
-					break
-				}
+			for tries := 0; err != nil; tries++ {
 				require.Less(t, tries, 10, "%v: %v", plan, err)
+				err = stream.Abort()
 			}
 			data, chunks, file := server.content()
 			require.Equal(t, other, file, "%v", plan)
@@ -362,34 +347,28 @@ func TestGridFSAbort(t *testing.T) {
 // there, or the file is, or the error says that its chunks could not be deleted.
 func TestGridFSUploadAgain(t *testing.T) {
 	forEachPlan(2, func(plan []string, from string) {
-		server, bucket := newBucket(t, plan)
-		server.from = from
-		for tries := 0; ; tries++ {
+		server, bucket := newBucket(t, plan, from)
+		server.until(func() (bool, error) {
 			// One byte at a time, and sometimes none.
 			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
-			changes := server.changes
 			server.lost = false
-			err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", source)
-			server.changed(changes, err)
+			err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", source)
 			data, chunks, file := server.content()
 			if err == nil || file {
 				require.True(t, file, "%v", plan)
 				require.Equal(t, string(fileData), string(data), "%v: %v", plan, err)
-				break
+				return true, err
 			}
-			if left := chunks > 0; left {
+			if chunks > 0 {
 				if !server.lost { // so that the file may be there
 					require.Contains(t, err.Error(), "could not be deleted", "%v", plan)
 				}
-				for deletes := 0; ; deletes++ {
-					if err := bucket.Delete(context.Background(), 1); errors.Is(err, ErrFileNotFound) {
-						break
-					}
+				for deletes := 0; !errors.Is(bucket.Delete(bgCtx, 1), ErrFileNotFound); deletes++ {
 					require.Less(t, deletes, 10, "%v", plan)
 				}
 			}
-			require.Less(t, tries, 10, "%v: %v", plan, err)
-		}
+			return false, err
+		})
 	})
 }
 
@@ -409,25 +388,17 @@ func (r *lazyReader) Read(p []byte) (int, error) {
 // TestGridFSDelete is about Delete, which is called until it says that there is no such file. As long as the file is there, it is whole.
 func TestGridFSDelete(t *testing.T) {
 	for _, plan := range bucketPlans(2) {
-		server, bucket := newBucket(t, nil)
-		stream := open(t, bucket)
-		_, err := stream.Write(fileData)
-		require.NoError(t, err)
-		require.NoError(t, stream.Close())
-		server.plan, server.last = plan, ""
-		for tries := 0; ; tries++ {
-			changes := server.changes
-			err := bucket.Delete(context.Background(), 1)
-			server.changed(changes, err)
+		server, bucket := newBucket(t, nil, "")
+		storeFile(t, bucket)
+		server.begin(plan, "")
+		server.until(func() (bool, error) {
+			err := bucket.Delete(bgCtx, 1)
 			data, chunks, file := server.content()
 			require.True(t, !file || bytes.Equal(data, fileData), "%v: %q after %v", plan, data, err)
-			if err == nil || errors.Is(err, ErrFileNotFound) {
-				require.False(t, file, "%v", plan)
-				require.Equal(t, 0, chunks, "%v", plan)
-				break
-			}
-			require.Less(t, tries, 10, "%v: %v", plan, err)
-		}
+			done := err == nil || errors.Is(err, ErrFileNotFound)
+			require.True(t, !done || !file && chunks == 0, "%v", plan)
+			return done, err
+		})
 	}
 }
 
@@ -441,7 +412,6 @@ func TestGridFSMayBeInserted(t *testing.T) {
 	}{
 		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: concern}, true},
 		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: duplicate}, false},
-		{driver.Outcome{Kind: driver.OutcomeUnknown, Err: driver.Error{Code: 91}}, true},
 		{driver.Outcome{Kind: driver.OutcomeUnknown, Err: MongocryptError{Message: "the reply"}}, true},
 		{driver.Outcome{Kind: driver.OutcomeFailed, Err: driver.Error{Code: 13}}, false},
 		{driver.Outcome{Kind: driver.OutcomeRejected, Err: driver.Error{Code: 462}}, false},
@@ -458,11 +428,9 @@ func TestGridFSMayBeInserted(t *testing.T) {
 // would follow it made the file unreadable.
 func TestGridFSWriteAfterClose(t *testing.T) {
 	for _, content := range []string{"of whole chunks", "of chunks and a part"} {
-		server, bucket := newBucket(t, []string{"rejected"})
-		server.from = "fs.files"
+		server, bucket := newBucket(t, []string{"rejected"}, "fs.files")
 		stream := open(t, bucket)
-		_, err := stream.Write([]byte(content))
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write([]byte(content))))
 		require.Error(t, stream.Close())
 		n, err := stream.Write([]byte("s"))
 		require.Error(t, err)
@@ -473,13 +441,11 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 		require.NoError(t, stream.Abort())
 	}
 	// A Close that stored nothing leaves the stream as it was.
-	server, bucket := newBucket(t, []string{"rejected"})
+	server, bucket := newBucket(t, []string{"rejected"}, "")
 	stream := open(t, bucket)
-	_, err := stream.Write([]byte("one"))
-	require.NoError(t, err)
+	require.NoError(t, second(stream.Write([]byte("one"))))
 	require.Error(t, stream.Close())
-	_, err = stream.Write([]byte(", and more"))
-	require.NoError(t, err)
+	require.NoError(t, second(stream.Write([]byte(", and more"))))
 	require.NoError(t, stream.Close())
 	data, _, _ := server.content()
 	require.Equal(t, "one, and more", string(data))
@@ -488,19 +454,17 @@ func TestGridFSWriteAfterClose(t *testing.T) {
 // TestGridFSWriteOfLessThanTheRest is about what follows a Write that failed: the file lacks bytes until as many have come, and an empty Write
 // brings none.
 func TestGridFSWriteOfLessThanTheRest(t *testing.T) {
-	server, bucket := newBucket(t, []string{"rejected"})
+	server, bucket := newBucket(t, []string{"rejected"}, "")
 	stream := open(t, bucket)
 	content := make([]byte, 40)
 	n, failed := stream.Write(content)
 	require.Error(t, failed)
 	for rest := content[n:]; len(rest) > 0; rest = rest[len(rest)/2+1:] {
-		_, err := stream.Write(nil)
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write(nil)))
 		require.Equal(t, failed, stream.Close())
 		_, _, file := server.content()
 		require.False(t, file)
-		_, err = stream.Write(rest[:len(rest)/2+1])
-		require.NoError(t, err)
+		require.NoError(t, second(stream.Write(rest[:len(rest)/2+1])))
 	}
 	require.NoError(t, stream.Close())
 	data, _, _ := server.content()
@@ -510,12 +474,11 @@ func TestGridFSWriteOfLessThanTheRest(t *testing.T) {
 // TestGridFSAbortAfterTheEnd is about an upload whose context ends once chunks are stored: they are deleted nevertheless.
 func TestGridFSAbortAfterTheEnd(t *testing.T) {
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-		server, bucket := newBucket(t, nil)
+		server, bucket := newBucket(t, nil, "")
 		ctx := scripted.NewContext()
 		stream := open(t, bucket)
 		stream.ctx = ctx
-		_, err := io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))
-		require.NoError(t, err)
+		require.NoError(t, second(io.Copy(struct{ io.Writer }{stream}, bytes.NewReader(fileData))))
 		_, chunks, _ := server.content()
 		require.Greater(t, chunks, 0)
 		ctx.End(end)
@@ -530,8 +493,7 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 
 // bucketAnswering returns a bucket whose chunks have a size, on a server that answers write commands so.
 func bucketAnswering(t *testing.T, size int32, answer func(command, coll string) any) *GridFSBucket {
-	s := scripted.New(t)
-	s.Rest = func(body bson.Raw) any {
+	s := lasting(t, func(body bson.Raw) any {
 		first := body.Index(0)
 		coll, _ := first.Value().StringValueOK()
 		switch first.Key() {
@@ -541,7 +503,7 @@ func bucketAnswering(t *testing.T, size int32, answer func(command, coll string)
 			return answer(first.Key(), coll)
 		}
 		return scripted.OK()
-	}
+	})
 	return connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
 }
 
@@ -550,7 +512,7 @@ func stored(string, string) any { return scripted.OK(bson.E{Key: "n", Value: 1})
 
 // A bucket may have no chunk size.
 func TestGridFSUploadWithoutChunkSize(t *testing.T) {
-	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
+	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
 }
 
@@ -561,11 +523,9 @@ func TestGridFSUploadOverAnotherFile(t *testing.T) {
 		if writes = append(writes, command+" "+coll); coll != "fs.files" {
 			return stored(command, coll)
 		}
-		return scripted.OK(bson.E{Key: "n", Value: 0}, bson.E{Key: "writeErrors", Value: bson.A{
-			bson.D{{Key: "index", Value: 0}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "duplicate"}},
-		}})
+		return scripted.OK(writeErrorsAt(0))
 	})
-	err := bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"))
+	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, IsDuplicateKeyError(err), "%v", err)
 	require.Equal(t, []string{"insert fs.chunks", "insert fs.files"}, writes)
 }
@@ -581,12 +541,10 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 		}
 		return stored(command, coll)
 	})
-	sess, err := bucket.db.client.StartSession()
-	require.NoError(t, err)
+	sess := must(bucket.db.client.StartSession())(t)
 	require.NoError(t, sess.StartTransaction())
-	err = bucket.UploadFromStreamWithID(NewSessionContext(context.Background(), sess), 1, "name", strings.NewReader("a file"))
-	var failed ServerError
-	require.True(t, errors.As(err, &failed), "%v", err)
+	err := bucket.UploadFromStreamWithID(NewSessionContext(bgCtx, sess), 1, "name", strings.NewReader("a file"))
+	failed := asError[ServerError](t, err)
 	require.True(t, failed.HasErrorCode(112), "%v", err)
 	require.NotContains(t, err.Error(), "could not be deleted")
 }
@@ -606,7 +564,7 @@ func (s *emptySource) Read([]byte) (int, error) {
 
 // A source that returns no bytes for ever is read until the context ends.
 func TestGridFSUploadEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	source := &emptySource{end: cancel}
 	err := bucketAnswering(t, 5, stored).UploadFromStreamWithID(ctx, 1, "name", source)
 	require.True(t, errors.Is(err, context.Canceled), "%v", err)
@@ -615,10 +573,8 @@ func TestGridFSUploadEndsWithItsContext(t *testing.T) {
 
 // TestGridFSIndexes is about the indexes of a bucket before its first file (gridfs-spec.md, "Before Write Operations").
 func TestGridFSIndexes(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1})
-	_, err := connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(context.Background(), "name")
-	require.NoError(t, err)
+	s := lasting(t, scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1}))
+	require.NoError(t, second(connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(bgCtx, "name")))
 	names := []string{"find", "listIndexes", "createIndexes", "listIndexes", "createIndexes"}
 	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(t, s)))
 	require.Equal(t, bson.D{{Key: "_id", Value: int32(1)}}, s.Field("projection")[0])
@@ -633,70 +589,51 @@ func TestGridFSIndexes(t *testing.T) {
 func TestFailedDownloadGivesItsSessionBack(t *testing.T) {
 	s := scripted.New(t, foundFile, scripted.OK(firstBatch(7)), scripted.Failure(13), scripted.OK())
 	client := connectScript(t, s)
-	stream, err := client.Database("db").GridFSBucket().OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
-	_, err = stream.Read(make([]byte, 9))
+	stream := must(client.Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1))(t)
+	_, err := stream.Read(make([]byte, 9))
 	require.Equal(t, []int{13}, ErrorCodes(err))
 	assert.Equal(t, 0, client.NumberSessionsInProgress())
 }
 
 // TestGridFSStreamsEndTheirContexts is about the contexts that streams make for the client's Timeout.
 func TestGridFSStreamsEndTheirContexts(t *testing.T) {
-	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)),
-		scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
+	s := scripted.New(t, foundFile, scripted.OK(firstBatch(0)), scripted.OK(firstBatch(0, bson.D{{Key: "_id", Value: 1}})), scripted.OK())
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
-	stream, err := bucket.OpenDownloadStream(context.Background(), 1)
-	require.NoError(t, err)
+	stream := must(bucket.OpenDownloadStream(bgCtx, 1))(t)
 	require.NoError(t, stream.ctx.Err())
 	require.NoError(t, stream.Close())
 	assert.Equal(t, context.Canceled, stream.ctx.Err())
 	assert.Equal(t, ErrStreamClosed, stream.Close())
 
-	upload, err := bucket.OpenUploadStream(context.Background(), "file")
-	require.NoError(t, err)
+	upload := must(bucket.OpenUploadStream(bgCtx, "file"))(t)
 	require.NoError(t, upload.Abort())
 	assert.Equal(t, context.Canceled, upload.ctx.Err())
 }
 
 // TestGridFSCleanUpEndsWithTheDeadline is about the cursors of a bucket.
 func TestGridFSCleanUpEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "GridFSDownloadStream.Close", replies: []any{foundFile, scripted.OK(firstBatch(7))},
-			run:      withDownload((*GridFSDownloadStream).Close),
-			commands: []string{"find", "find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-		{name: "the indexes of a bucket, getMore fails",
-			replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}}))},
+	index := func(keys bson.D) bson.E { return firstBatch(7, bson.D{{Key: "key", Value: keys}}) }
+	cleanUpsEndWithTheDeadline(t, []cleanUp{
+		{name: "GridFSDownloadStream.Close", replies: []any{foundFile, emptyOpen}, run: calling("GridFSDownloadStream.Close"),
+			commands: "find find killCursors killCursors killCursors killCursors"},
+		{name: "the indexes of a bucket, getMore fails", replies: []any{scripted.OK(index(bson.D{{Key: "_id", Value: 1}}))},
 			run: func(ctx context.Context, c *Collection) error {
-				_, err := hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
-				return err
-			}, commands: []string{"listIndexes", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-		{name: "GridFSBucket.UploadFromStream, indexes",
-			replies: []any{scripted.OK(firstBatch(0)), scripted.OK(firstBatch(7,
-				bson.D{{Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}))},
-			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.Database().GridFSBucket().UploadFromStream(ctx, "file", content())
-				return err
-			}, commands: []string{"find", "listIndexes", "killCursors", "listIndexes", "listIndexes", "listIndexes", "listIndexes"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
+				return second(hasNumericalIndex(ctx, c.Indexes(), IndexModel{Keys: bson.D{{Key: "n", Value: 1}}}))
+			}, commands: "listIndexes getMore getMore getMore getMore killCursors"},
+		{name: "GridFSBucket.UploadFromStream, indexes", run: calling("GridFSBucket.UploadFromStream", "file", content),
+			replies:  []any{noKeys, scripted.OK(index(bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}))},
+			commands: "find listIndexes killCursors listIndexes listIndexes listIndexes listIndexes"},
+	}...)
 }
 
 // TestErrorsOfLaterCommandsOfGridFS is about the methods of a bucket that send several commands.
 func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 	testErrorsOfLaterCommands(t, map[string]severalCommands{
-		"the indexes of a bucket": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().createIndexes(ctx)
-		}, commands: 5},
-		"GridFSBucket.Drop": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Drop(ctx)
-		}, commands: 2},
-		"GridFSBucket.Delete": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Delete(ctx, 1)
-		}, commands: 2},
-		"GridFSBucket.Rename": {run: func(ctx context.Context, db *Database) error {
-			return db.GridFSBucket().Rename(ctx, 1, "new")
-		}, commands: 1},
+		"the indexes of a bucket": {commands: 5,
+			run: func(ctx context.Context, c *Collection) error { return bucketOf(c).createIndexes(ctx) }},
+		"GridFSBucket.Drop":   {run: calling("GridFSBucket.Drop"), commands: 2},
+		"GridFSBucket.Delete": {run: calling("GridFSBucket.Delete", 1), commands: 2},
+		"GridFSBucket.Rename": {run: calling("GridFSBucket.Rename", 1, "new"), commands: 1},
 	})
 }
 
@@ -717,8 +654,8 @@ func init() {
 
 // TestGridFSMetadata is about what an application stores beside a file.
 func TestGridFSMetadata(t *testing.T) {
-	server, bucket := newBucket(t, nil)
+	server, bucket := newBucket(t, nil, "")
 	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
-	require.NoError(t, bucket.UploadFromStreamWithID(context.Background(), 1, "name", strings.NewReader("file"), opts))
+	require.NoError(t, bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"), opts))
 	require.Equal(t, "me", server.docs["fs.files"][0].doc.Lookup("metadata", "owner").StringValue())
 }

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -18,9 +19,14 @@ import (
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded())
 	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
-	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(context.Background(), Pipeline{})
+	_, err := connectScript(t, s, options.Client().SetTimeout(8*time.Second)).Watch(bgCtx, Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
+}
+
+// withResumeToken returns what a reply says of a cursor, with the token to resume after the batch.
+func withResumeToken(cursor bson.E, token bson.D) bson.E {
+	return bson.E{Key: cursor.Key, Value: append(cursor.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token})}
 }
 
 // TestChangeStreamResumesWhereItBegan is about a stream that is interrupted before its first event: it continues where it was opened
@@ -30,14 +36,13 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 	token := bson.D{{Key: "token", Value: int32(1)}}
 	at := func(first bson.E) bson.D { return scripted.OK(first, bson.E{Key: "operationTime", Value: opened}) }
 	empty := at(firstBatch(7))
-	withToken := firstBatch(7)
-	withToken.Value = append(withToken.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token})
+	withToken := withResumeToken(firstBatch(7), token)
 	raw := func(v any) string {
 		_, data, err := bson.MarshalValue(v)
 		require.NoError(t, err)
 		return string(data)
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		wire    int32
 		opts    *options.ChangeStreamOptionsBuilder
@@ -55,36 +60,26 @@ func TestChangeStreamResumesWhereItBegan(t *testing.T) {
 		{"after that token, though the application wants a time", 21, options.ChangeStream().SetStartAtOperationTime(&bson.Timestamp{T: 3}),
 			at(withToken), "resumeAfter", token},
 		{"after an invalidated stream", 21, options.ChangeStream().SetStartAfter(token), empty, "startAfter", token},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			event := scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: token}}))
 			const hostUnreachable = 6 // servers before 4.4 send no label
 			interrupted := append(scripted.Failure(hostUnreachable, resumableErrorLabel),
 				bson.E{Key: "operationTime", Value: bson.Timestamp{T: 9, I: 1}}) // to which the session has advanced since
-			s := scripted.New(t, tt.first, interrupted, scripted.OK(), empty, event)
+			s := scripted.New(t, tt.first, interrupted, scripted.OK(), empty, oneEvent)
 			s.Servers[0].WireVersion.Max = tt.wire
-			stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, tt.opts)
-			require.NoError(t, err)
+			stream := must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, tt.opts))(t)
 			if tt.key == "resumeAfter" {
 				assert.Equal(t, raw(token), string(stream.ResumeToken()), "before the first event")
 			}
-			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 			s.Finish()
 
-			var stages []bson.Raw
-			for _, sent := range s.Sent {
-				if value, err := sent.Command.LookupErr("pipeline", "0", "$changeStream"); err == nil {
-					stages = append(stages, value.Document())
-				}
-			}
-			require.Len(t, stages, 2)
+			resumed := s.Sent[3].Command.Lookup("pipeline", "0", "$changeStream").Document() // after getMore and killCursors
 			for _, key := range []string{"startAtOperationTime", "resumeAfter", "startAfter"} {
 				if key == tt.key {
-					assert.Equal(t, raw(tt.resumed), string(stages[1].Lookup(key).Value), "%v", stages[1])
+					assert.Equal(t, raw(tt.resumed), string(resumed.Lookup(key).Value), "%v", resumed)
 				} else {
-					assert.Empty(t, stages[1].Lookup(key).Value, "%v", stages[1])
+					assert.Empty(t, resumed.Lookup(key).Value, "%v", resumed)
 				}
 			}
 		})
@@ -108,12 +103,10 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 		{name: "longer than the deadline", client: options.Client(), next: time.Hour, max: 2 * time.Hour, fails: true},
 		{name: "no limit", client: options.Client(), max: 2 * time.Hour},
 	} {
-		s := scripted.New(t, scripted.OK(firstBatch(7)))
-		s.Rest = scripted.OK(nextBatch(7, bson.D{{Key: "_id", Value: bson.D{{Key: "token", Value: 1}}}}))
+		s := lasting(t, oneEvent, emptyOpen)
 		db := connectScript(t, s, tt.client).Database("db")
-		stream, err := db.Watch(context.Background(), Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max))
-		require.NoError(t, err, tt.name)
-		ctx, cancel := context.Background(), func() {}
+		stream := must(db.Watch(bgCtx, Pipeline{}, options.ChangeStream().SetMaxAwaitTime(tt.max)))(t, tt.name)
+		ctx, cancel := bgCtx, func() {}
 		if tt.next > 0 {
 			ctx, cancel = context.WithTimeout(ctx, tt.next)
 		}
@@ -126,9 +119,8 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 	}
 
 	s := scripted.New(t, emptyOpen, oneEvent)
-	stream, err := connectScript(t, s, hour).Database("db").Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	require.True(t, stream.Next(context.Background()))
+	stream := must(connectScript(t, s, hour).Database("db").Watch(bgCtx, Pipeline{}))(t)
+	require.True(t, stream.Next(bgCtx))
 	assert.Nil(t, s.Field("maxTimeMS")[1], "getMore without MaxAwaitTime")
 }
 
@@ -136,13 +128,12 @@ func TestChangeStreamMaxAwaitTime(t *testing.T) {
 // returned (client-side-operations-timeout.md, "Change Streams").
 func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
 	until := time.Now().Add(2 * time.Hour)
-	ctx, cancel := context.WithDeadline(context.Background(), until)
+	ctx, cancel := context.WithDeadline(bgCtx, until)
 	defer cancel()
 	for i, aggregate := range []any{emptyOpen, scripted.Failure(2)} {
 		d, coll := newDeadlines(t)
 		d.Replies = []any{emptyOpen, scripted.Failure(1, resumableErrorLabel), scripted.OK(), aggregate}
-		stream, err := coll.Watch(context.Background(), Pipeline{})
-		require.NoError(t, err)
+		stream := must(coll.Watch(bgCtx, Pipeline{}))(t)
 		d.seen, d.Rest = nil, oneEvent
 		found := stream.Next(ctx)
 		require.NotEmpty(t, d.seen)
@@ -159,26 +150,22 @@ func TestChangeStreamResumeIsWithinTheTimeout(t *testing.T) {
 // TestChangeStreamOfUnreadableReply is about a reply to an aggregate that tells of no cursor: neither Watch nor a resume hides that.
 func TestChangeStreamOfUnreadableReply(t *testing.T) {
 	client := connectScript(t, scripted.New(t, noCursorInIt, emptyOpen, resumable, scripted.OK(), noCursorInIt))
-	_, err := client.Watch(context.Background(), Pipeline{})
-	assert.ErrorContains(t, err, "cursor")
-	stream, err := client.Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
-	require.False(t, stream.Next(context.Background()))
+	assert.ErrorContains(t, second(client.Watch(bgCtx, Pipeline{})), "cursor")
+	stream := must(client.Watch(bgCtx, Pipeline{}))(t)
+	require.False(t, stream.Next(bgCtx))
 	assert.ErrorContains(t, stream.Err(), "cursor")
 	assert.Equal(t, int64(0), stream.ID())
 }
 
 // TestTokenOfAnEmptyBatch is about a getMore without events, which tells where to resume (change-streams.md, "postBatchResumeToken").
 func TestTokenOfAnEmptyBatch(t *testing.T) {
-	later := bson.D{{Key: "token", Value: 2}}
-	empty := nextBatch(7)
-	empty.Value = append(empty.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: later})
+	empty := withResumeToken(nextBatch(7), bson.D{{Key: "token", Value: 2}})
 	s := scripted.New(t, emptyOpen, scripted.OK(empty), resumable, scripted.OK(), emptyOpen, oneEvent)
 	stream := watchScript(t, s)
-	stream.TryNext(context.Background()) // the first batch
-	require.False(t, stream.TryNext(context.Background()))
+	stream.TryNext(bgCtx) // the first batch
+	require.False(t, stream.TryNext(bgCtx))
 	assert.Equal(t, int32(2), stream.ResumeToken().Lookup("token").Int32())
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
 	assert.Equal(t, int32(2), resumed.Lookup("resumeAfter", "token").Int32())
 	s.Finish()
@@ -189,10 +176,9 @@ func TestTokenOfAnEmptyBatch(t *testing.T) {
 func TestTokenOfTheLastEvent(t *testing.T) {
 	token := func(n int) bson.D { return bson.D{{Key: "token", Value: n}} }
 	batch := nextBatch(7, bson.D{{Key: "_id", Value: token(1)}}, bson.D{{Key: "_id", Value: token(2)}})
-	batch.Value = append(batch.Value.(bson.D), bson.E{Key: "postBatchResumeToken", Value: token(3)})
-	stream := watchScript(t, scripted.New(t, emptyOpen, scripted.OK(batch)))
+	stream := watchScript(t, scripted.New(t, emptyOpen, scripted.OK(withResumeToken(batch, token(3)))))
 	for _, want := range []int32{1, 3} {
-		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+		require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 		assert.Equal(t, want, stream.ResumeToken().Lookup("token").Int32())
 	}
 }
@@ -203,12 +189,10 @@ func TestResumeIsRetriedOnce(t *testing.T) {
 	if disconnecting == nil {
 		t.Skip("only the end of the client ends the pause")
 	}
-	s := scripted.New(t, emptyOpen, resumable, scripted.OK(), scripted.ShuttingDown(), scripted.ShuttingDown())
-	s.Rest = scripted.Failure(13)
-	stream, err := connectScript(t, s, options.Client().SetTimeout(time.Hour)).Watch(context.Background(), Pipeline{})
-	require.NoError(t, err)
+	s := lasting(t, scripted.Failure(13), emptyOpen, resumable, scripted.OK(), scripted.ShuttingDown(), scripted.ShuttingDown())
+	stream := must(connectScript(t, s, options.Client().SetTimeout(time.Hour)).Watch(bgCtx, Pipeline{}))(t)
 	s.OnSleep = func() { disconnecting(s) }
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	assert.Equal(t, []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate"}, commandNames(t, s))
 }
 
@@ -238,84 +222,60 @@ var (
 	withoutAnEvent        = scripted.OK(nextBatch(7))
 )
 
-func inARow(replies ...any) []any { return replies }
-
 // reopening are the replies to a getMore that fails, and to the killCursors and the aggregate after it.
-func reopening(failure any) []any { return inARow(failure, scripted.OK(), emptyOpen) }
+func reopening(failure any) []any { return []any{failure, scripted.OK(), emptyOpen} }
 
 // TestChangeStreamPausesBeforeResume is about a stream that is interrupted: each further time it waits longer, until a getMore succeeds. Only
 // an overloaded server gets a pause before the first resume.
 func TestChangeStreamPausesBeforeResume(t *testing.T) {
-	join := func(replies ...[]any) (joined []any) {
-		for _, part := range replies {
-			joined = append(joined, part...)
-		}
-		return joined
-	}
-	times := func(n int, failure any) (replies []any) {
-		for i := 0; i < n; i++ {
-			replies = append(replies, reopening(failure)...)
-		}
-		return replies
-	}
-	slept := func(milliseconds ...time.Duration) (pauses []time.Duration) {
-		for _, n := range milliseconds {
-			pauses = append(pauses, n*time.Millisecond)
-		}
-		return pauses
-	}
-	for _, tt := range []struct {
-		name    string
-		replies []any
-		slept   []time.Duration
-	}{
-		{name: "overload", replies: times(1, interruptedByOverload), slept: slept(50)},
-		{name: "overload three times", replies: times(3, interruptedByOverload), slept: slept(50, 100, 200)},
-		{name: "a getMore without events between", slept: slept(50, 100, 50),
-			replies: join(times(2, interruptedByOverload), inARow(withoutAnEvent), times(1, interruptedByOverload))},
-		{name: "an event between", slept: slept(50, 100, 50),
-			replies: join(times(2, interruptedByOverload), inARow(oneEvent), times(1, interruptedByOverload))},
-		{name: "no overload", replies: times(1, resumable)},
-		{name: "no overload, four times", replies: times(4, resumable), slept: slept(100, 200, 400)},
-		{name: "no overload, a getMore between", slept: slept(100, 100),
-			replies: join(times(2, resumable), inARow(withoutAnEvent), times(2, resumable))},
-		{name: "no overload, an event between", slept: slept(100, 100),
-			replies: join(times(2, resumable), inARow(oneEvent), times(2, resumable))},
-		{name: "closed connections", replies: times(3, io.EOF), slept: slept(100, 200)},
-		{name: "one after the other", replies: join(times(1, resumable), times(1, interruptedByOverload), times(1, io.EOF)),
-			slept: slept(100, 200)},
+	failures := map[rune]any{'o': interruptedByOverload, 'r': resumable, 'c': io.EOF}
+	for in, slept := range map[string]string{
+		"o": "[50ms]", "ooo": "[50ms 100ms 200ms]",
+		"oo.o": "[50ms 100ms 50ms]", // a getMore without events between
+		"oo!o": "[50ms 100ms 50ms]", // an event between
+		"r":    "[]", "rrrr": "[100ms 200ms 400ms]", "rr.rr": "[100ms 100ms]", "rr!rr": "[100ms 100ms]",
+		"ccc": "[100ms 200ms]", "roc": "[100ms 200ms]",
 	} {
+		replies := []any{emptyOpen}
+		for _, letter := range in + "!" {
+			switch letter {
+			case '.':
+				replies = append(replies, withoutAnEvent)
+			case '!':
+				replies = append(replies, oneEvent)
+			default:
+				replies = append(replies, reopening(failures[letter])...)
+			}
+		}
 		for which, next := range map[string]func(*ChangeStream, context.Context) bool{
 			"Next": (*ChangeStream).Next, "TryNext": (*ChangeStream).TryNext, // which returns after each command
 		} {
-			s := scripted.New(t, join(inARow(emptyOpen), tt.replies, inARow(oneEvent))...)
+			s := scripted.New(t, replies...)
 			stream := watchScript(t, s)
 			for len(s.Replies) > 0 {
-				found := next(stream, context.Background())
-				require.True(t, found || which == "TryNext", "%s: %v", tt.name, stream.Err())
-				require.NoError(t, stream.Err(), "%s: %s", tt.name, which)
+				found := next(stream, bgCtx)
+				require.True(t, found || which == "TryNext", "%s: %v", in, stream.Err())
+				require.NoError(t, stream.Err(), "%s: %s", in, which)
 			}
-			assert.Equal(t, tt.slept, s.Slept, "%s: %s", tt.name, which)
+			assert.Equal(t, slept, fmt.Sprint(s.Slept), "%s: %s", in, which)
 		}
 	}
 }
 
 // TestChangeStreamPausesBetweenCalls is about resumes that fail, each of which ends a call: the next call waits, too.
 func TestChangeStreamPausesBetweenCalls(t *testing.T) {
-	fatal := scripted.Failure(13)
-	down := inARow(scripted.Failure(91), scripted.Failure(91)) // the aggregate, and its retry
-	replies := append(inARow(emptyOpen, resumable, scripted.OK()), append(append(append(down, down...), down...), emptyOpen, oneEvent, fatal)...)
-	s := scripted.New(t, replies...)
+	const aggregates = 3 * 2 // with their retries
+	replies := append([]any{emptyOpen, resumable, scripted.OK()}, scripted.Repeat(aggregates, scripted.Failure(91))...)
+	s := scripted.New(t, append(replies, emptyOpen, oneEvent, scripted.Failure(13))...)
 	stream := watchScript(t, s)
 	for i := 0; i < 3; i++ {
-		require.False(t, stream.Next(context.Background()))
-		var failed CommandError
-		require.True(t, errors.As(stream.Err(), &failed) && failed.Code == 91, "got %v", stream.Err())
+		require.False(t, stream.Next(bgCtx))
+		require.Equal(t, int32(91), asError[CommandError](t, stream.Err()).Code)
 		require.NotEqual(t, int64(0), stream.ID())
 	}
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
-	assert.Equal(t, []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond}, s.Slept)
-	require.False(t, stream.Next(context.Background()))
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
+	assert.Equal(t, "[100ms 200ms 400ms]", fmt.Sprint(s.Slept))
+	require.False(t, stream.Next(bgCtx))
 	assert.Equal(t, int64(0), stream.ID(), "after %v", stream.Err())
 	s.Finish()
 }
@@ -334,7 +294,7 @@ func TestChangeStreamPauseEnds(t *testing.T) {
 		{resumable, 3, "no event came, although the change stream was resumed 3 times: "},
 	} {
 		for _, why := range []error{context.Canceled, context.DeadlineExceeded} {
-			replies := inARow(emptyOpen)
+			replies := []any{emptyOpen}
 			for i := 0; i < tt.resumes; i++ {
 				replies = append(replies, reopening(tt.failure)...)
 			}
@@ -355,7 +315,7 @@ func TestChangeStreamPauseEnds(t *testing.T) {
 			assert.NotEqual(t, int64(0), stream.ID())
 
 			s.OnSleep = nil
-			require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+			require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 			s.Finish()
 		}
 	}
@@ -366,10 +326,10 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 	if disconnecting == nil {
 		t.Skip("a client that is disconnected tells nobody")
 	}
-	s := scripted.New(t, append(inARow(emptyOpen), inARow(interruptedByOverload, scripted.OK())...)...)
+	s := scripted.New(t, emptyOpen, interruptedByOverload, scripted.OK())
 	stream := watchScript(t, s)
 	s.OnSleep = func() { disconnecting(s) }
-	require.False(t, stream.Next(context.Background()))
+	require.False(t, stream.Next(bgCtx))
 	assert.True(t, errors.Is(stream.Err(), ErrClientDisconnected), "got %v", stream.Err())
 	assert.True(t, errorHasLabel(stream.Err(), driver.ErrSystemOverloadedError), "got %v", stream.Err())
 	assert.Equal(t, int64(0), stream.ID())
@@ -378,7 +338,7 @@ func TestChangeStreamPauseEndsWithItsClient(t *testing.T) {
 
 // TestInterruptionOfResumes is about a context that ends before the first resume, and one that ends during an aggregate after errors.
 func TestInterruptionOfResumes(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	cancel()
 	cs := &ChangeStream{state: streamLost}
 	assert.False(t, cs.resume(ctx))
@@ -392,7 +352,7 @@ func TestInterruptionOfResumes(t *testing.T) {
 // TestChangeStreamThatWaited is about a getMore that the server let wait until the call's end: the errors before it are over, so that the
 // next call resumes the stream at once.
 func TestChangeStreamThatWaited(t *testing.T) {
-	canceled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(bgCtx)
 	cancel()
 	for _, waited := range []bool{true, false} {
 		cs := &ChangeStream{err: context.DeadlineExceeded, resumes: streamResumes{count: 2, last: errNoServer}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,10 +29,25 @@ var (
 
 func watchScript(t *testing.T, s *scripted.Script, opts ...options.Lister[options.ChangeStreamOptions]) *ChangeStream {
 	t.Helper()
+	return must(connectScript(t, s).Database("db").Watch(bgCtx, Pipeline{}, opts...))(t)
+}
 
-	stream, err := connectScript(t, s).Database("db").Watch(context.Background(), Pipeline{}, opts...)
-	require.NoError(t, err)
-	return stream
+// iterator is a Cursor or a ChangeStream.
+type iterator interface {
+	Next(context.Context) bool
+	TryNext(context.Context) bool
+	Err() error
+	ID() int64
+	Close(context.Context) error
+}
+
+func openIterator(t *testing.T, s *scripted.Script, which string, opts ...*options.ClientOptions) iterator {
+	t.Helper()
+	coll := scriptColl(t, s, opts...)
+	if which == "stream" {
+		return must(coll.Watch(bgCtx, Pipeline{}))(t)
+	}
+	return must(coll.Find(bgCtx, anything))(t)
 }
 
 // TestMayResumeAfter is about the errors of a resume: after some of them, the loop of an application would go on for ever.
@@ -63,21 +79,18 @@ func TestMayResumeAfter(t *testing.T) {
 // TestUnreadableReplies is about getMores whose replies cannot be read: the stream is resumed, but not again at once.
 func TestUnreadableReplies(t *testing.T) {
 	again := []any{noCursorInIt, scripted.OK(), emptyOpen} // getMore, killCursors, aggregate
-	t.Run("in a row", func(t *testing.T) {
-		s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
-		stream := watchScript(t, s)
-		require.False(t, stream.Next(context.Background()))
-		assert.ErrorContains(t, stream.Err(), "cursor.id")
-		assert.Equal(t, int64(7), stream.ID())
-		s.Finish()
-	})
-	t.Run("with others between", func(t *testing.T) {
-		replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
-		s := scripted.New(t, append(append(replies, again...), oneEvent)...)
-		stream := watchScript(t, s)
-		require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
-		s.Finish()
-	})
+	s := scripted.New(t, append(append([]any{emptyOpen}, again...), noCursorInIt)...)
+	stream := watchScript(t, s)
+	require.False(t, stream.Next(bgCtx), "in a row")
+	assert.ErrorContains(t, stream.Err(), "cursor.id")
+	assert.Equal(t, int64(7), stream.ID())
+	s.Finish()
+
+	replies := append(append([]any{emptyOpen}, again...), withoutAnEvent)
+	s = scripted.New(t, append(append(replies, again...), oneEvent)...)
+	stream = watchScript(t, s)
+	require.True(t, stream.Next(bgCtx), "with others between: got %v", stream.Err())
+	s.Finish()
 }
 
 // TestLeftCursors is about a cursor that could not be closed when the stream was resumed: that is tried again before the next resume.
@@ -85,11 +98,11 @@ func TestLeftCursors(t *testing.T) {
 	s := scripted.New(t, emptyOpen, resumable, scripted.Overloaded(), emptyOpen, resumable, scripted.OK(), scripted.OK(), emptyOpen, oneEvent,
 		resumable, scripted.Overloaded(), emptyOpen, oneEvent, scripted.OK(), scripted.OK())
 	stream := watchScript(t, s)
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	assert.Empty(t, stream.left)
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	assert.Len(t, stream.left, 1)
-	require.NoError(t, stream.Close(context.Background()))
+	require.NoError(t, stream.Close(bgCtx))
 	assert.Empty(t, stream.left)
 	s.Finish()
 }
@@ -98,8 +111,7 @@ func TestLeftCursors(t *testing.T) {
 func TestCursorsThatStayOpen(t *testing.T) {
 	const resumes, left = 150, 100
 	opened := int64(0)
-	s := scripted.New(t)
-	s.Rest = func(command bson.Raw) any {
+	s := lasting(t, func(command bson.Raw) any {
 		switch command.Index(0).Key() {
 		case "aggregate":
 			opened++
@@ -108,29 +120,22 @@ func TestCursorsThatStayOpen(t *testing.T) {
 			return scripted.Overloaded()
 		}
 		return scripted.Failure(1, resumableErrorLabel)
-	}
+	})
 	stream := watchScript(t, s)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(bgCtx)
 	s.OnSleep = func() {
 		if opened == resumes {
 			cancel()
 		}
 	}
 	require.False(t, stream.Next(ctx))
-	killed := func() (n int) {
-		for _, name := range commandNames(t, s) {
-			if name == "killCursors" {
-				n++
-			}
-		}
-		return n
-	}
+	killed := func() int { return strings.Count(fmt.Sprint(commandNames(t, s)), "killCursors") }
 	assert.Equal(t, resumes, killed())
 	assert.Len(t, stream.left, left)
 
 	s.Sent, s.OnSleep = nil, nil
 	s.Rest = scripted.OK()
-	require.NoError(t, stream.Close(context.Background()))
+	require.NoError(t, stream.Close(bgCtx))
 	assert.Equal(t, left, killed())
 	assert.Empty(t, stream.left)
 }
@@ -141,7 +146,7 @@ func TestTimeoutOfRead(t *testing.T) {
 		CommandError{Message: "read", Labels: []string{networkErrorLabel}, Wrapped: context.DeadlineExceeded}, context.DeadlineExceeded,
 	} {
 		cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}, err: err}
-		assert.False(t, cs.resumesAtOnce(context.Background()))
+		assert.False(t, cs.resumesAtOnce(bgCtx))
 		assert.Equal(t, streamLost, cs.state)
 		assert.ErrorContains(t, cs.err, "no event came in time")
 		assert.True(t, IsTimeout(cs.err))
@@ -152,8 +157,8 @@ func TestTimeoutOfRead(t *testing.T) {
 func TestStartAfterUntilAnEvent(t *testing.T) {
 	s := scripted.New(t, emptyOpen, oneEvent, resumable, scripted.OK(), emptyOpen, oneEvent)
 	stream := watchScript(t, s, options.ChangeStream().SetStartAfter(bson.D{{Key: "token", Value: 0}}))
-	require.True(t, stream.Next(context.Background()))
-	require.True(t, stream.Next(context.Background()), "got %v", stream.Err())
+	require.True(t, stream.Next(bgCtx))
+	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())
 	resumed := s.Sent[4].Command.Lookup("pipeline", "0", "$changeStream").Document()
 	assert.NotEmpty(t, resumed.Lookup("resumeAfter").Value)
 	assert.Empty(t, resumed.Lookup("startAfter").Value)
@@ -164,34 +169,21 @@ func TestStartAfterUntilAnEvent(t *testing.T) {
 func TestIteratorsGoOn(t *testing.T) {
 	cleared := scripted.NoConnection{Err: poolNotReady(t)}
 	for name, tt := range map[string]struct {
-		failure any // of a getMore, after which there is a document
-		cursor  []string
-		stream  []string
+		failure        any // of a getMore, after which there is a document
+		cursor, stream string
 	}{
-		"rejected":     {scripted.Rejected(), []string{"getMore"}, []string{"getMore"}},
-		"pool cleared": {cleared, []string{"getMore"}, []string{"killCursors", "aggregate", "getMore"}},
-		"fatal":        {scripted.Failure(13), nil, nil},
-		"lost":         {io.EOF, nil, []string{"killCursors", "aggregate", "getMore"}},
-		"unreadable":   {noCursorInIt, nil, []string{"killCursors", "aggregate", "getMore"}},
-		"without time": {context.DeadlineExceeded, nil, []string{"killCursors", "aggregate", "getMore"}},
+		"rejected":     {scripted.Rejected(), "getMore", "getMore"},
+		"pool cleared": {cleared, "getMore", "killCursors aggregate getMore"},
+		"fatal":        {scripted.Failure(13), "", ""},
+		"lost":         {io.EOF, "", "killCursors aggregate getMore"},
+		"unreadable":   {noCursorInIt, "", "killCursors aggregate getMore"},
+		"without time": {context.DeadlineExceeded, "", "killCursors aggregate getMore"},
 	} {
-		for which, want := range map[string][]string{"cursor": tt.cursor, "stream": tt.stream} {
+		for which, want := range map[string]string{"cursor": tt.cursor, "stream": tt.stream} {
 			s := scripted.New(t, emptyOpen, tt.failure)
 			s.Policy.MaxRetries, s.Policy.RetryReads = 0, false
-			client := connectScript(t, s, options.Client().SetRetryReads(false))
-			var it interface {
-				TryNext(context.Context) bool
-				Err() error
-				ID() int64
-			}
-			var err error
-			if which == "cursor" {
-				it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
-			} else {
-				it, err = client.Watch(context.Background(), Pipeline{})
-			}
-			require.NoError(t, err, name)
-			require.False(t, it.TryNext(context.Background()), name) // the first batch
+			it := openIterator(t, s, which, options.Client().SetRetryReads(false))
+			require.False(t, it.TryNext(bgCtx), name) // the first batch
 			require.NoError(t, it.Err(), name)
 			sent := len(s.Sent)
 			s.Rest = func(body bson.Raw) any {
@@ -205,18 +197,18 @@ func TestIteratorsGoOn(t *testing.T) {
 			}
 			found := false
 			for tries := 0; tries < 3 && !found && (it.Err() == nil || it.ID() != 0); tries++ {
-				found = it.TryNext(context.Background())
-				if !found && it.Err() != nil && want == nil {
+				found = it.TryNext(bgCtx)
+				if !found && it.Err() != nil && want == "" {
 					assert.Equal(t, int64(0), it.ID(), "%s: %s: %v", which, name, it.Err())
 				}
 			}
-			assert.Equal(t, want != nil, found, "%s: %s: %v", which, name, it.Err())
-			assert.Equal(t, want != nil, it.Err() == nil, "%s: %s: %v", which, name, it.Err())
+			assert.Equal(t, want != "", found, "%s: %s: %v", which, name, it.Err())
+			assert.Equal(t, want != "", it.Err() == nil, "%s: %s: %v", which, name, it.Err())
 			names := commandNames(t, s)[sent:]
 			if name != "pool cleared" {
 				names = names[1:] // the getMore that failed
 			}
-			assert.Equal(t, fmt.Sprint(want), fmt.Sprint(names), "%s: %s", which, name)
+			assert.Equal(t, want, strings.Join(names, " "), "%s: %s", which, name)
 		}
 	}
 }
@@ -224,99 +216,75 @@ func TestIteratorsGoOn(t *testing.T) {
 // TestAllAfterLostReply is about All of a cursor one of whose batches is lost: the next one would not follow what was read.
 func TestAllAfterLostReply(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7)), io.EOF, scripted.OK())
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	require.False(t, cursor.Next(context.Background()))
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	require.False(t, cursor.Next(bgCtx))
 	lost := cursor.Err()
 	require.Error(t, lost)
 	var docs []bson.D
-	assert.Equal(t, lost, cursor.All(context.Background(), &docs))
+	assert.Equal(t, lost, cursor.All(bgCtx, &docs))
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
 	s.Finish()
 
-	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, nil, nil)
-	require.NoError(t, err)
-	assert.Error(t, cursor.All(context.Background(), docs), "no pointer, of a cursor without a server")
+	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, nil, nil))(t)
+	assert.Error(t, cursor.All(bgCtx, docs), "no pointer, of a cursor without a server")
 
-	cursor, err = NewCursorFromDocuments([]any{bson.D{}}, lost, nil)
-	require.NoError(t, err)
+	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, lost, nil))(t)
 	for i := 0; i < 2; i++ {
-		assert.Equal(t, lost, cursor.All(context.Background(), &docs), "of a cursor that was made with an error")
+		assert.Equal(t, lost, cursor.All(bgCtx, &docs), "of a cursor that was made with an error")
 	}
 }
 
 // TestClosedIteratorHasNoID is about a Close whose killCursors was rejected.
 func TestClosedIteratorHasNoID(t *testing.T) {
-	s := scripted.New(t, scripted.OK(firstBatch(7)))
-	s.Rest = scripted.Overloaded()
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-	require.NoError(t, err)
-	require.False(t, cursor.Next(context.Background()))
-	require.NotEqual(t, int64(0), cursor.ID())
-	require.Error(t, cursor.Close(context.Background()))
-	assert.Equal(t, int64(0), cursor.ID())
-	sent := len(s.Sent)
-	assert.False(t, cursor.Next(context.Background()) || cursor.TryNext(context.Background()), "it is closed")
-	assert.Len(t, s.Sent, sent)
-
-	s = scripted.New(t, emptyOpen)
-	s.Rest = scripted.Overloaded()
-	stream := watchScript(t, s)
-	require.False(t, stream.Next(context.Background()))
-	require.NotEqual(t, int64(0), stream.ID())
-	require.Error(t, stream.Close(context.Background()))
-	assert.Equal(t, int64(0), stream.ID())
-	sent = len(s.Sent)
-	assert.False(t, stream.Next(context.Background()) || stream.TryNext(context.Background()), "it is closed")
-	assert.Len(t, s.Sent, sent)
+	for _, which := range []string{"cursor", "stream"} {
+		s := lasting(t, scripted.Overloaded(), emptyOpen)
+		it := openIterator(t, s, which)
+		require.False(t, it.Next(bgCtx), which)
+		require.NotEqual(t, int64(0), it.ID(), which)
+		require.Error(t, it.Close(bgCtx), which)
+		assert.Equal(t, int64(0), it.ID(), which)
+		sent := len(s.Sent)
+		assert.False(t, it.Next(bgCtx) || it.TryNext(bgCtx), "%s: it is closed", which)
+		assert.Len(t, s.Sent, sent, which)
+	}
 }
 
 // poolNotReady returns the error of a pool whose server cannot be reached.
 func poolNotReady(t *testing.T) error {
 	t.Helper()
-
 	dialer := topology.DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, io.EOF })
 	server := topology.NewServer("a:27017", bson.NewObjectID(), time.Second,
 		topology.WithConnectionOptions(func(...topology.ConnectionOption) []topology.ConnectionOption {
 			return []topology.ConnectionOption{topology.WithDialer(func(topology.Dialer) topology.Dialer { return dialer })}
 		}))
 	require.NoError(t, server.Connect(nil))
-	defer func() { _ = server.Disconnect(context.Background()) }()
-	_, err := server.Connection(context.Background())
+	defer func() { _ = server.Disconnect(bgCtx) }()
+	_, err := server.Connection(bgCtx)
 	require.Error(t, err)
 	return err
 }
 
-// cursorCleanUps are of cursors, some of which the driver opens itself.
-var cursorCleanUps = []cleanUp{
-	{name: "ChangeStream.Next, resume", replies: []any{scripted.OK(firstBatch(7)), scripted.Failure(1, resumableErrorLabel)},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() }),
-		commands: []string{"aggregate", "getMore", "killCursors", "aggregate", "aggregate", "aggregate", "aggregate"}},
-	{name: "ChangeStream.Next, no resume token", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { s.Next(ctx); return s.Err() }),
-		commands: []string{"aggregate", "killCursors"}},
-	{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]struct{ X int }{}) }),
-		commands: []string{"find", "killCursors"}},
-	{name: "Cursor.All, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{}))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.D{}) }),
-		commands: []string{"find", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "Cursor.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withCursor(func(ctx context.Context, c *Cursor) error { return c.Close(ctx) }),
-		commands: []string{"find", "killCursors", "killCursors", "killCursors", "killCursors"}},
-	{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "killCursors"}},
-	{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
-		run: listCollectionNames, commands: []string{"listCollections", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	{name: "ChangeStream.Close", replies: []any{scripted.OK(firstBatch(7))},
-		run:      withStream(func(ctx context.Context, s *ChangeStream) error { return s.Close(ctx) }),
-		commands: []string{"aggregate", "killCursors", "killCursors", "killCursors", "killCursors"}},
-}
-
-// TestCursorCleanUpEndsWithTheDeadline: the deadline of the call that opened the cursor is the one of its end.
+// TestCursorCleanUpEndsWithTheDeadline is about cursors, some of which the driver opens itself: the deadline of the call that opened the
+// cursor is the one of its end.
 func TestCursorCleanUpEndsWithTheDeadline(t *testing.T) {
-	cleanUpsEndWithTheDeadline(t, cursorCleanUps)
-	cleanUpsSpendTokensForRetriesAlone(t, cursorCleanUps)
+	cleanUpsEndWithTheDeadline(t, []cleanUp{
+		{name: "ChangeStream.Next, resume", replies: []any{emptyOpen, resumable}, run: calling("ChangeStream.Next"),
+			commands: "aggregate getMore killCursors aggregate aggregate aggregate aggregate"},
+		{name: "ChangeStream.Next, no resume token", replies: []any{opened}, run: calling("ChangeStream.Next"),
+			commands: "aggregate killCursors"},
+		{name: "Cursor.All, decoding fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "x", Value: "text"}}))},
+			run: calling("Cursor.All", &[]struct{ X int }{}), commands: "find killCursors"},
+		{name: "Cursor.All, getMore fails", replies: []any{opened}, run: calling("Cursor.All", &[]bson.D{}),
+			commands: "find getMore getMore getMore getMore killCursors"},
+		{name: "Cursor.Close", replies: []any{emptyOpen}, run: calling("Cursor.Close"),
+			commands: "find killCursors killCursors killCursors killCursors"},
+		{name: "ListCollectionNames", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: 1}}))},
+			run: calling("Database.ListCollectionNames", anything), commands: "listCollections killCursors"},
+		{name: "ListCollectionNames, getMore fails", replies: []any{scripted.OK(firstBatch(7, bson.D{{Key: "name", Value: "a"}}))},
+			run: calling("Database.ListCollectionNames", anything), commands: "listCollections getMore getMore getMore getMore killCursors"},
+		{name: "ChangeStream.Close", replies: []any{emptyOpen}, run: calling("ChangeStream.Close"),
+			commands: "aggregate killCursors killCursors killCursors killCursors"},
+	}...)
 }
 
 // TestCloseAgain is about a Close whose killCursors no server has answered: another Close sends it again, and then none does.
@@ -324,20 +292,12 @@ func TestCloseAgain(t *testing.T) {
 	for _, which := range []string{"cursor", "stream"} {
 		none := scripted.NoConnection{Err: errNoServer}
 		s := scripted.New(t, emptyOpen, none, none, scripted.OK())
-		client := connectScript(t, s)
-		var it interface{ Close(context.Context) error }
-		var err error
-		if which == "cursor" {
-			it, err = client.Database("db").Collection("coll").Find(context.Background(), anything)
-		} else {
-			it, err = client.Watch(context.Background(), Pipeline{})
-		}
-		require.NoError(t, err)
+		it := openIterator(t, s, which)
 		for i := 0; i < 2; i++ {
-			assert.ErrorIs(t, it.Close(context.Background()), errNoServer, which)
+			assert.ErrorIs(t, it.Close(bgCtx), errNoServer, which)
 		}
 		for i := 0; i < 2; i++ {
-			assert.NoError(t, it.Close(context.Background()), which)
+			assert.NoError(t, it.Close(bgCtx), which)
 		}
 		assert.Equal(t, "killCursors", commandNames(t, s)[1], which)
 		s.Finish()
@@ -347,13 +307,12 @@ func TestCloseAgain(t *testing.T) {
 // TestCloseAfterTheEnd is about a cursor that is closed when its context has ended, and whose killCursors fails.
 func TestCloseAfterTheEnd(t *testing.T) {
 	s := scripted.New(t, emptyOpen, scripted.Failure(13))
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), anything)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	cursor := must(scriptColl(t, s).Find(bgCtx, anything))(t)
+	ctx, cancel := context.WithCancel(bgCtx)
 	cancel()
-	err = cursor.Close(ctx)
-	var failed CommandError
-	assert.True(t, errors.Is(err, context.Canceled) && errors.As(err, &failed) && failed.Code == 13, "got %v", err)
+	err := cursor.Close(ctx)
+	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+	assert.Equal(t, int32(13), asError[CommandError](t, err).Code)
 	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
 	s.Finish()
 }
@@ -361,10 +320,10 @@ func TestCloseAfterTheEnd(t *testing.T) {
 // TestEndOfCleanUp is about what is closed after something else: together they take two seconds after the end of the context.
 func TestEndOfCleanUp(t *testing.T) {
 	now := time.Now()
-	canceled, cancel := context.WithCancel(context.Background())
+	canceled, cancel := context.WithCancel(bgCtx)
 	cancel()
 	until := func(seconds time.Duration) context.Context {
-		ctx, cancel := context.WithDeadline(context.Background(), now.Add(seconds*time.Second))
+		ctx, cancel := context.WithDeadline(bgCtx, now.Add(seconds*time.Second))
 		t.Cleanup(cancel)
 		return ctx
 	}
@@ -390,15 +349,13 @@ func TestSessionOfAKillCursors(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		s := scripted.New(t, emptyOpen, scripted.OK())
 		client := connectScript(t, s)
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		ctx := NewSessionContext(context.Background(), session)
-		cursor, err := client.Database("db").Collection("coll").Find(ctx, anything)
-		require.NoError(t, err)
+		session := must(client.StartSession())(t)
+		ctx := NewSessionContext(bgCtx, session)
+		cursor := must(client.Database("db").Collection("coll").Find(ctx, anything))(t)
 		if ended {
 			session.EndSession(ctx)
 		}
-		require.NoError(t, cursor.Close(context.Background()))
+		require.NoError(t, cursor.Close(bgCtx))
 		ids := s.Field("lsid")
 		assert.Equal(t, !ended, fmt.Sprint(ids[0]) == fmt.Sprint(ids[1]), "%v", ids)
 	}
@@ -407,13 +364,12 @@ func TestSessionOfAKillCursors(t *testing.T) {
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
 		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)
-		cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{})
-		require.NoError(t, err)
-		require.Error(t, cursor.All(context.Background(), &[]bson.D{}))
+		cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+		require.Error(t, cursor.All(bgCtx, &[]bson.D{}))
 		assert.Equal(t, lost, s.Expired)
 		assert.Equal(t, int64(0), cursor.ID())
 		sent := len(s.Sent)
-		assert.NoError(t, cursor.Close(context.Background()))
+		assert.NoError(t, cursor.Close(bgCtx))
 		assert.Len(t, s.Sent, sent, "a cursor without its connection cannot be closed")
 		for _, number := range connections(s) {
 			assert.Equal(t, 1, number)
@@ -424,8 +380,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 // TestCursorOfAFailedCommand is about an aggregate that misses its write concern: nobody gets its cursor, so it is closed.
 func TestCursorOfAFailedCommand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7), concernError(64)), scripted.OK())
-	_, err := connectScript(t, s).Database("db").Collection("coll").Aggregate(context.Background(), Pipeline{{{Key: "$out", Value: "a"}}})
-	assert.Error(t, err)
+	assert.Error(t, second(scriptColl(t, s).Aggregate(bgCtx, Pipeline{{{Key: "$out", Value: "a"}}})))
 	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(t, s))
 }
 
@@ -434,8 +389,7 @@ func TestListCollectionNamesAsksForNames(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)))
 	opts := make([]options.Lister[options.ListCollectionsOptions], 2)
 	opts[0] = options.ListCollections()
-	_, err := connectScript(t, s).Database("db").ListCollectionNames(context.Background(), bson.D{}, opts[:1]...)
-	require.NoError(t, err)
+	require.NoError(t, second(connectScript(t, s).Database("db").ListCollectionNames(bgCtx, bson.D{}, opts[:1]...)))
 	assert.Equal(t, []any{true}, s.Field("nameOnly"))
 	assert.Nil(t, opts[1])
 }
@@ -453,15 +407,14 @@ func (c *movedDeadline) leave(d time.Duration) { c.deadline = time.Now().Add(d) 
 // TestLessThanMaxAwaitTime is about a tailable cursor and calls with less time than MaxAwaitTime. One that has it from the beginning sends
 // nothing, and the next goes on. One whose reply is lost when there is no more ends the cursor: the reply may have had documents.
 func TestLessThanMaxAwaitTime(t *testing.T) {
-	ctx := &movedDeadline{Context: context.Background()}
+	ctx := &movedDeadline{Context: bgCtx}
 	s := scripted.New(t, scripted.OK(firstBatch(7)))
 	s.Rest = func(bson.Raw) any {
 		ctx.leave(time.Minute)
 		return io.EOF
 	}
 	find := options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(time.Hour)
-	cursor, err := connectScript(t, s).Database("db").Collection("coll").Find(context.Background(), bson.D{}, find)
-	require.NoError(t, err)
+	cursor := must(scriptColl(t, s).Find(bgCtx, bson.D{}, find))(t)
 
 	ctx.leave(time.Minute)
 	require.False(t, cursor.Next(ctx))

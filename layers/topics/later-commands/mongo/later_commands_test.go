@@ -18,7 +18,7 @@ var _ = noted("later-commands")
 
 // severalCommands is a call of several commands.
 type severalCommands struct {
-	run      func(ctx context.Context, db *Database) error
+	run      func(context.Context, *Collection) error
 	commands int
 	// cursor is the ID of the cursors that replies open; one that is not 0 has a getMore.
 	cursor int64
@@ -29,65 +29,35 @@ type severalCommands struct {
 // TestErrorsOfLaterCommands is about calls of several commands, each of which is rejected in turn. The error says that nothing was
 // executed, and that the call can be made again, only if none of the commands before has changed anything. Reads change nothing.
 func TestErrorsOfLaterCommands(t *testing.T) {
-	encrypted := bson.D{{Key: "fields", Value: bson.A{}}}
 	model := IndexModel{Keys: bson.D{{Key: "x", Value: 1}}}
+	withFields := options.CreateCollection().SetEncryptedFields(noFields)
+	ofFields := options.DropCollection().SetEncryptedFields(noFields)
 	testErrorsOfLaterCommands(t, map[string]severalCommands{
-		"Drop of an encrypted collection": {run: func(ctx context.Context, db *Database) error {
-			return db.Collection("coll").Drop(ctx, options.DropCollection().SetEncryptedFields(encrypted))
-		}, commands: 3},
-		"CreateCollection with encrypted fields": {run: func(ctx context.Context, db *Database) error {
-			return db.CreateCollection(ctx, "coll", options.CreateCollection().SetEncryptedFields(encrypted))
-		}, commands: 4, hides: true},
-		"CreateCollection": {run: func(ctx context.Context, db *Database) error { return db.CreateCollection(ctx, "coll") }, commands: 1},
-		"Collection.Drop":  {run: func(ctx context.Context, db *Database) error { return db.Collection("coll").Drop(ctx) }, commands: 1},
-		"Database.Drop":    {run: func(ctx context.Context, db *Database) error { return db.Drop(ctx) }, commands: 1},
-		"IndexView.CreateMany": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Collection("coll").Indexes().CreateMany(ctx, []IndexModel{model, model})
-			return err
-		}, commands: 1},
-		"IndexView.DropOne": {run: func(ctx context.Context, db *Database) error {
-			return db.Collection("coll").Indexes().DropOne(ctx, "x_1")
-		}, commands: 1},
-		"IndexView.DropAll": {run: func(ctx context.Context, db *Database) error {
-			return db.Collection("coll").Indexes().DropAll(ctx)
-		}, commands: 1},
-		"Cursor.All": {run: func(ctx context.Context, db *Database) error {
-			cursor, err := db.Collection("coll").Find(ctx, anything)
-			if err != nil {
-				return err
-			}
+		"Drop of an encrypted collection":        {run: calling("Collection.Drop", ofFields), commands: 3},
+		"CreateCollection with encrypted fields": {run: calling("Database.CreateCollection", "coll", withFields), commands: 4, hides: true},
+		"CreateCollection":                       {run: calling("Database.CreateCollection", "coll"), commands: 1},
+		"Collection.Drop":                        {run: calling("Collection.Drop"), commands: 1},
+		"Database.Drop":                          {run: calling("Database.Drop"), commands: 1},
+		"IndexView.CreateMany":                   {run: calling("IndexView.CreateMany", []IndexModel{model, model}), commands: 1},
+		"IndexView.DropOne":                      {run: calling("IndexView.DropOne", "x_1"), commands: 1},
+		"IndexView.DropAll":                      {run: calling("IndexView.DropAll"), commands: 1},
+		"Cursor.All": {run: withCursor(func(ctx context.Context, cursor *Cursor) error {
 			var all []bson.Raw
-			err = cursor.All(ctx, &all)
+			err := cursor.All(ctx, &all)
 			if read := len(all); read != 2 && (err == nil || read != 1) {
 				return fmt.Errorf("%d documents beside %v", read, err)
 			}
 			return err
-		}, commands: 2, cursor: 7},
-		"ListCollectionNames": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.ListCollectionNames(ctx, anything)
-			return err
-		}, commands: 2, cursor: 7},
-		"ListCollectionSpecifications": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.ListCollectionSpecifications(ctx, anything)
-			return err
-		}, commands: 2, cursor: 7},
-		"IndexView.ListSpecifications": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Collection("coll").Indexes().ListSpecifications(ctx)
-			return err
-		}, commands: 2, cursor: 7},
-		"ListDatabaseNames": {run: func(ctx context.Context, db *Database) error {
-			_, err := db.Client().ListDatabaseNames(ctx, anything)
-			return err
-		}, commands: 1},
+		}), commands: 2, cursor: 7},
+		"ListCollectionNames":          {run: calling("Database.ListCollectionNames", anything), commands: 2, cursor: 7},
+		"ListCollectionSpecifications": {run: calling("Database.ListCollectionSpecifications", anything), commands: 2, cursor: 7},
+		"IndexView.ListSpecifications": {run: calling("IndexView.ListSpecifications"), commands: 2, cursor: 7},
+		"ListDatabaseNames":            {run: calling("Client.ListDatabaseNames", anything), commands: 1},
 	})
 }
 
 // testErrorsOfLaterCommands tests calls, by their names.
 func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
-	changes := map[string]bool{
-		"drop": true, "create": true, "createIndexes": true, "dropIndexes": true, "delete": true, "update": true, "insert": true,
-		"dropDatabase": true,
-	}
 	for name, tt := range calls {
 		if !topics["iterators"] && (name == "Cursor.All" || name == "ListCollectionNames") {
 			continue
@@ -102,7 +72,7 @@ func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
 				if commands == rejected+1 {
 					return scripted.Rejected()
 				}
-				changed = changed || changes[command] && commands <= rejected
+				changed = changed || writesSomething.MatchString(command) && commands <= rejected
 				doc := bson.D{{Key: "name", Value: "x_1"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2}}
 				switch command {
 				case "find", "listIndexes", "listCollections":
@@ -117,7 +87,7 @@ func testErrorsOfLaterCommands(t *testing.T, calls map[string]severalCommands) {
 				}
 				return scripted.OK(bson.E{Key: "n", Value: 1})
 			}
-			err := tt.run(context.Background(), connectScript(t, s).Database("db"))
+			err := tt.run(bgCtx, scriptColl(t, s))
 			if rejected == tt.commands {
 				assert.NoError(t, err, "%s: it has more than %d commands", name, tt.commands)
 				continue
@@ -167,8 +137,7 @@ func withoutLabel(labels []string, label string) (kept []string) {
 // TestEncryptedFieldsThatCannotBeEncoded is about Drop, which sends nothing then.
 func TestEncryptedFieldsThatCannotBeEncoded(t *testing.T) {
 	s := scripted.New(t)
-	err := connectScript(t, s).Database("db").Collection("coll").Drop(context.Background(),
-		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}}))
-	assert.ErrorContains(t, err, "encrypted fields: ")
+	assert.ErrorContains(t, scriptColl(t, s).Drop(bgCtx,
+		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}})), "encrypted fields: ")
 	assert.Empty(t, s.Sent)
 }

@@ -24,13 +24,11 @@ var _ = noted("outcomes")
 
 // TestBulkOutcomeOfOtherErrors is about errors that hold no outcome.
 func TestBulkOutcomeOfOtherErrors(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(concernError(64))
-	coll := connectScript(t, s).Database("db").Collection("coll")
-	_, err := coll.InsertMany(context.Background(), []any{anything, anything})
-	var failed BulkWriteException
-	require.True(t, errors.As(err, &failed), "%T", err)
-	_, invalid := coll.InsertMany(context.Background(), []any{anything, make(chan int)})
+	s := lasting(t, scripted.OK(concernError(64)))
+	coll := scriptColl(t, s)
+	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
+	failed := asError[BulkWriteException](t, err)
+	_, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
 	require.Error(t, invalid)
 
 	for name, tt := range map[string]struct {
@@ -55,14 +53,12 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 
 // TestBulkWriteOfAModelThatCannotBeEncoded is about a call of which one command is rejected, and another cannot be built.
 func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.Rejected()
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(context.Background(), []WriteModel{
+	s := lasting(t, scripted.Rejected())
+	_, err := scriptColl(t, s).BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything),
 		NewUpdateOneModel().SetFilter(anything).SetUpdate(bson.D{{Key: "$set", Value: make(chan int)}}),
 	}, options.BulkWrite().SetOrdered(false))
-	var failed BulkWriteException
-	require.True(t, errors.As(err, &failed), "%T", err)
+	failed := asError[BulkWriteException](t, err)
 	var marshaling MarshalError
 	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil && marshaling.Err != nil, "%v", err)
 	assert.True(t, failed.HasErrorLabel(driver.ErrSystemOverloadedError))
@@ -75,16 +71,16 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 func TestBulkWriteExceptionsAgree(t *testing.T) {
 	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 13}, {Key: "errmsg", Value: "unauthorized"}}
 	s := scripted.New(t, scripted.OK(concernError(64)), scripted.OK(concernError(79)), failure)
-	coll := connectScript(t, s).Database("db").Collection("coll")
+	coll := scriptColl(t, s)
 	docs := make([]any, 3*scripted.MaxBatchCount)
 	for i := range docs {
 		docs[i] = anything
 	}
-	_, err := coll.InsertMany(context.Background(), docs)
+	_, err := coll.InsertMany(bgCtx, docs)
 	failed, ok := err.(BulkWriteException)
 	require.True(t, ok, "%T", err)
-	message := failed.WriteConcernErrors[0].Message
-	for code, text := range map[int]string{64: message, 79: failed.WriteConcernErrors[1].Message, 13: "unauthorized"} {
+	concerns := failed.WriteConcernErrors
+	for code, text := range map[int]string{64: concerns[0].Message, 79: concerns[1].Message, 13: "unauthorized"} {
 		assert.True(t, failed.HasErrorCode(code), "%d", code)
 		assert.True(t, failed.HasErrorMessage(text), "%d", code)
 		assert.True(t, failed.HasErrorCodeWithMessage(code, text), "%d", code)
@@ -104,7 +100,7 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		"a text":          {scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2},
 	} {
 		s := scripted.New(t, tt.reply)
-		_, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), options.ClientBulkWrite().SetOrdered(false))
+		_, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		require.Error(t, err, name)
 		outcome := BulkOutcome(err, 2)
 		assert.Len(t, outcome.Done, tt.done, name)
@@ -117,15 +113,10 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 
 // TestLoadBalancedBulkWrite is about a bulk write whose results take a getMore on the connection that they came by.
 func TestLoadBalancedBulkWrite(t *testing.T) {
-	result := func(idx int) bson.D {
-		return bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: idx}, {Key: "n", Value: 1}}
-	}
-	more := scripted.OK(firstBatch(7))
-	last := scripted.OK(nextBatch(0, result(0)))
-	all := scripted.OK(firstBatch(0, result(0)))
+	result := bson.D{{Key: "ok", Value: 1}, {Key: "idx", Value: 0}, {Key: "n", Value: 1}}
+	more, last, all := emptyOpen, scripted.OK(nextBatch(0, result)), scripted.OK(firstBatch(0, result))
 	overloaded := scripted.Overloaded()
-
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		replies     []any
 		connections []int
@@ -139,30 +130,20 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
 		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), scripted.OK()},
 			connections: []int{1, 1, 1}, failing: true},
-	}
-	insert := &ClientInsertOneModel{Document: bson.D{}}
-	var writes []ClientBulkWrite
-	for i := 0; i < scripted.MaxBatchCount+1; i++ {
-		writes = append(writes, ClientBulkWrite{Database: "db", Collection: "coll", Model: insert})
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := newLoadBalancedScript(t, tt.replies...)
-			_, err := connectScript(t, s).BulkWrite(context.Background(), writes)
-			s.Finish()
-			assert.Equal(t, tt.failing, err != nil, "got %v", err)
-			assert.Equal(t, tt.connections, connections(s))
-		})
+	} {
+		s := newLoadBalancedScript(t, tt.replies...)
+		_, err := connectScript(t, s).BulkWrite(bgCtx, inserts(scripted.MaxBatchCount+1))
+		s.Finish()
+		assert.Equal(t, tt.failing, err != nil, "%s: got %v", tt.name, err)
+		assert.Equal(t, tt.connections, connections(s), tt.name)
 	}
 }
 
 // TestClientBulkWriteOfNothing is about writes that are none: nothing is sent.
 func TestClientBulkWriteOfNothing(t *testing.T) {
 	client := connectScript(t, scripted.New(t))
-	_, err := client.BulkWrite(context.Background(), nil)
-	assert.ErrorIs(t, err, ErrEmptySlice)
-	_, err = client.BulkWrite(context.Background(), append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
+	assert.ErrorIs(t, second(client.BulkWrite(bgCtx, nil)), ErrEmptySlice)
+	_, err := client.BulkWrite(bgCtx, append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
 	assert.ErrorIs(t, err, ErrNilDocument)
 	assert.ErrorContains(t, err, "index 1")
 }
@@ -175,13 +156,11 @@ func TestBulkWriteHasOneTimeout(t *testing.T) {
 		assert.True(t, ok)
 		deadlines = append(deadlines, deadline)
 	}}
-	s := scripted.New(t)
-	s.Rest = scripted.OK()
-	coll := connectScript(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour)).Database("db").Collection("coll")
-	_, err := coll.BulkWrite(context.Background(), []WriteModel{
+	s := lasting(t, scripted.OK())
+	coll := scriptColl(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour))
+	require.NoError(t, second(coll.BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),
-	})
-	require.NoError(t, err)
+	})))
 	require.Len(t, deadlines, 3)
 	assert.Equal(t, deadlines[0], deadlines[1])
 	assert.Equal(t, deadlines[0], deadlines[2])
@@ -193,13 +172,11 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 		reply := scripted.OK(
 			cursorOf(7, "firstBatch", nil), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)},
 		)
-		s := scripted.New(t, reply, timeout)
-		s.Rest = scripted.OK() // killCursors
-		res, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), options.ClientBulkWrite().SetOrdered(false))
+		s := lasting(t, scripted.OK(), reply, timeout) // killCursors
+		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v", err)
-		var failed ClientBulkWriteException
-		require.True(t, errors.As(err, &failed), "got %T", err)
+		failed := asError[ClientBulkWriteException](t, err)
 		assert.Contains(t, failed.Error(), failed.WriteError.Message)
 		assert.NotEmpty(t, failed.WriteError.Message)
 		assert.Equal(t, int64(2), res.InsertedCount)
@@ -209,17 +186,9 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 
 // TestBulkWriteCleanUpEndsWithTheDeadline is about the cursor of the results.
 func TestBulkWriteCleanUpEndsWithTheDeadline(t *testing.T) {
-	calls := []cleanUp{
-		{name: "Client.BulkWrite", replies: []any{scripted.OK(firstBatch(7))},
-			run: func(ctx context.Context, c *Collection) error {
-				_, err := c.client.BulkWrite(ctx, []ClientBulkWrite{
-					{Database: "db", Collection: "a", Model: &ClientInsertOneModel{Document: bson.D{}}},
-				})
-				return err
-			}, commands: []string{"bulkWrite", "getMore", "getMore", "getMore", "getMore", "killCursors"}},
-	}
-	cleanUpsEndWithTheDeadline(t, calls)
-	cleanUpsSpendTokensForRetriesAlone(t, calls)
+	run := calling("Client.BulkWrite", oneBulkWrite...)
+	cleanUpsEndWithTheDeadline(t, cleanUp{name: "Client.BulkWrite", replies: []any{emptyOpen}, run: run,
+		commands: "bulkWrite getMore getMore getMore getMore killCursors"})
 }
 
 // TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
@@ -230,15 +199,12 @@ func TestInterruptedBulkWrite(t *testing.T) {
 		bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
 	)
 	models := []WriteModel{NewDeleteOneModel().SetFilter(bson.D{}), NewInsertOneModel().SetDocument(bson.D{})}
-	ctx := scripted.NewContext()
 	s := scripted.New(t, scripted.OK(), failed)
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models)
+	_, err := scriptColl(t, s).BulkWrite(endsInBackoff(s, context.DeadlineExceeded), models)
 	s.Finish()
 
 	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
-	var exception BulkWriteException
-	require.True(t, errors.As(err, &exception), "got %T (%v)", err, err)
+	exception := asError[BulkWriteException](t, err)
 	require.Len(t, exception.WriteErrors, 1)
 	assert.Equal(t, 1, exception.WriteErrors[0].Index)
 	assert.Equal(t, models[1], exception.WriteErrors[0].Request)
@@ -247,64 +213,48 @@ func TestInterruptedBulkWrite(t *testing.T) {
 
 // TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
 func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
-	ctx := scripted.NewContext()
 	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
+	ctx := endsInBackoff(s, context.DeadlineExceeded)
 	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
-	_, err := connectScript(t, s).Database("db").Collection("coll").BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
+	_, err := scriptColl(t, s).BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
 	s.Finish()
 
 	require.Error(t, err)
 	assert.Equal(t, 1, strings.Count(err.Error(), context.DeadlineExceeded.Error()), err.Error())
 }
 
-func insertNumbered(ctx context.Context, coll *Collection) error {
-	_, err := coll.InsertOne(ctx, numbered(0))
-	return err
-}
-
 // TestBulkCallsKeepTypes is about calls of which nothing was executed, because their first or only command failed with something that is no
 // CommandError: the error is of the same type as that of an InsertOne, and wraps the same.
 func TestBulkCallsKeepTypes(t *testing.T) {
-	ended, cancel := context.WithCancel(context.Background())
+	ended, cancel := context.WithCancel(bgCtx)
 	cancel()
 	for name, tt := range map[string]struct {
 		reply any
 		ctx   context.Context
 		is    error
 	}{
-		"no server":     {reply: scripted.NoServer{Err: io.EOF}, is: io.EOF},
-		"no connection": {reply: scripted.NoConnection{Err: io.ErrNoProgress}, is: io.ErrNoProgress},
-		"cleared pool":  {reply: scripted.PoolCleared{}},
-		"cancelled":     {ctx: ended, is: context.Canceled},
-		"old storage engine": {reply: bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 20},
-			{Key: "errmsg", Value: "Transaction numbers are only allowed on a replica set member or mongos"}},
-			is: driver.ErrUnsupportedStorageEngine},
+		"no server":     {scripted.NoServer{Err: io.EOF}, bgCtx, io.EOF},
+		"no connection": {scripted.NoConnection{Err: io.ErrNoProgress}, bgCtx, io.ErrNoProgress},
+		"cleared pool":  {scripted.PoolCleared{}, bgCtx, nil},
+		"cancelled":     {nil, ended, context.Canceled},
+		"old storage engine": {bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 20}, {Key: "errmsg",
+			Value: "Transaction numbers are only allowed on a replica set member or mongos"}}, bgCtx, driver.ErrUnsupportedStorageEngine},
 	} {
 		for _, commands := range []int{1, 2} {
 			for _, ordered := range []bool{true, false} {
 				run := func(call func(context.Context, *Collection) error) error {
 					s := scripted.New(t, scripted.Repeat(12, tt.reply)...)
-					client := connectScript(t, s)
-					ctx := tt.ctx
-					if ctx == nil {
-						ctx = context.Background()
-					} else {
-						s.OnSelect = ctx.Err
-					}
-					return call(ctx, client.Database("db").Collection("coll"))
+					s.OnSelect = tt.ctx.Err
+					return call(tt.ctx, scriptColl(t, s))
 				}
-				want := run(insertNumbered)
+				want := run(calling("Collection.InsertOne", numbered(0)))
 				require.Error(t, want, name)
 				for _, call := range bulkCalls {
 					if call.name == "BulkWrite of three kinds" {
 						continue // it has several operations, which all fail
 					}
 					writes := commands * scripted.MaxBatchCount
-					got := run(func(ctx context.Context, coll *Collection) error {
-						_, err := call.run(ctx, coll, writes, ordered)
-						return err
-					})
+					got := run(func(ctx context.Context, coll *Collection) error { return second(call.run(ctx, coll, writes, ordered)) })
 					of := fmt.Sprintf("%s: %s of %d commands, ordered %v: %T %v, not %T %v", name, call.name, commands, ordered, got, got, want, want)
 					assert.Equal(t, fmt.Sprintf("%T", want), fmt.Sprintf("%T", got), "%s", of)
 					assert.True(t, tt.is == nil || errors.Is(got, tt.is) && errors.Is(want, tt.is), "%s", of)
@@ -322,11 +272,9 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 			continue // which has to be acknowledged
 		}
 		for _, plan := range [][]commandEnd{{}, {commandEnds[1]}} { // all are accepted; the first command finds a duplicate
-			s := scripted.New(t)
-			m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
-			s.Rest = m.answer
-			client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-			result, err := call.run(context.Background(), client.Database("db").Collection("coll"), 3*scripted.MaxBatchCount, false)
+			_, s := newModel(t, plan...)
+			coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+			result, err := call.run(bgCtx, coll, 3*scripted.MaxBatchCount, false)
 			count := 0
 			if call.name == "InsertMany" { // its result has the _id values of all documents
 				count = 3 * scripted.MaxBatchCount
@@ -347,13 +295,12 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 func TestUnacknowledgedUpserts(t *testing.T) {
 	s := scripted.New(t)
 	s.Rest = scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "_id", Value: 7}}}})
-	client := connectScript(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
+	coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
 	models := make([]WriteModel, 2*scripted.MaxBatchCount)
 	for i := range models {
 		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
 	}
-	result, err := client.Database("db").Collection("coll").BulkWrite(context.Background(), models)
-	require.NoError(t, err)
+	result := must(coll.BulkWrite(bgCtx, models))(t)
 	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
 	assert.Len(t, s.Sent, 2)
 }
@@ -364,12 +311,11 @@ func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := scripted.New(t, scripted.Repeat(12, any(scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: io.EOF}}))...)
 		writes := 3 * scripted.MaxBatchCount
-		coll := connectScript(t, s).Database("db").Collection("coll")
-		result, err := bulkWriteOf(context.Background(), coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
+		coll := scriptColl(t, s)
+		result, err := bulkWriteOf(bgCtx, coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
 		var selection topology.ServerSelectionError
 		assert.True(t, errors.As(err, &selection) && errors.Is(err, io.EOF), "ordered %v: %T %v", ordered, err, err)
-		var exception BulkWriteException
-		assert.False(t, errors.As(err, &exception), "ordered %v: %T", ordered, err)
+		assert.False(t, errors.As(err, new(BulkWriteException)), "ordered %v: %T", ordered, err)
 		assert.Len(t, BulkOutcome(err, writes).NotExecuted, writes, "ordered %v", ordered)
 		assert.Equal(t, 0, result.count, "ordered %v", ordered)
 		assert.Len(t, s.Sent, 0, "ordered %v", ordered)

@@ -22,6 +22,12 @@ type modelServer struct {
 	results  []bson.D         // which a getMore is for
 }
 
+// newModel returns a server that ends commands by a plan, and the script that it answers.
+func newModel(t *testing.T, plan ...commandEnd) (*modelServer, *scripted.Script) {
+	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+	return m, lasting(t, m.answer)
+}
+
 // modelCommand is a command that may have come several times.
 type modelCommand struct {
 	name    string
@@ -58,11 +64,12 @@ type commandEnd struct {
 
 // answer answers a command.
 func (m *modelServer) answer(body bson.Raw) any {
-	name, err := body.IndexErr(0)
-	require.NoError(m.t, err)
+	name := must(body.IndexErr(0))(m.t)
 	switch name.Key() {
 	case "insert", "update", "delete", "bulkWrite":
-		return m.write(m.command(name.Key(), body))
+		c := m.command(name.Key(), body)
+		c.attempts++
+		return c.end.answer(m, c)
 	case "getMore":
 		return m.getMore()
 	default:
@@ -81,8 +88,7 @@ func (m *modelServer) command(name string, body bson.Raw) *modelCommand {
 		if !ok {
 			continue
 		}
-		values, err := array.Values()
-		require.NoError(m.t, err)
+		values := must(array.Values())(m.t)
 		for _, value := range values {
 			kind, doc := name, value.Document()
 			if field == "ops" {
@@ -108,11 +114,6 @@ func (m *modelServer) command(name string, body bson.Raw) *modelCommand {
 	}
 	m.commands = append(m.commands, c)
 	return c
-}
-
-func (m *modelServer) write(c *modelCommand) any {
-	c.attempts++
-	return c.end.answer(m, c)
 }
 
 // execute executes the writes that do not fail, unless it has done so before, and returns the reply.
@@ -151,9 +152,7 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 			results = append(results, result)
 		}
 	}
-	doc := scripted.OK(
-		bson.E{Key: "n", Value: int32(len(reply.done))}, bson.E{Key: "nModified", Value: counts["update"]},
-	)
+	doc := scripted.OK(bson.E{Key: "n", Value: int32(len(reply.done))}, bson.E{Key: "nModified", Value: counts["update"]})
 	if c.name == "bulkWrite" {
 		m.results = results
 		doc = scripted.OK(
@@ -230,60 +229,54 @@ func (m *modelServer) getMore() any {
 	return scripted.OK(cursorOf(0, "nextBatch", m.results))
 }
 
+// concern91 is the reply of a server that executes the command, and then shuts down.
+func (m *modelServer) concern91(c *modelCommand) any {
+	return m.concern(c, 91, nil, driver.RetryableWriteError)
+}
+
+func (m *modelServer) hangBefore(c *modelCommand) any { return m.hang(c, false) }
+
+func (m *modelServer) hangAfter(c *modelCommand) any { return m.hang(c, true) }
+
+// failing is the end of a command some of whose writes fail, with these codes.
+func failing(codes map[int]int) func(*modelServer, *modelCommand) any {
+	return func(m *modelServer, c *modelCommand) any { return m.say(c, codes) }
+}
+
+// once is an end of the first attempt, and another of those that follow.
+func once(first, rest func(*modelServer, *modelCommand) any) func(*modelServer, *modelCommand) any {
+	return func(m *modelServer, c *modelCommand) any {
+		if c.attempts == 1 {
+			return first(m, c)
+		}
+		return rest(m, c)
+	}
+}
+
 // commandEnds are all ends.
 var commandEnds = []commandEnd{
 	{"accepted", accepted},
-	{"duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{1: 11000}) }},
-	{"first is a duplicate", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000}) }},
-	{"all are duplicates", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{0: 11000, 1: 11000}) }},
+	{"duplicate", failing(map[int]int{1: 11000})},
+	{"first is a duplicate", failing(map[int]int{0: 11000})},
+	{"all are duplicates", failing(map[int]int{0: 11000, 1: 11000})},
 	{"duplicate, concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, map[int]int{0: 11000}, "Unsure") }},
 	{"concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, nil, "Unsure") }},
-	{"concern 91", func(m *modelServer, c *modelCommand) any { return m.concern(c, 91, nil, driver.RetryableWriteError) }},
-	{"concern 91 once", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.say(c, nil)
-		}
-		return m.concern(c, 91, nil, driver.RetryableWriteError)
-	}},
-	{"concern 91, closed", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.hang(c, false)
-		}
-		return m.concern(c, 91, nil, driver.RetryableWriteError)
-	}},
-	{"rejected once", func(m *modelServer, c *modelCommand) any {
-		if c.attempts > 1 {
-			return m.say(c, nil)
-		}
-		return m.reject(c)
-	}},
-	{"rejected", func(m *modelServer, c *modelCommand) any { return m.reject(c) }},
+	{"concern 91", (*modelServer).concern91},
+	{"concern 91 once", once((*modelServer).concern91, accepted)},
+	{"concern 91, closed", once((*modelServer).concern91, (*modelServer).hangBefore)},
+	{"rejected once", once((*modelServer).reject, accepted)},
+	{"rejected", (*modelServer).reject},
 	{"rejected, concern 91, rejected", func(m *modelServer, c *modelCommand) any {
 		if c.attempts == 2 {
-			return m.concern(c, 91, nil, driver.RetryableWriteError)
+			return m.concern91(c)
 		}
 		return m.reject(c)
 	}},
-	{"closed, rejected", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, true)
-		}
-		return m.reject(c)
-	}},
-	{"closed once before", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, false)
-		}
-		return m.say(c, nil)
-	}},
-	{"closed once after", func(m *modelServer, c *modelCommand) any {
-		if c.attempts == 1 {
-			return m.hang(c, true)
-		}
-		return m.again(c)
-	}},
-	{"closed before", func(m *modelServer, c *modelCommand) any { return m.hang(c, false) }},
-	{"closed after", func(m *modelServer, c *modelCommand) any { return m.hang(c, true) }},
+	{"closed, rejected", once((*modelServer).hangAfter, (*modelServer).reject)},
+	{"closed once before", once((*modelServer).hangBefore, accepted)},
+	{"closed once after", once((*modelServer).hangAfter, (*modelServer).again)},
+	{"closed before", (*modelServer).hangBefore},
+	{"closed after", (*modelServer).hangAfter},
 	{"error 13", func(_ *modelServer, c *modelCommand) any {
 		c.last = "failed"
 		return scripted.Failure(13)
@@ -295,7 +288,7 @@ var commandEnds = []commandEnd{
 		}
 		return scripted.ShuttingDown()
 	}},
-	{"one is rejected", func(m *modelServer, c *modelCommand) any { return m.say(c, map[int]int{1: 462}) }},
+	{"one is rejected", failing(map[int]int{1: 462})},
 	{"results late", func(m *modelServer, c *modelCommand) any { return m.late(c, "") }},
 	{"results rejected", func(m *modelServer, c *modelCommand) any { return m.late(c, "rejected") }},
 	{"results closed", func(m *modelServer, c *modelCommand) any { return m.late(c, "closed") }},
@@ -315,12 +308,5 @@ func (m *modelServer) late(c *modelCommand, results string) any {
 		return doc
 	}
 	c.results, c.told.unread = results, results != ""
-	for i, field := range doc.(bson.D) {
-		if field.Key == "cursor" {
-			later := append(bson.D{}, doc.(bson.D)...)
-			later[i] = cursorOf(7, "firstBatch", nil)
-			return later
-		}
-	}
-	return doc
+	return with(doc.(bson.D), "cursor", cursorOf(7, "firstBatch", nil).Value)
 }

@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -15,15 +14,18 @@ func (c *modelCommand) failed() bool { return c.told == nil }
 // rejected reports whether nothing of a command can have been executed, because the server has rejected it.
 func (c *modelCommand) rejected() bool { return c.failed() && c.last == "rejected" && !c.open }
 
-// someExecuted reports whether the client knows that the server has executed a command of the call.
-func (o oracle) someExecuted() bool {
+// some reports whether something is so of any command of the call.
+func (o oracle) some(is func(*modelCommand) bool) bool {
 	for _, c := range o.commands {
-		if !c.failed() {
+		if is(c) {
 			return true
 		}
 	}
 	return false
 }
+
+// someExecuted reports whether the client knows that the server has executed a command of the call.
+func (o oracle) someExecuted() bool { return o.some(func(c *modelCommand) bool { return !c.failed() }) }
 
 // operation returns which of the call's operations sends a command. Only a BulkWrite of several kinds has more than one.
 func (o oracle) operation(c *modelCommand) string {
@@ -93,12 +95,9 @@ func (o oracle) kind(acknowledged) string {
 
 // told reports whether there is anything that an error has to tell.
 func (o oracle) told() bool {
-	for _, c := range o.commands {
-		if c.failed() || len(c.told.failed) > 0 || c.told.concern != 0 || c.results == "rejected" || c.results == "closed" {
-			return true
-		}
-	}
-	return o.unsentOperations() > 0
+	return o.unsentOperations() > 0 || o.some(func(c *modelCommand) bool {
+		return c.failed() || len(c.told.failed) > 0 || c.told.concern != 0 || c.results == "rejected" || c.results == "closed"
+	})
 }
 
 // labels checks that the error has exactly the labels of its commands that are right for the call: if anything of it can have been
@@ -111,7 +110,8 @@ func (o oracle) labels(acknowledged) string {
 		}
 	}
 	once := map[string]bool{}
-	for _, label := range exceptionLabels(o.err) {
+	bulk, client := exceptionsIn(o.err)
+	for _, label := range append(bulk.Labels, client.Labels...) {
 		if once[label] {
 			return "it has a label twice: " + label
 		}
@@ -126,17 +126,6 @@ func (o oracle) labels(acknowledged) string {
 		}
 	}
 	return ""
-}
-
-// exceptionLabels returns the labels of an exception.
-func exceptionLabels(err error) []string {
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	if errors.As(err, &bulk) {
-		return bulk.Labels
-	}
-	errors.As(err, &client)
-	return client.Labels
 }
 
 // labelsOf returns the labels that the call's error has to have for a command.

@@ -37,7 +37,7 @@ var bulkCalls = []bulkCall{
 	{"InsertMany", func(ctx context.Context, coll *Collection, writes int, ordered bool) (acknowledged, error) {
 		docs := make([]any, writes)
 		for i := range docs {
-			docs[i] = bson.D{{Key: "_id", Value: i}}
+			docs[i] = numbered(i)
 		}
 		res, err := coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(ordered))
 		if res == nil {
@@ -113,7 +113,8 @@ func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, boo
 		opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
 		res, err := coll.Database().Client().BulkWrite(ctx, models, opts)
 		a := acknowledged{
-			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "all", byServer: res.Acknowledged,
+			count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), byServer: res.Acknowledged,
+			kinds: map[bool]string{true: "all"}[verbose],
 		}
 		for i := range res.InsertResults {
 			a.names = append(a.names, i)
@@ -124,62 +125,42 @@ func clientBulkWriteOf(verbose bool) func(context.Context, *Collection, int, boo
 		for i := range res.DeleteResults {
 			a.names = append(a.names, i)
 		}
-		if !verbose {
-			a.kinds = ""
-		}
 		sort.Ints(a.names)
 		return a, err
 	}
 }
 
-// bulkWay is a way to make a call.
-type bulkWay struct {
-	name   string
-	opts   []*options.ClientOptions
-	begin  func(*testing.T, *scripted.Script, *Client) context.Context
-	alters func(*scripted.Script)
+// bulkWays are ways to make a call.
+var bulkWays = []string{
+	"plain", "in a session", "in a transaction", "with a deadline", "with a deadline that ends a backoff", "retryWrites=false",
 }
 
-func plainContext(*testing.T, *scripted.Script, *Client) context.Context { return context.Background() }
-
-// deadlineAfterRetries returns a context that ends after a command was sent eight times: under a deadline, errors other than overload errors
-// are retried as long as there is time.
-func deadlineAfterRetries(_ *testing.T, s *scripted.Script, _ *Client) context.Context {
+// beginBulk returns the context of a call. A deadline ends after a command was sent eight times: under one, errors other than overload
+// errors are retried as long as there is time.
+func beginBulk(t *testing.T, way string, s *scripted.Script, client *Client) context.Context {
 	ctx := scripted.NewContext()
-	s.OnSelect = func() error {
-		if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
-			ctx.End(context.DeadlineExceeded)
+	switch way {
+	case "in a session", "in a transaction":
+		session := must(client.StartSession())(t)
+		if way == "in a transaction" {
+			require.NoError(t, session.StartTransaction())
 		}
-		return ctx.Err()
-	}
-	return ctx
-}
-
-var bulkWays = []bulkWay{
-	{name: "plain", begin: plainContext},
-	{name: "in a session", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		return NewSessionContext(context.Background(), session)
-	}},
-	{name: "in a transaction", begin: func(t *testing.T, _ *scripted.Script, client *Client) context.Context {
-		session, err := client.StartSession()
-		require.NoError(t, err)
-		require.NoError(t, session.StartTransaction())
-		return NewSessionContext(context.Background(), session)
-	}},
-	{name: "with a deadline", begin: deadlineAfterRetries},
-	{name: "with a deadline that ends a backoff", begin: func(t *testing.T, s *scripted.Script, client *Client) context.Context {
-		ctx := deadlineAfterRetries(t, s, client)
+		return NewSessionContext(bgCtx, session)
+	case "with a deadline", "with a deadline that ends a backoff":
+		s.OnSelect = func() error {
+			if len(s.Sent) > 0 && repeated(s) >= 8 && ctx.Err() == nil {
+				ctx.End(context.DeadlineExceeded)
+			}
+			return ctx.Err()
+		}
 		s.OnSleep = func() {
-			if len(s.Slept) == 3 {
-				ctx.(*scripted.Context).End(context.DeadlineExceeded)
+			if len(s.Slept) == 3 && way == "with a deadline that ends a backoff" {
+				ctx.End(context.DeadlineExceeded)
 			}
 		}
 		return ctx
-	}},
-	{name: "retryWrites=false", opts: []*options.ClientOptions{options.Client().SetRetryWrites(false)}, begin: plainContext,
-		alters: func(s *scripted.Script) { s.Policy.RetryWrites = false }},
+	}
+	return bgCtx
 }
 
 // repeated returns how often the last command was sent in a row.
@@ -203,14 +184,12 @@ func TestBulkOutcomes(t *testing.T) {
 		for _, way := range bulkWays {
 			for _, ordered := range []bool{true, false} {
 				call, way, ordered := call, way, ordered
-				t.Run(fmt.Sprintf("%s/%s/ordered %v", call.name, way.name, ordered), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/ordered %v", call.name, way, ordered), func(t *testing.T) {
 					t.Parallel()
-					s := scripted.New(t)
-					if way.alters != nil {
-						way.alters(s)
-					}
-					client := connectScript(t, s, append([]*options.ClientOptions{}, way.opts...)...)
-					for _, plan := range commandPlans(way.name == "plain") {
+					s, retries := scripted.New(t), way != "retryWrites=false"
+					s.Policy.RetryWrites = retries
+					client := connectScript(t, s, options.Client().SetRetryWrites(retries))
+					for _, plan := range commandPlans(way == "plain") {
 						if wrong := tryPlan(t, s, client, call, way, ordered, plan); wrong != "" {
 							t.Fatalf("%s: %s", planName(plan), wrong)
 						}
@@ -222,9 +201,9 @@ func TestBulkOutcomes(t *testing.T) {
 }
 
 func planName(plan []commandEnd) string {
-	names := make([]string, len(plan))
-	for i, end := range plan {
-		names[i] = end.name
+	var names []string
+	for _, end := range plan {
+		names = append(names, end.name)
 	}
 	return strings.Join(names, " | ")
 }
@@ -240,9 +219,9 @@ func commandPlans(two bool) [][]commandEnd {
 	}
 	random := rand.New(rand.NewSource(1))
 	for i := 0; i < 100; i++ {
-		var plan []commandEnd
-		for n := 0; n < 4; n++ {
-			plan = append(plan, commandEnds[random.Intn(len(commandEnds))])
+		plan := make([]commandEnd, 4)
+		for n := range plan {
+			plan[n] = commandEnds[random.Intn(len(commandEnds))]
 		}
 		plans = append(plans, plan)
 	}
@@ -250,15 +229,13 @@ func commandPlans(two bool) [][]commandEnd {
 }
 
 // tryPlan makes a call and returns what is wrong with what it tells.
-func tryPlan(
-	t *testing.T, s *scripted.Script, client *Client, call bulkCall, way bulkWay, ordered bool, plan []commandEnd,
-) string {
-	m := &modelServer{t: t, plan: plan, executed: map[int]int{}, replies: map[int64]bson.D{}}
+func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, way string, ordered bool, plan []commandEnd) string {
+	m, _ := newModel(t, plan...)
 	s.Rest, s.Sent, s.Slept, s.Selected, s.OnSelect, s.OnSleep = m.answer, nil, nil, nil, nil, nil
-	ctx := way.begin(t, s, client)
+	ctx := beginBulk(t, way, s, client)
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
-	o := oracle{m, s, call.name, way.name, writes, ordered, err}
+	o := oracle{m, s, call.name, way, writes, ordered, err}
 	checks := []func(acknowledged) string{
 		o.states, o.counts, o.acknowledgement, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind,
 	}
@@ -288,26 +265,22 @@ func (o oracle) states(acknowledged) string {
 	outcome := BulkOutcome(o.err, o.writes)
 	where := map[int]string{}
 	var wrong []string
-	put := func(state string, write int) {
-		if where[write] != "" {
-			wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
-		}
-		where[write] = state
-	}
-	for _, write := range outcome.Done {
-		put("done", write)
-	}
+	var failed []int
 	for write, err := range outcome.Failed {
-		put("failed", write)
+		failed = append(failed, write)
 		if err == nil {
 			wrong = append(wrong, fmt.Sprintf("write %d failed without an error", write))
 		}
 	}
-	for _, write := range outcome.NotExecuted {
-		put("not executed", write)
-	}
-	for _, write := range outcome.Unknown {
-		put("unknown", write)
+	for state, writes := range map[string][]int{
+		"done": outcome.Done, "failed": failed, "not executed": outcome.NotExecuted, "unknown": outcome.Unknown,
+	} {
+		for _, write := range writes {
+			if where[write] != "" {
+				wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
+			}
+			where[write] = state
+		}
 	}
 	want := map[int]string{}
 	for i := 0; i < o.writes; i++ {
@@ -345,16 +318,6 @@ func (o oracle) states(acknowledged) string {
 	return strings.Join(wrong, "; ")
 }
 
-// unread reports whether write errors did not come, so that nobody knows which writes were made.
-func (o oracle) unread() bool {
-	for _, c := range o.commands {
-		if c.told != nil && c.told.unread {
-			return true
-		}
-	}
-	return false
-}
-
 // counts checks the result's counts, and the documents that it names.
 func (o oracle) counts(result acknowledged) string {
 	var told, names []int
@@ -374,8 +337,10 @@ func (o oracle) counts(result acknowledged) string {
 		}
 	}
 	sort.Ints(names)
+	// If write errors did not come, nobody knows which writes were made.
+	unread := o.some(func(c *modelCommand) bool { return c.told != nil && c.told.unread })
 	var client ClientBulkWriteException
-	if errors.As(o.err, &client) && (client.PartialResult != nil) != (result.count > 0) && !o.unread() {
+	if errors.As(o.err, &client) && (client.PartialResult != nil) != (result.count > 0) && !unread {
 		return fmt.Sprintf("the exception has a partial result %v, and %d writes were made", client.PartialResult, result.count)
 	}
 	if len(told) != result.count {
@@ -389,11 +354,7 @@ func (o oracle) counts(result acknowledged) string {
 
 // acknowledgement checks that the result is acknowledged if the server has acknowledged any command of the call.
 func (o oracle) acknowledgement(result acknowledged) string {
-	told := false
-	for _, c := range o.commands {
-		told = told || c.told != nil
-	}
-	if result.byServer != told {
+	if told := o.someExecuted(); result.byServer != told {
 		return fmt.Sprintf("Acknowledged is %v, and the server acknowledged a command: %v", result.byServer, told)
 	}
 	return ""
@@ -408,33 +369,35 @@ func containsInt(all []int, one int) bool {
 	return false
 }
 
+// exceptionsIn returns the exceptions that errors.As finds, one of which is empty.
+func exceptionsIn(err error) (bulk BulkWriteException, client ClientBulkWriteException) {
+	errors.As(err, &bulk)
+	errors.As(err, &client)
+	return bulk, client
+}
+
 // writeErrors checks that each write error is told, with its index and what it says.
 func (o oracle) writeErrors(acknowledged) string {
 	var want, got []int
-	var told []string
 	for _, c := range o.commands {
 		if c.told != nil && !c.told.unread {
 			want = append(want, c.told.failed...)
 		}
 	}
-	var bulk BulkWriteException
-	if errors.As(o.err, &bulk) {
-		for _, e := range bulk.WriteErrors {
-			got = append(got, e.Index)
-			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
-		}
+	var all []WriteError
+	bulk, client := exceptionsIn(o.err)
+	for _, e := range bulk.WriteErrors {
+		all = append(all, e.WriteError)
 	}
-	var client ClientBulkWriteException
-	if errors.As(o.err, &client) {
-		for i, e := range client.WriteErrors {
-			if i != e.Index {
-				return fmt.Sprintf("write error %d is at %d", e.Index, i)
-			}
-			got = append(got, i)
-			told = append(told, fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0))
+	for i, e := range client.WriteErrors {
+		if i != e.Index {
+			return fmt.Sprintf("write error %d is at %d", e.Index, i)
 		}
+		all = append(all, e)
 	}
-	for _, what := range told {
+	for _, e := range all {
+		got = append(got, e.Index)
+		what := fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0)
 		if what != "11000 write error 11000 true" && what != "462 write error 462 true" {
 			return "a write error says " + what
 		}
@@ -458,18 +421,11 @@ func (o oracle) concernErrors(acknowledged) string {
 			want = append(want, c.told.concern)
 		}
 	}
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	concerns := []WriteConcernError{}
-	if errors.As(o.err, &bulk) {
-		concerns = bulk.WriteConcernErrors
-		if (bulk.WriteConcernError == nil) != (len(concerns) == 0) {
-			return "WriteConcernError and WriteConcernErrors disagree"
-		}
-	} else if errors.As(o.err, &client) {
-		concerns = client.WriteConcernErrors
+	bulk, client := exceptionsIn(o.err)
+	if (bulk.WriteConcernError == nil) != (len(bulk.WriteConcernErrors) == 0) {
+		return "WriteConcernError and WriteConcernErrors disagree"
 	}
-	for _, e := range concerns {
+	for _, e := range append(bulk.WriteConcernErrors, client.WriteConcernErrors...) {
 		got = append(got, e.Code)
 		if e.Name != "Concern" || e.Message != "scripted" || len(e.Raw) == 0 {
 			return fmt.Sprintf("a write concern error says %+v", e)

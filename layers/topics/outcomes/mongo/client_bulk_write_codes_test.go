@@ -3,12 +3,10 @@
 package mongo
 
 import (
-	"context"
 	"errors"
 	"sort"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -37,13 +35,11 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 			codes: []int{462, 11000}, labels: []string{driver.ErrSystemOverloadedError}, first: 462},
 		"two write concerns": {plan: []string{"concern 64", "concern 91"}, codes: []int{64, 91}, labels: []string{"Unsure"}},
 	} {
-		m := &modelServer{t: t, executed: map[int]int{}, replies: map[int64]bson.D{}}
+		m, s := newModel(t)
 		for _, end := range tt.plan {
 			m.plan = append(m.plan, ends[end])
 		}
-		s := scripted.New(t)
-		s.Rest = m.answer
-		_, err := connectScript(t, s).BulkWrite(context.Background(), numberedInserts(3*scripted.MaxBatchCount),
+		_, err := connectScript(t, s).BulkWrite(bgCtx, numberedInserts(3*scripted.MaxBatchCount),
 			options.ClientBulkWrite().SetOrdered(false))
 		failed, ok := err.(ClientBulkWriteException)
 		require.True(t, ok, "%s: %T", name, err)

@@ -2,44 +2,34 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// bulkWriteOfTwo writes two models of a kind. The server's results come with its reply, or by a getMore.
-func bulkWriteOfTwo(t *testing.T, kind string, ordered, getMore bool, results ...any) (*ClientBulkWriteResult, error) {
+// forEachBulkWrite runs a test for two models of each kind, and for each way to get the results: with the reply, or by a getMore.
+func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...any) error)) {
 	t.Helper()
-	replies := []any{scripted.OK(firstBatch(0, results...))}
-	if getMore {
-		replies = []any{scripted.OK(firstBatch(7)), scripted.OK(nextBatch(0, results...))}
-	}
-	s := scripted.New(t, replies...)
-	write := ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels[kind]}
-	opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
-	res, err := connectScript(t, s).BulkWrite(context.Background(), []ClientBulkWrite{write, write}, opts)
-	s.Finish()
-	return res, err
-}
-
-// forEachBulkWrite runs a test for each kind of model and way to get the results.
-func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error))) {
-	t.Helper()
-	for kind := range bulkWriteModels {
+	for kind, model := range bulkWriteModels {
 		for _, ordered := range []bool{true, false} {
 			for _, getMore := range []bool{false, true} {
-				kind, ordered, getMore := kind, ordered, getMore
 				t.Run(fmt.Sprintf("%s/ordered %v/getMore %v", kind, ordered, getMore), func(t *testing.T) {
-					test(t, func(results ...any) (*ClientBulkWriteResult, error) {
-						return bulkWriteOfTwo(t, kind, ordered, getMore, results...)
+					test(t, func(results ...any) error {
+						s := scripted.New(t, scripted.OK(firstBatch(0, results...)))
+						if getMore {
+							s.Replies = []any{emptyOpen, scripted.OK(nextBatch(0, results...))}
+						}
+						write := ClientBulkWrite{Database: "db", Collection: "a", Model: model}
+						opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
+						_, err := connectScript(t, s).BulkWrite(bgCtx, []ClientBulkWrite{write, write}, opts)
+						s.Finish()
+						return err
 					})
 				})
 			}
@@ -48,34 +38,24 @@ func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...
 }
 
 func resultOf(index any, ok float64) bson.D {
-	result := bson.D{
-		{Key: "ok", Value: ok},
-		{Key: "idx", Value: int32(0)},
-		{Key: "n", Value: int32(1)},
-		{Key: "nModified", Value: int32(1)},
-		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}},
-		{Key: "code", Value: int32(11000)},
-		{Key: "errmsg", Value: "duplicate"},
-		{Key: "errInfo", Value: bson.D{}},
-	}
+	result := bson.D{{Key: "ok", Value: ok}, {Key: "idx", Value: int32(0)}, {Key: "n", Value: int32(1)}, {Key: "nModified", Value: int32(1)},
+		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: "duplicate"},
+		{Key: "errInfo", Value: bson.D{}}}
 	return with(result, "idx", index)
 }
 
 // TestClientBulkWriteResultOfNoModel is about results of a batch of two that are of neither.
 func TestClientBulkWriteResultOfNoModel(t *testing.T) {
-	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
-		indexes := []any{
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) error) {
+		for _, index := range []any{
 			absent, nil, "text", "0", true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
 			0.5, -0.5, -1.0, math.NaN(), math.Inf(1),
 			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32),
 			int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 - 1,
-		}
-		for _, index := range indexes {
+		} {
 			for _, ok := range []float64{0, 1} {
-				_, err := run(resultOf(index, ok))
-				assert.Error(t, err, "idx %v, ok %v", index, ok)
-				_, err = run(resultOf(int32(1), 1), resultOf(index, ok))
-				assert.Error(t, err, "idx %v, ok %v, after a good one", index, ok)
+				assert.Error(t, run(resultOf(index, ok)), "idx %v, ok %v", index, ok)
+				assert.Error(t, run(resultOf(int32(1), 1), resultOf(index, ok)), "idx %v, ok %v, after a good one", index, ok)
 			}
 		}
 	})
@@ -83,12 +63,12 @@ func TestClientBulkWriteResultOfNoModel(t *testing.T) {
 
 // TestClientBulkWriteResultOfOtherTypes is about the other fields of a result.
 func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
-	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) (*ClientBulkWriteResult, error)) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) error) {
 		for _, field := range []string{"ok", "n", "nModified", "upserted", "code", "errmsg", "errInfo"} {
 			for _, value := range append([]any{absent}, otherTypes...) {
 				for _, ok := range []float64{0, 1} {
 					result := with(resultOf(int32(0), ok), field, value)
-					_, err := run(result)
+					err := run(result)
 					_, regex := value.(bson.Regex)
 					// Whether bytes that are no document pass for errInfo, which is a Raw, package bson decides.
 					if regex && field != "errInfo" || (ok == 0 && field != "ok") || (field == "ok" && value == absent) {
@@ -109,8 +89,7 @@ func TestClientBulkWriteCounts(t *testing.T) {
 	}
 	s := scripted.New(t, counts(1), counts(10))
 	writes := inserts(scripted.MaxBatchCount + 1)
-	res, err := connectScript(t, s).BulkWrite(context.Background(), writes)
-	require.NoError(t, err)
+	res := must(connectScript(t, s).BulkWrite(bgCtx, writes))(t)
 	s.Finish()
 	res.InsertResults, res.UpdateResults, res.DeleteResults = nil, nil, nil
 	assert.Equal(t, &ClientBulkWriteResult{
@@ -128,7 +107,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					bson.E{Key: "nInserted", Value: 2 - failed}, bson.E{Key: "nErrors", Value: failed}), scripted.Failure(13))
 				s.Rest = scripted.OK() // to killCursors
 				opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
-				res, err := connectScript(t, s).BulkWrite(context.Background(), inserts(2), opts)
+				res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), opts)
 				name := fmt.Sprintf("verbose %v, ordered %v, errors %d", verbose, ordered, failed)
 				assert.Equal(t, []int{13}, ErrorCodes(err), name)
 				assert.Equal(t, int64(2-failed), res.InsertedCount, name)
@@ -137,8 +116,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					want = BulkWriteOutcome{Unknown: []int{0, 1}}
 				}
 				assert.Equal(t, want, BulkOutcome(err, 2), name)
-				var exception ClientBulkWriteException
-				require.True(t, errors.As(err, &exception), name)
+				exception := asError[ClientBulkWriteException](t, err, name)
 				assert.Equal(t, 13, exception.WriteError.Code, name)
 				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
 				if verbose {
@@ -149,19 +127,13 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 	}
 }
 
-// interruptedBulkWrite returns the error of a bulk write whose context ends in the backoff after the reply.
-func interruptedBulkWrite(t *testing.T, reply bson.D) error {
-	ctx := scripted.NewContext()
-	s := scripted.New(t, reply)
-	s.OnSleep = func() { ctx.End(context.DeadlineExceeded) }
-	_, err := connectScript(t, s).BulkWrite(ctx, inserts(1))
-	s.Finish()
-	assert.True(t, IsTimeout(err), "%v is no timeout", err)
-	return err
-}
-
-// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about an interrupted one whose reply has the errors of other commands.
+// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about a bulk write whose context ends in the backoff after a reply that has the
+// errors of other commands.
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	labels := bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}
-	assert.ErrorContains(t, interruptedBulkWrite(t, scripted.OK(writeErrorsAt(0), labels)), "scripted")
+	s := scripted.New(t, scripted.OK(writeErrorsAt(0), labels))
+	_, err := connectScript(t, s).BulkWrite(endsInBackoff(s, context.DeadlineExceeded), inserts(1))
+	s.Finish()
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	assert.ErrorContains(t, err, "scripted")
 }

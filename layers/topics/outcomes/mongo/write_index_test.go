@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -20,43 +19,32 @@ import (
 
 // TestIndexesOfNoDocument is about replies to batches of two that tell of documents which are not among them.
 func TestIndexesOfNoDocument(t *testing.T) {
-	bulk := func(model WriteModel) func(*Collection, bool) error {
-		return func(c *Collection, ordered bool) error {
-			_, err := c.BulkWrite(context.Background(), []WriteModel{model, model}, options.BulkWrite().SetOrdered(ordered))
-			return err
+	for name, model := range map[string]WriteModel{
+		"InsertMany": nil,
+		"inserts":    NewInsertOneModel().SetDocument(anything),
+		"updates":    NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true),
+		"deletes":    NewDeleteOneModel().SetFilter(anything),
+	} {
+		run := func(c *Collection, ordered bool) error {
+			if model == nil {
+				return second(c.InsertMany(bgCtx, []any{anything, anything}, options.InsertMany().SetOrdered(ordered)))
+			}
+			return second(c.BulkWrite(bgCtx, []WriteModel{model, model}, options.BulkWrite().SetOrdered(ordered)))
 		}
-	}
-	upsert := NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
-	methods := map[string]func(*Collection, bool) error{
-		"InsertMany": func(c *Collection, ordered bool) error {
-			_, err := c.InsertMany(context.Background(), []any{anything, anything}, options.InsertMany().SetOrdered(ordered))
-			return err
-		},
-		"inserts": bulk(NewInsertOneModel().SetDocument(anything)),
-		"updates": bulk(upsert),
-		"deletes": bulk(NewDeleteOneModel().SetFilter(anything)),
-	}
-	for name, run := range methods {
 		for _, index := range []any{
 			int32(-1), int32(2), int32(math.MaxInt32), int32(math.MinInt32),
 			int64(math.MaxInt64), int64(math.MinInt64), int64(1) << 32,
 		} {
 			replies := []bson.E{writeErrorsAt(index), writeErrorsAt(int32(0), index)}
 			if name == "updates" {
-				replies = append(
-					replies,
-					bson.E{
-						Key:   "upserted",
-						Value: bson.A{bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}},
-					},
-				)
+				upserted := bson.D{{Key: "index", Value: index}, {Key: "_id", Value: 1}}
+				replies = append(replies, bson.E{Key: "upserted", Value: bson.A{upserted}})
 			}
 			for i, reply := range replies {
 				for _, ordered := range []bool{true, false} {
-					run, reply, ordered := run, reply, ordered
 					t.Run(fmt.Sprintf("%s/%v/%d/ordered %v", name, index, i, ordered), func(t *testing.T) {
 						s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
-						assert.Error(t, run(connectScript(t, s).Database("db").Collection("coll"), ordered))
+						assert.Error(t, run(scriptColl(t, s), ordered))
 						s.Finish()
 					})
 				}
@@ -67,38 +55,24 @@ func TestIndexesOfNoDocument(t *testing.T) {
 
 // TestWriteErrorsInAnyOrder is about write errors of an unordered insert that do not come in the order of its documents, or twice.
 func TestWriteErrorsInAnyOrder(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		indexes  []any
-		inserted []any
+		inserted string
 		errors   int
 	}{
-		{indexes: []any{0}, inserted: []any{1}, errors: 1},
-		{indexes: []any{1}, inserted: []any{0}, errors: 1},
-		{indexes: []any{0, 1}, inserted: []any{}, errors: 2},
-		{indexes: []any{1, 0}, inserted: []any{}, errors: 2},
-		{indexes: []any{1, 1}, inserted: []any{0}, errors: 1},
-		{indexes: []any{0, 0}, inserted: []any{1}, errors: 1},
-		{indexes: []any{1, 0, 1, 0}, inserted: []any{}, errors: 2},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(fmt.Sprint(tt.indexes), func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(writeErrorsAt(tt.indexes...)))
-			coll := connectScript(t, s).Database("db").Collection("coll")
-			docs := []any{bson.D{{Key: "_id", Value: 0}}, bson.D{{Key: "_id", Value: 1}}}
-			res, err := coll.InsertMany(context.Background(), docs, options.InsertMany().SetOrdered(false))
-			var failed BulkWriteException
-			require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
-			assert.Len(t, failed.WriteErrors, tt.errors)
-			assert.Equal(t, fmt.Sprint(tt.inserted), fmt.Sprint(res.InsertedIDs))
-		})
+		{[]any{0}, "[1]", 1}, {[]any{1}, "[0]", 1}, {[]any{0, 1}, "[]", 2}, {[]any{1, 0}, "[]", 2},
+		{[]any{1, 1}, "[0]", 1}, {[]any{0, 0}, "[1]", 1}, {[]any{1, 0, 1, 0}, "[]", 2},
+	} {
+		coll := scriptColl(t, scripted.New(t, scripted.OK(writeErrorsAt(tt.indexes...))))
+		res, err := coll.InsertMany(bgCtx, []any{numbered(0), numbered(1)}, options.InsertMany().SetOrdered(false))
+		assert.Len(t, asError[BulkWriteException](t, err, tt.indexes).WriteErrors, tt.errors, "%v", tt.indexes)
+		assert.Equal(t, tt.inserted, fmt.Sprint(res.InsertedIDs), "%v", tt.indexes)
 	}
 }
 
 // TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it has not executed the write, unless
 // that is one of many documents, of which it may have changed some.
 func TestRejectedWritesOfManyDocuments(t *testing.T) {
-	ctx := context.Background()
 	rejected := bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
 	for model, many := range map[any]bool{
 		NewInsertOneModel().SetDocument(anything):                               false,
@@ -114,12 +88,12 @@ func TestRejectedWritesOfManyDocuments(t *testing.T) {
 	} {
 		s := scripted.New(t)
 		s.Rest = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{rejected}}, firstBatch(0, rejected), bson.E{Key: "nErrors", Value: 1})
-		coll := connectScript(t, s).Database("db").Collection("coll")
+		coll := scriptColl(t, s)
 		var err error
 		if write, ok := model.(WriteModel); ok {
-			_, err = coll.BulkWrite(ctx, []WriteModel{write})
+			_, err = coll.BulkWrite(bgCtx, []WriteModel{write})
 		} else {
-			_, err = coll.client.BulkWrite(ctx, []ClientBulkWrite{{Database: "db", Collection: "coll", Model: model.(ClientWriteModel)}})
+			_, err = coll.client.BulkWrite(bgCtx, []ClientBulkWrite{{Database: "db", Collection: "coll", Model: model.(ClientWriteModel)}})
 		}
 		require.Error(t, err)
 		outcome := BulkOutcome(err, 1)
@@ -182,7 +156,7 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			client := connectScript(t, s, options.Client().SetMonitor(monitor).SetServerAPIOptions(api))
 			auth, crypt := &reauthenticating{}, &passing{}
 			client.authenticator, client.cryptFLE = auth, crypt
-			err := method.run(context.Background(), client.Database("db").Collection("coll"))
+			err := method.run(bgCtx, client.Database("db").Collection("coll"))
 			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(t, s), err)
 			assert.Equal(t, len(s.Sent), seen, name)
 			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(t, s)), -1)), crypt.encrypted, name)

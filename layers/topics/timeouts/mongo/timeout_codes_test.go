@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -26,9 +25,8 @@ func TestIsTimeoutAfterMaxTime(t *testing.T) {
 	failed := map[string]int{}
 	for _, method := range sendingMethods() {
 		for in, reply := range maxTimeReplies {
-			s := scripted.New(t, method.replies...)
-			s.Rest = reply
-			err := method.run(context.Background(), connectScript(t, s).Database("db").Collection("coll"))
+			s := lasting(t, reply, method.replies...)
+			err := method.run(bgCtx, scriptColl(t, s))
 			if err == nil {
 				assert.False(t, in == "ok: 0" && !method.silent, "%s: no error", method.name)
 				continue

@@ -17,56 +17,31 @@ var _ = noted("timeouts")
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
 // (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
 func TestOneTimeoutForTheWholeCall(t *testing.T) {
-	fields := bson.D{{Key: "fields", Value: bson.A{}}}
-	type vault = func(context.Context, *ClientEncryption, *Collection) error
 	for name, tt := range map[string]struct {
-		run     func(context.Context, *Collection) error
-		encrypt vault
-		waits   int // how many commands and requests
+		waits int // how many commands and requests
+		run   func(context.Context, *Collection) error
 	}{
-		"Drop": {waits: 3, run: func(ctx context.Context, c *Collection) error {
-			return c.Drop(ctx, options.DropCollection().SetEncryptedFields(fields))
-		}},
-		"Drop, known by the server": {waits: 2, run: func(ctx context.Context, c *Collection) error {
+		"Drop": {3, calling("Collection.Drop", options.DropCollection().SetEncryptedFields(noFields))},
+		"Drop, known by the server": {2, func(ctx context.Context, c *Collection) error {
 			c.client.encryptedFieldsMap = map[string]any{}
 			return c.Drop(ctx)
 		}},
-		"CreateCollection, encrypted": {waits: 5, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateCollection(ctx, "coll", options.CreateCollection().SetEncryptedFields(fields))
-		}},
-		"CreateCollection": {waits: 1, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateCollection(ctx, "coll")
-		}},
-		"CreateView": {waits: 1, run: func(ctx context.Context, c *Collection) error {
-			return c.Database().CreateView(ctx, "view", "coll", Pipeline{})
-		}},
-		"Database.Drop": {waits: 1, run: func(ctx context.Context, c *Collection) error { return c.Database().Drop(ctx) }},
+		"CreateCollection, encrypted": {5, calling("Database.CreateCollection", "coll",
+			options.CreateCollection().SetEncryptedFields(noFields))},
+		"CreateCollection": {1, calling("Database.CreateCollection", "coll")},
+		"CreateView":       {1, calling("Database.CreateView", "view", "coll", Pipeline{})},
+		"Database.Drop":    {1, calling("Database.Drop")},
 
-		"CreateDataKey": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.CreateDataKey(ctx, "local")
-			return err
-		}},
-		"CreateEncryptedCollection": {waits: 7, encrypt: createEncrypted},
-		"Decrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.Decrypt(ctx, keyID)
-			return err
-		}},
-		"Encrypt": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			_, err := ce.Encrypt(ctx, bson.RawValue{}, options.Encrypt())
-			return err
-		}},
-		"EncryptExpression": {waits: 2, encrypt: func(ctx context.Context, ce *ClientEncryption, _ *Collection) error {
-			return ce.EncryptExpression(ctx, anything, &bson.Raw{}, options.Encrypt())
-		}},
-		"RewrapManyDataKey": {waits: 3, encrypt: rewrapKeys},
+		"CreateDataKey":             {2, calling("ClientEncryption.CreateDataKey", "local")},
+		"CreateEncryptedCollection": {7, createEncrypted},
+		"Decrypt":                   {2, calling("ClientEncryption.Decrypt", keyID)},
+		"Encrypt":                   {2, calling("ClientEncryption.Encrypt", bson.RawValue{}, options.Encrypt())},
+		"EncryptExpression":         {2, calling("ClientEncryption.EncryptExpression", anything, &bson.Raw{}, options.Encrypt())},
+		"RewrapManyDataKey":         {3, calling("ClientEncryption.RewrapManyDataKey", anything)},
 	} {
-		for _, ctx := range []context.Context{context.Background(), nil} {
+		for _, ctx := range []context.Context{bgCtx, nil} {
 			d, coll := newDeadlines(t)
-			run := tt.run
-			if run == nil {
-				run = func(ctx context.Context, c *Collection) error { return tt.encrypt(ctx, encryptionOf(c, d.note), c) }
-			}
-			require.NoError(t, run(ctx, coll), name)
+			require.NoError(t, tt.run(ctx, coll), name)
 			require.Len(t, d.seen, tt.waits, name)
 			for i, deadline := range d.seen {
 				assert.False(t, deadline.IsZero(), "%s: wait %d of %d", name, i, len(d.seen))
@@ -82,7 +57,7 @@ func TestEveryMethodObeysTheTimeout(t *testing.T) {
 	for _, method := range sendingMethods() {
 		d, coll := newDeadlines(t)
 		d.Replies, d.Rest = method.replies, scripted.OK(oneResult, madeIndex)
-		_ = method.run(context.Background(), coll)
+		_ = method.run(bgCtx, coll)
 		require.NotEmpty(t, d.seen, method.name)
 		for i, deadline := range d.seen {
 			assert.False(t, deadline.IsZero(), "%s: wait %d of %d", method.name, i, len(d.seen))
@@ -97,52 +72,35 @@ func TestOneMaxTime(t *testing.T) {
 	runs := func(command string) bson.D { return bson.D{{Key: command, Value: 1}, {Key: "maxTimeMS", Value: own}} }
 	custom, writes := bson.M{"maxTimeMS": own}, Pipeline{{{Key: "$out", Value: "other"}}}
 	methods := map[string]func(context.Context, *Collection) error{
-		"RunCommand": func(ctx context.Context, c *Collection) error {
-			return c.Database().RunCommand(ctx, runs("ping")).Err()
-		},
-		"RunCommandCursor": func(ctx context.Context, c *Collection) error {
-			return second(c.Database().RunCommandCursor(ctx, runs("find")))
-		},
-		"Aggregate": func(ctx context.Context, c *Collection) error {
-			return second(c.Aggregate(ctx, Pipeline{}, options.Aggregate().SetCustom(custom)))
-		},
-		"Aggregate that writes": func(ctx context.Context, c *Collection) error {
-			return second(c.Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
-		},
-		"Database.Aggregate that writes": func(ctx context.Context, c *Collection) error {
-			return second(c.Database().Aggregate(ctx, writes, options.Aggregate().SetCustom(custom)))
-		},
-		"Watch": func(ctx context.Context, c *Collection) error {
-			return second(c.Watch(ctx, Pipeline{}, options.ChangeStream().SetCustom(custom)))
-		},
+		"RunCommand":                     calling("Database.RunCommand", runs("ping")),
+		"RunCommandCursor":               calling("Database.RunCommandCursor", runs("find")),
+		"Aggregate":                      calling("Collection.Aggregate", Pipeline{}, options.Aggregate().SetCustom(custom)),
+		"Aggregate that writes":          calling("Collection.Aggregate", writes, options.Aggregate().SetCustom(custom)),
+		"Database.Aggregate that writes": calling("Database.Aggregate", writes, options.Aggregate().SetCustom(custom)),
+		"Watch":                          calling("Collection.Watch", Pipeline{}, options.ChangeStream().SetCustom(custom)),
+	}
+	inSession := func(begin func(*Session) error) func(*Client, func(context.Context) error) error {
+		return func(client *Client, run func(context.Context) error) error {
+			session := must(client.StartSession())(t)
+			defer session.EndSession(bgCtx)
+			require.NoError(t, begin(session))
+			return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
+		}
 	}
 	limits := map[string]struct {
 		options *options.ClientOptions
 		within  func(*Client, func(context.Context) error) error
 	}{
-		"none":     {options.Client(), inBackground},
-		"Timeout":  {options.Client().SetTimeout(time.Hour), inBackground},
-		"deadline": {options.Client(), underDeadline},
-		"deadline, in a session": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(context.Background(), func(ctx context.Context) error {
-				return underDeadline(client, func(limited context.Context) error {
-					return run(NewSessionContext(limited, SessionFromContext(ctx)))
-				})
-			})
-		}},
-		"deadline, in a transaction": {options.Client(), func(client *Client, run func(context.Context) error) error {
-			return client.UseSession(context.Background(), func(ctx context.Context) error {
-				session := SessionFromContext(ctx)
-				require.NoError(t, session.StartTransaction())
-				return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
-			})
-		}},
+		"none":                       {options.Client(), inBackground},
+		"Timeout":                    {options.Client().SetTimeout(time.Hour), inBackground},
+		"deadline":                   {options.Client(), underDeadline},
+		"deadline, in a session":     {options.Client(), inSession(func(*Session) error { return nil })},
+		"deadline, in a transaction": {options.Client(), inSession(func(s *Session) error { return s.StartTransaction() })},
 	}
 	for method, run := range methods {
 		for limit, tt := range limits {
 			t.Run(method+", "+limit, func(t *testing.T) {
-				s := scripted.New(t)
-				s.Rest = emptyOpen
+				s := lasting(t, emptyOpen)
 				client := connectScript(t, s, tt.options)
 				coll := client.Database("db").Collection("coll")
 				require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
@@ -154,10 +112,8 @@ func TestOneMaxTime(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func underDeadline(_ *Client, run func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
 	return run(ctx)
 }
@@ -165,16 +121,13 @@ func underDeadline(_ *Client, run func(context.Context) error) error {
 // TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told, unless the application has set a
 // maxTimeMS.
 func TestMaxTimeOfAggregates(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(firstBatch(0))
-	coll := connectScript(t, s).Database("db").Collection("coll")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	s := lasting(t, scripted.OK(firstBatch(0)))
+	coll := scriptColl(t, s)
+	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
 	output := Pipeline{{{Key: "$out", Value: "other"}}}
-	_, err := coll.Aggregate(ctx, output)
-	require.NoError(t, err)
-	_, err = coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))
-	require.NoError(t, err)
+	require.NoError(t, second(coll.Aggregate(ctx, output)))
+	require.NoError(t, second(coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))))
 	told := s.Field("maxTimeMS")
 	require.NotNil(t, told[0])
 	assert.Equal(t, int32(7), told[1])

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -22,60 +21,42 @@ var _ = noted("transactions")
 // TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
 // it is sent again, because the locks would stay otherwise.
 func TestTransactionEndOutlivesTheCall(t *testing.T) {
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		opts  *options.ClientOptions
 		first time.Duration // backoff
 		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
 		total time.Duration
 	}{
-		"grace":   {opts: options.Client(), first: 100 * time.Millisecond, sent: 4, total: 500 * time.Millisecond},
-		"Timeout": {opts: options.Client().SetTimeout(time.Minute), first: 100 * time.Millisecond, sent: 6, total: time.Minute},
-		"Timeout that is over": {opts: options.Client().SetTimeout(16 * time.Second), first: 8 * time.Second, sent: 4,
-			total: 16 * time.Second},
-	}
-	for name, tt := range tests {
-		tt := tt
-		for _, ending := range []string{"commitTransaction", "abortTransaction"} {
-			ending := ending
-			count := func(t *testing.T, s *scripted.Script) (n int) {
-				for _, command := range commandNames(t, s)[1:] {
-					require.Equal(t, ending, command)
-					n++
-				}
-				return n
-			}
-			// run ends the context as soon as the server has rejected the end of the transaction once.
-			run := func(t *testing.T, s *scripted.Script, end error) error {
-				s.Policy.FirstBackoff = tt.first
-				client := connectScript(t, s, tt.opts)
-				session, err := client.StartSession()
-				require.NoError(t, err)
-				ctx := scripted.NewContext()
-				ctx.Until = time.Time{}
-				s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
-				_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
-					require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
-					if ending == "abortTransaction" {
-						return nil, errNoServer
-					}
-					return nil, nil
-				})
-				return err
-			}
+		"grace":                {options.Client(), 100 * time.Millisecond, 4, 500 * time.Millisecond},
+		"Timeout":              {options.Client().SetTimeout(time.Minute), 100 * time.Millisecond, 6, time.Minute},
+		"Timeout that is over": {options.Client().SetTimeout(16 * time.Second), 8 * time.Second, 4, 16 * time.Second},
+	} {
+		for ending, result := range map[string]error{"commitTransaction": nil, "abortTransaction": errNoServer} {
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-				end := end
+				// run ends the context as soon as the server has rejected the end of the transaction once. It returns how often that came.
+				run := func(t *testing.T, s *scripted.Script) (int, error) {
+					s.Policy.FirstBackoff = tt.first
+					ctx := scripted.NewContext()
+					ctx.Until = time.Time{}
+					s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
+					_, err := transact(ctx, t, s, func() error { return result }, tt.opts)
+					names := commandNames(t, s)[1:]
+					for _, command := range names {
+						require.Equal(t, ending, command)
+					}
+					return len(names), err
+				}
 				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
 					s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-					err := run(t, s, end)
+					sent, err := run(t, s)
 					s.Finish()
-					assert.Equal(t, 3, count(t, s))
-					assert.Equal(t, ending == "abortTransaction", err != nil, "got %v", err)
+					assert.Equal(t, 3, sent)
+					assert.Equal(t, result, err)
 
-					s = scripted.New(t, scripted.OK())
-					s.Rest = scripted.Overloaded()
-					err = run(t, s, end)
+					s = lasting(t, scripted.Overloaded(), scripted.OK())
+					sent, err = run(t, s)
 					require.Error(t, err)
-					assert.Equal(t, tt.sent, count(t, s))
+					assert.Equal(t, tt.sent, sent)
 					assert.LessOrEqual(t, s.Elapsed, tt.total)
 				})
 			}
@@ -85,24 +66,18 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 
 // TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
 func TestAbortAfterTheCall(t *testing.T) {
-	tests := map[string]func(*scripted.Script, context.CancelFunc){
+	for name, end := range map[string]func(*scripted.Script, context.CancelFunc){
 		"cancelled":       func(_ *scripted.Script, cancel context.CancelFunc) { cancel() },
 		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
 		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
-	}
-	for name, end := range tests {
-		end := end
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-			client := connectScript(t, s)
-			session, err := client.StartSession()
-			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+			ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 			defer cancel()
-			_, err = session.WithTransaction(ctx, func(sc context.Context) (any, error) {
-				require.NoError(t, insertAny(sc, client.Database("db").Collection("coll")))
+			_, err := transact(ctx, t, s, func() error {
 				end(s, cancel)
-				return nil, errNoServer
+				return errNoServer
 			})
 			s.Finish()
 			assert.Equal(t, errNoServer, err)
@@ -114,13 +89,10 @@ func TestAbortAfterTheCall(t *testing.T) {
 // TestCallThatEndsBeforeItsCommit is about a callback that succeeds although its caller has gone: what it did is aborted.
 func TestCallThatEndsBeforeItsCommit(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.OK())
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		defer cancel()
-		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
+	ctx, cancel := context.WithCancel(bgCtx)
+	_, err := transact(ctx, t, s, func() error {
+		cancel()
+		return nil
 	})
 	assert.Equal(t, context.Canceled, err)
 	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(t, s))
@@ -143,7 +115,7 @@ func TestTimeOfAnAbort(t *testing.T) {
 		if tt.limit > 0 {
 			ctx.Until = s.Now().Add(tt.limit)
 		}
-		require.Error(t, insertWithTransaction(ctx, connectScript(t, s).Database("db").Collection("coll")))
+		require.Error(t, insertWithTransaction(ctx, scriptColl(t, s)))
 		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(t, s))
 	}
 }
@@ -151,33 +123,25 @@ func TestTimeOfAnAbort(t *testing.T) {
 // TestCommitsBackOffUntilTheCallEnds is about a commit near the end of a call, which has a Timeout of its own: backoffs end with the call.
 func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
 	s := newImpatientScript(t, scripted.OK())
-	client := connectScript(t, s, options.Client().SetTimeout(time.Minute))
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	_, err = session.WithTransaction(context.Background(), func(ctx context.Context) (any, error) {
+	require.Error(t, second(transact(bgCtx, t, s, func() error {
 		s.Elapsed += time.Minute - time.Second
-		return nil, insertAny(ctx, client.Database("db").Collection("coll"))
-	})
-	require.Error(t, err)
+		return nil
+	}, options.Client().SetTimeout(time.Minute))))
 	assert.LessOrEqual(t, s.Elapsed, time.Minute)
 }
 
 // TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
 func TestCommitWithoutServerInACall(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
-	_, err := insertInTransaction(context.Background(), t, s)
-	assert.ErrorIs(t, err, io.EOF)
+	assert.ErrorIs(t, second(insertInTransaction(bgCtx, t, s)), io.EOF)
 }
 
 // commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
-func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) error {
+func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) {
 	t.Helper()
-	interrupted := scripted.NewContext()
-	s.OnSleep = func() { interrupted.End(context.DeadlineExceeded) }
 	require.NoError(t, insertAny(ctx, coll))
-	err := session.CommitTransaction(interrupted)
+	err := session.CommitTransaction(endsInBackoff(s, context.DeadlineExceeded))
 	require.True(t, IsTimeout(err), "got %v", err)
-	return err
 }
 
 // TestTimedOutCommitMayBeCommitted is about a commit whose time is up after an error that says both that the server is overloaded and
@@ -187,16 +151,15 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	unsure := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
 	s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		_ = commitOverTime(ctx, t, s, session, coll)
-		require.NoError(t, session.CommitTransaction(context.Background()))
+		commitOverTime(ctx, t, s, session, coll)
+		require.NoError(t, session.CommitTransaction(bgCtx))
 	})
-	concern, err := s.Sent[2].Command.LookupErr("writeConcern", "w")
-	require.NoError(t, err)
+	concern := must(s.Sent[2].Command.LookupErr("writeConcern", "w"))(t)
 	assert.Equal(t, "majority", concern.StringValue())
 
 	s = scripted.New(t, scripted.OK(), unsure, scripted.OK())
 	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		_ = commitOverTime(ctx, t, s, session, coll)
+		commitOverTime(ctx, t, s, session, coll)
 		require.NoError(t, insertAny(ctx, coll))
 	})
 	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
@@ -206,24 +169,18 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 // included.
 func TestNumbersOfRetryableWrites(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
-	client := connectScript(t, s)
-	session, err := client.StartSession()
-	require.NoError(t, err)
-	inSession, coll := NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
+	coll := scriptColl(t, s)
+	inSession := NewSessionContext(bgCtx, must(coll.client.StartSession())(t))
 	assert.Equal(t, ErrNoDocuments, coll.FindOne(inSession, bson.D{}).Err())
-	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
-	require.NoError(t, err)
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(inSession, coll))
 	s.Finish()
 	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
 
 	s = scripted.New(t, scripted.OK(), scripted.OK())
 	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
-	client = connectScript(t, s)
-	session, err = client.StartSession()
-	require.NoError(t, err)
-	inSession, coll = NewSessionContext(context.Background(), session), client.Database("db").Collection("coll")
-	_, err = coll.InsertMany(inSession, []any{bson.D{}, bson.D{}, bson.D{}})
-	require.NoError(t, err)
+	coll = scriptColl(t, s)
+	session := must(coll.client.StartSession())(t)
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(NewSessionContext(bgCtx, session), coll))
 	s.Finish()
 	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
 }
@@ -231,7 +188,7 @@ func TestNumbersOfRetryableWrites(t *testing.T) {
 // TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
 // can be retried.
 func TestCommitLabelsWriteConcernErrors(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name               string
 		wire               int32
 		code               int
@@ -241,20 +198,16 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 		{"shutdown, since 4.4", 9, 91, false, true},
 		{"timed out, before 4.4", 8, 64, false, true},
 		{"unsatisfiable, before 4.4", 8, 100, false, false},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, scripted.OK())
-			s.Rest = scripted.OK(concernError(tt.code))
+			s := lasting(t, scripted.OK(concernError(tt.code)), scripted.OK())
 			s.Servers[0].WireVersion.Max = tt.wire
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 				require.NoError(t, insertAny(ctx, coll))
 				err := session.CommitTransaction(ctx)
 				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
 				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				var failed CommandError
-				require.True(t, errors.As(err, &failed), "got %T", err)
+				failed := asError[CommandError](t, err)
 				assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
 				assert.NotEmpty(t, failed.Raw)
 			})

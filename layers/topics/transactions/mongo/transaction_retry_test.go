@@ -34,23 +34,26 @@ func TestCommandsOfTransactionsAreNotRetried(t *testing.T) {
 }
 
 func TestLoadBalancedTransactionRetries(t *testing.T) {
-	t.Run("an abort is unpinned", func(t *testing.T) {
-		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+	ok, rejected := scripted.OK(), scripted.Overloaded()
+	for name, tt := range map[string]struct {
+		replies     []any
+		end         func(*Session, context.Context) error
+		connections []int
+		begins      []any
+	}{
+		"an abort is unpinned": {[]any{ok, rejected, rejected, ok}, (*Session).AbortTransaction, []int{1, 1, 2, 3},
+			[]any{true, nil, nil, nil}},
+		"the first command is unpinned": {[]any{rejected, rejected, ok, ok}, (*Session).CommitTransaction, []int{1, 2, 3, 3},
+			[]any{true, true, true, nil}},
+	} {
+		s := newLoadBalancedScript(t, tt.replies...)
 		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-			require.NoError(t, insertAny(ctx, coll))
-			require.NoError(t, session.AbortTransaction(ctx))
+			require.NoError(t, insertAny(ctx, coll), name)
+			require.NoError(t, tt.end(session, ctx), name)
 		})
-		assert.Equal(t, []int{1, 1, 2, 3}, connections(s))
-	})
-	t.Run("the first command is unpinned", func(t *testing.T) {
-		s := newLoadBalancedScript(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK(), scripted.OK())
-		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-			require.NoError(t, insertAny(ctx, coll))
-			require.NoError(t, session.CommitTransaction(ctx))
-		})
-		assert.Equal(t, []int{1, 2, 3, 3}, connections(s))
-		assert.Equal(t, []any{true, true, true, nil}, s.Field("startTransaction"))
-	})
+		assert.Equal(t, tt.connections, connections(s), name)
+		assert.Equal(t, tt.begins, s.Field("startTransaction"), name)
+	}
 	t.Run("what a monitor runs meanwhile is not", func(t *testing.T) {
 		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
 		var db *Database
@@ -74,7 +77,7 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	perhapsExecuted := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
 	noConnection := scripted.NoConnection{Err: context.DeadlineExceeded}
 	unmarked := scripted.Failure(11, driver.ErrSystemOverloadedError, driver.NoWritesPerformed)
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		replies     []any // to the commit
 		interrupted bool  // during the first backoff
@@ -92,9 +95,7 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "this one, then no connection", replies: []any{perhapsExecuted, noConnection}, unknown: true},
 		{name: "this one, then overload without a retry", replies: []any{perhapsExecuted, unmarked}, unknown: true},
 		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
-	}
-	for _, tt := range tests {
-		tt := tt
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
 			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
@@ -150,35 +151,28 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 	closed := scripted.NoConnection{Err: scripted.ClosedHandshake()}
 	paused := scripted.NoConnection{Err: scripted.PoolPaused()}
 	selection := scripted.NoServer{Err: context.DeadlineExceeded}
-	tests := map[string][]any{
+	for name, replies := range map[string][]any{
 		"connection closed":       {closed, closed, closed, closed, ok},
 		"pool paused":             {paused, paused, paused, paused, ok},
 		"no server":               {selection, selection, ok},
 		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
-	}
-	for name, replies := range tests {
-		replies := replies
+	} {
 		t.Run(name, func(t *testing.T) {
 			s := scripted.New(t, append([]any{ok}, replies...)...)
-			_, err := insertInTransaction(context.Background(), t, s)
-			require.NoError(t, err)
+			require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
 			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
-		})
-		t.Run(name+"/cancelled", func(t *testing.T) {
+
 			sent := name == "after one that was sent" // it may have taken place
 			if !sent {
 				replies = replies[:len(replies)/2]
 			}
-			s := scripted.New(t, append([]any{ok}, replies...)...)
-			ctx, cancel := context.WithCancel(context.Background())
+			s = scripted.New(t, append([]any{ok}, replies...)...)
+			ctx, cancel := context.WithCancel(bgCtx)
 			s.OnSleep = cancel
 			_, err := insertInTransaction(ctx, t, s)
-			if sent {
-				require.NoError(t, err)
-				return
-			}
-			assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-			assert.True(t, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+			assert.Equal(t, sent, err == nil, "cancelled: got %v", err)
+			assert.Equal(t, !sent, errors.Is(err, context.Canceled), "got %v", err)
+			assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
 		})
 	}
 }

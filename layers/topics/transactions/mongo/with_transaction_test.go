@@ -51,26 +51,21 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, IsTimeout(err), "%v is no timeout", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded))
 		assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "the labels of the last error are lost")
-		var cmdErr CommandError
-		require.True(t, errors.As(err, &cmdErr))
-		assert.Equal(t, int32(251), cmdErr.Code)
+		assert.Equal(t, int32(251), asError[CommandError](t, err).Code)
 	}
-
 	for _, tt := range []struct {
 		name         string
 		opts         *options.ClientOptions
 		deadline     bool // after 59 seconds
 		transactions int
 	}{
-		{name: "after 120 seconds", opts: options.Client(), transactions: 5},
-		{name: "at the context's deadline", opts: options.Client(), deadline: true, transactions: 3},
-		{name: "after the client's timeout", opts: options.Client().SetTimeout(80 * time.Second), transactions: 4},
-		{name: "at the context's deadline rather than after the client's timeout", opts: options.Client().SetTimeout(time.Hour),
-			deadline: true, transactions: 3},
+		{"after 120 seconds", options.Client(), false, 5},
+		{"at the context's deadline", options.Client(), true, 3},
+		{"after the client's timeout", options.Client().SetTimeout(80 * time.Second), false, 4},
+		{"at the context's deadline rather than after the client's timeout", options.Client().SetTimeout(time.Hour), true, 3},
 	} {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
-			s, ctx := newScript(t, tt.transactions), context.Background()
+			s, ctx := newScript(t, tt.transactions), bgCtx
 			if tt.deadline {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, s.Now().Add(59*time.Second))
@@ -85,7 +80,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		s := newScript(t, 1)
 		deadline := time.Now().Add(time.Hour)
 		s.Policy.Clock = &leapingClock{Script: s, now: deadline.Add(-2 * time.Millisecond)}
-		ctx, cancel := context.WithDeadline(context.Background(), deadline)
+		ctx, cancel := context.WithDeadline(bgCtx, deadline)
 		defer cancel()
 		calls, err := insertInTransaction(ctx, t, s)
 		assert.Equal(t, 1, calls)
@@ -94,7 +89,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 	})
 	t.Run("cancellation is none", func(t *testing.T) {
 		s := newScript(t, 1)
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		_, err := insertInTransaction(ctx, t, s)
 		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
@@ -111,14 +106,8 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 			s.Replies = append(s.Replies, scripted.OK(), aborted)
 		}
 		s.Replies = append(s.Replies, scripted.OK(), scripted.OK())
-		_, err := insertInTransaction(context.Background(), t, s)
-		require.NoError(t, err)
-
-		var slept time.Duration
-		for _, d := range s.Slept {
-			slept += d
-		}
-		return slept
+		require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
+		return s.Elapsed
 	}
 	assert.Equal(t, time.Duration(0), duration(0))
 	assert.InDelta(t, sumOfTransactionBackoffs.Seconds(), duration(1).Seconds(), 0.5)
@@ -128,7 +117,7 @@ func TestConvenientAPIProseRetryBackoffIsEnforced(t *testing.T) {
 func TestWithTransactionWithoutAPolicy(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.OK())
 	s.Policy = nil
-	require.NoError(t, insertWithTransaction(context.Background(), connectScript(t, s).Database("db").Collection("coll")))
+	require.NoError(t, insertWithTransaction(bgCtx, scriptColl(t, s)))
 	s.Finish()
 }
 
@@ -136,12 +125,11 @@ func TestWithTransactionWithoutAPolicy(t *testing.T) {
 // transaction.
 func TestTransactionsOfAMoment(t *testing.T) {
 	s := scripted.New(t)
-	session, err := connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession()
-	require.NoError(t, err)
-	retries := session.newTransactionRetries(context.Background())
+	session := must(connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession())(t)
+	retries := session.newTransactionRetries(bgCtx)
 	assert.Equal(t, time.Nanosecond, retries.period)
 	for _, aborts := range []bool{false, true} {
-		ctx, cancel := session.endingContext(context.Background(), retries, aborts)
+		ctx, cancel := session.endingContext(bgCtx, retries, aborts)
 		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "aborts %v", aborts)
 		cancel()
 	}
@@ -150,9 +138,8 @@ func TestTransactionsOfAMoment(t *testing.T) {
 // TestTimeOfTransactionEnds is about a call of an hour, of which ten minutes are left: a commit has these, and an abort has an hour anew.
 func TestTimeOfTransactionEnds(t *testing.T) {
 	s := scripted.New(t)
-	session, err := connectScript(t, s).StartSession()
-	require.NoError(t, err)
-	ctx, cancel := context.WithDeadline(context.Background(), s.Now().Add(time.Hour))
+	session := must(connectScript(t, s).StartSession())(t)
+	ctx, cancel := context.WithDeadline(bgCtx, s.Now().Add(time.Hour))
 	defer cancel()
 	retries := session.newTransactionRetries(ctx)
 	s.Elapsed = 50 * time.Minute
