@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
 )
 
@@ -18,4 +19,14 @@ func TestCreateSearchIndexWithoutName(t *testing.T) {
 		view := client.Database("db").Collection("coll").SearchIndexes()
 		assert.ErrorContains(t, second(view.CreateOne(bgCtx, SearchIndexModel{Definition: bson.D{}})), "names no search index", "%v", reply)
 	}
+}
+
+// TestCreateSearchIndex is about the model that is sent, and the name in the reply.
+func TestCreateSearchIndex(t *testing.T) {
+	named := bson.A{bson.D{{Key: "name", Value: "n"}}}
+	s := scripted.New(t, scripted.OK(bson.E{Key: "indexesCreated", Value: named}))
+	name, err := scriptColl(t, s).SearchIndexes().CreateOne(bgCtx, SearchIndexModel{Definition: bson.D{{Key: "x", Value: 1}}})
+	assert.NoError(t, err)
+	assert.Equal(t, "n", name)
+	assert.Equal(t, int32(1), s.Sent[0].Command.Lookup("indexes", "0", "definition", "x").Int32())
 }
