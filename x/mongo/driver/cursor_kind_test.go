@@ -32,7 +32,6 @@ func TestCursorKind(t *testing.T) {
 		{name: "killCursors, runCommand", send: killCursor, runCommand: true},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			replies := []any{openedCursor, scripted.Overloaded()}
 			if tt.retried {

@@ -3,7 +3,6 @@ package driver_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 

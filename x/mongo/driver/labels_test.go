@@ -19,7 +19,6 @@ func TestWithLabelChangesACopy(t *testing.T) {
 		"wrapped":       fmt.Errorf("wrapped: %w", Error{Labels: array[:1]}),
 	}
 	for name, err := range errs {
-		err := err
 		t.Run(name, func(t *testing.T) {
 			first, second := withLabel(err, RetryableWriteError), withLabel(err, TransientTransactionError)
 			assert.Equal(t, []string{NetworkError, RetryableWriteError}, backpressure.LabelsInChain(first))

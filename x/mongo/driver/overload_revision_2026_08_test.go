@@ -4,7 +4,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 	"time"
@@ -46,8 +45,7 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 		slept      []time.Duration
 	}{
 		{name: "two", maxRetries: 2, replies: scripted.Repeat(3, overloaded), slept: []time.Duration{100 * ms, 200 * ms}},
-		{name: "four", maxRetries: 4, replies: scripted.Repeat(5, overloaded),
-			slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
+		{name: "four", maxRetries: 4, replies: scripted.Repeat(5, overloaded), slept: []time.Duration{100 * ms, 200 * ms, 400 * ms, 800 * ms}},
 		{name: "none", maxRetries: 0, replies: []any{overloaded}},
 		{name: "none for errors that are retryable otherwise", maxRetries: 0, replies: []any{alsoRetryable}},
 		{name: "the limit holds for what follows an overload error", maxRetries: 2,
@@ -67,7 +65,6 @@ func TestExecuteMaxAdaptiveRetries(t *testing.T) {
 			slept:   []time.Duration{5000 * ms}},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := newScript(t, tt.maxRetries, tt.replies...)
 			op := s.Read()
@@ -109,8 +106,7 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 		return s.Execute(context.Background(), op)
 	}
 	for _, maxRetries := range []uint{0, 1, 3} {
-		var serverErr driver.Error
-		require.True(t, errors.As(run(maxRetries, 1+int(maxRetries)), &serverErr))
+		serverErr := scripted.As[driver.Error](t, run(maxRetries, 1+int(maxRetries)))
 		assert.Equal(t, int32(462), serverErr.Code)
 	}
 

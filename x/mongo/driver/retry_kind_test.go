@@ -30,7 +30,6 @@ func TestRetryKind(t *testing.T) {
 			want: retry.Write},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, tt.want, tt.op.kind())
 		})

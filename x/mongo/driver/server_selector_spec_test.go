@@ -83,9 +83,7 @@ func (test selectionTest) selector(t *testing.T) description.ServerSelector {
 // TestDeprioritizedServerSelectionSpec runs the logic tests that have deprioritized servers. They are part of the
 // specifications' revision of 2026-03-12.
 func TestDeprioritizedServerSelectionSpec(t *testing.T) {
-	files, err := filepath.Glob(
-		filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"),
-	)
+	files, err := filepath.Glob(filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"))
 	require.NoError(t, err)
 	if len(files) == 0 {
 		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder with testdata/specifications")
@@ -98,7 +96,6 @@ func TestDeprioritizedServerSelectionSpec(t *testing.T) {
 	}
 
 	for _, file := range files {
-		file := file
 		dir, name := filepath.Split(file)
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(dir))), filepath.Base(dir), name), func(t *testing.T) {
 			content, err := os.ReadFile(file)

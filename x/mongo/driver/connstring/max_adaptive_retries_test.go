@@ -27,7 +27,6 @@ func TestMaxAdaptiveRetries(t *testing.T) {
 		{query: "maxAdaptiveRetries=", invalid: true},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.query, func(t *testing.T) {
 			got, err := connstring.ParseAndValidate("mongodb://example.com/?" + tt.query)
 			if tt.invalid {

@@ -34,7 +34,6 @@ func TestAdaptiveRetriesSpec(t *testing.T) {
 	require.NotEmpty(t, file.Tests)
 
 	for _, test := range file.Tests {
-		test := test
 		t.Run(test.Description, func(t *testing.T) {
 			got, err := connstring.ParseAndValidate(test.URI)
 			if test.Warning {

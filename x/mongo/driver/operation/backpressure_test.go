@@ -39,7 +39,6 @@ func TestWritesWithoutType(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, scripted.Overloaded(), scripted.OK())
 			s.Policy.RetryReads = false

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -123,11 +124,9 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 		if errors.Is(tt.err, context.Canceled) {
 			continue // which only a pool that is closed meets
 		}
-		tt := tt
 		t.Run(name, func(t *testing.T) {
 			err, cleared, kind := failToEstablish(t, tt.err, nil)
-			var connErr ConnectionError
-			require.True(t, errors.As(err, &connErr), "got %v", err)
+			_ = scripted.As[ConnectionError](t, err)
 
 			assert.Equal(t, !tt.want, cleared, "cleared")
 			assert.Equal(t, !tt.want, kind == description.Unknown, "unknown")

@@ -26,7 +26,6 @@ import (
 // handshaker's hello sends a byte and waits for one.
 func establish(t *testing.T, pooled *pool, serve func(net.Conn), opts ...ConnectionOption) error {
 	t.Helper()
-
 	addr := bootstrapConnections(t, 1, func(nc net.Conn) {
 		defer nc.Close()
 		serve(nc)
@@ -71,7 +70,6 @@ func TestServerOverloadDuringEstablishment(t *testing.T) {
 		"timeout": &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded},
 	}
 	for name, dialErr := range errs {
-		dialErr := dialErr
 		t.Run(name, func(t *testing.T) { keepsPool(t, false, dialErr) })
 		t.Run(name+" behind a load balancer", func(t *testing.T) { keepsPool(t, true, dialErr) })
 	}

@@ -28,7 +28,6 @@ func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Du
 // long the server rejects.
 func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
 	t.Helper()
-
 	cfg, err := NewConfig(opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"), nil)
 	require.NoError(t, err)
 	cfg.overload.Clock = impatientClock{}
@@ -75,7 +74,6 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 // assertGoroutines waits until no more goroutines are left. Those of closed connections end on their own time.
 func assertGoroutines(t *testing.T, want int) {
 	t.Helper()
-
 	var left int
 	for i := 0; i < 1000; i++ {
 		if left = runtime.NumGoroutine(); left <= want {

@@ -25,7 +25,6 @@ func TestConfiguredPolicy(t *testing.T) {
 		{name: "URI", opts: options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3"), want: 3},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			overload := newTopology(t, tt.opts).cfg.overload
 			assert.Equal(t, tt.want, overload.MaxRetries)

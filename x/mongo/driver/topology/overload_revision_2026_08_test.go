@@ -30,7 +30,6 @@ func TestConfiguredPolicy(t *testing.T) {
 		{name: "retargeting off", opts: options.Client().SetEnableOverloadRetargeting(false), maxRetries: 2, retarget: false},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			overload := newTopology(t, tt.opts).cfg.overload
 			assert.Equal(t, tt.maxRetries, overload.MaxRetries)

@@ -27,7 +27,6 @@ func TestTopologyOverloadPolicy(t *testing.T) {
 		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			policy := newTopology(t, tt.opts).cfg.overload.Policy
 			assert.Equal(t, tt.reads, policy.RetryReads)

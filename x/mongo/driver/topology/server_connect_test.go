@@ -23,7 +23,6 @@ import (
 
 func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
 	t.Helper()
-
 	cfg, err := NewConfig(opts, nil)
 	require.NoError(t, err)
 	topology, err := New(cfg)
@@ -48,7 +47,6 @@ func TestPoolThatNothingMonitorsIsReady(t *testing.T) {
 		"no monitoring": withMonitoringDisabled(func(bool) bool { return true }),
 	}
 	for name, option := range tests {
-		option := option
 		t.Run(name, func(t *testing.T) {
 			server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout, option)
 			require.NoError(t, server.Connect(nil))
@@ -110,9 +108,7 @@ func TestErrorsBehindALoadBalancerChangeNothing(t *testing.T) {
 		for i := range services {
 			server.pool.generation.addConnection(&services[i])
 		}
-		server.ProcessError(failure, describer{desc: description.Server{
-			Kind: description.ServerKindLoadBalancer, ServiceID: &services[0],
-		}})
+		server.ProcessError(failure, describer{desc: description.Server{Kind: description.ServerKindLoadBalancer, ServiceID: &services[0]}})
 		assert.Equal(t, before, server.Description(), name)
 		for i, want := range []uint64{1, 0} {
 			generation, _ := server.pool.generation.getGeneration(&services[i])

@@ -8,7 +8,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -27,8 +26,7 @@ func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	s.OnSleep = cancel
 
 	err := s.Execute(ctx, s.Write())
-	var retries *event.RetryError
-	require.True(t, errors.As(err, &retries))
+	retries := scripted.As[*event.RetryError](t, err)
 	assert.Equal(t, &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}, retries)
 	assert.True(t, errors.Is(err, context.Canceled))
 }

@@ -39,9 +39,7 @@ func (s *logSink) Error(err error, _ string, _ ...any) { panic(err) }
 // logTo makes the script's client log lines of the component "command" up to the level.
 func logTo(t *testing.T, s *scripted.Script, level logger.Level) *logSink {
 	sink := new(logSink)
-	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{
-		logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level,
-	})
+	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level})
 	require.NoError(t, err)
 	s.Policy.Logger = log
 	return sink
@@ -77,7 +75,6 @@ func TestRetryLog(t *testing.T) {
 		{name: "off", op: write, level: off, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, tt.replies...)
 			sink := logTo(t, s, tt.level)
@@ -147,7 +144,6 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 		{name: "not known", server: "", host: nil, port: nil},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, establishmentError{server: tt.server})
 			s.Policy.RetryReads = false

@@ -53,8 +53,7 @@ func (r *recorder) lines() []string {
 		if e.Failure != nil {
 			outcome = "failed"
 		}
-		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries,
-			e.Backoff, e.Reason))
+		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries, e.Backoff, e.Reason))
 	}
 	return lines
 }
@@ -170,20 +169,13 @@ func TestRetryMonitorReasons(t *testing.T) {
 		}},
 		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
 		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"},
-			scripted.OK()}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
-		}},
+			scripted.OK()}, want: []string{"attempt 1: retry after 50ms, overloaded", `succeeded: attempts 2, retries 1, backoff 50ms, ""`}},
 		{name: "an unacknowledged write that gets its connection late", op: unacknowledged, replies: []any{establishmentError{server: "a:27017"}},
-			want: []string{
-				"attempt 1: retry after 50ms, overloaded",
-				`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
-			}},
+			want: []string{"attempt 1: retry after 50ms, overloaded", `succeeded: attempts 2, retries 1, backoff 50ms, ""`}},
 		{name: "an exempt command", op: command, set: func(s *scripted.Script) { s.Policy = nil },
 			replies: []any{scripted.Overloaded()}},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := scripted.New(t, tt.replies...)
 			r := record(s)

@@ -1,7 +1,6 @@
 package driver_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -65,7 +64,6 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 // TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
 func TestCriticalityIsTold(t *testing.T) {
 	for _, class := range []event.Criticality{event.CriticalitySheddable, event.CriticalityNormal, event.CriticalityCritical} {
-		class := class
 		t.Run(class.String(), func(t *testing.T) {
 			s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 			r := record(s)
@@ -78,8 +76,7 @@ func TestCriticalityIsTold(t *testing.T) {
 			}
 			require.Len(t, r.finished, 1)
 			assert.Equal(t, class, r.finished[0].Criticality)
-			var retries *event.RetryError
-			require.True(t, errors.As(err, &retries))
+			retries := scripted.As[*event.RetryError](t, err)
 			assert.Equal(t, class, retries.Criticality)
 			assert.Len(t, sink.keys, 7)
 			for _, keys := range sink.keys {

@@ -83,7 +83,6 @@ func TestThrottledServersAreAvoided(t *testing.T) {
 			mode: readpref.SecondaryPreferredMode, secondary: []string{"b"}},
 	}
 	for _, tt := range tests {
-		tt := tt
 		t.Run(tt.name, func(t *testing.T) {
 			s := throttled(t, nil, tt.rejecting, tt.accepting...)
 			s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
@@ -184,8 +183,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 		err := s.Execute(ctx, s.Read())
 		cancel()
 		hasCode(462)(t, err)
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries))
+		retries := scripted.As[*event.RetryError](t, err)
 		assert.Equal(t, late, retries.Reason == event.RetryReasonDeadline, "%v: %v", limit, retries)
 		assert.Equal(t, late, retries.Throttled == 1, "%v: %v", limit, retries)
 	}
@@ -201,11 +199,8 @@ func TestThrottledRetriesOfALastingOverload(t *testing.T) {
 		reject(s, "a", 1)
 	}
 	err := s.Execute(context.Background(), s.Read())
-	var retries *event.RetryError
-	require.True(t, errors.As(err, &retries), "got %v", err)
-	assert.Equal(t, &event.RetryError{
-		Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled,
-	}, retries)
+	retries := scripted.As[*event.RetryError](t, err)
+	assert.Equal(t, &event.RetryError{Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled}, retries)
 }
 
 func nextBatch(s *scripted.Script) driver.Operation {
@@ -239,8 +234,7 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
 		err := s.Execute(context.Background(), tt.op(s))
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries), "%s: %v", name, err)
+		retries := scripted.As[*event.RetryError](t, err)
 		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was withheld", name)
 		assert.Len(t, s.Sent, tt.sent, name)
 		assert.Len(t, s.Slept, 50, name)
@@ -340,8 +334,7 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 			err := s.Execute(context.Background(), tt.op(s))
 			hasCode(462)(t, err)
 			assert.Len(t, s.Sent, tt.sent)
-			var retries *event.RetryError
-			require.True(t, errors.As(err, &retries))
+			retries := scripted.As[*event.RetryError](t, err)
 			if tt.sent == 6 {
 				assert.Equal(t, event.RetryReasonLimit, retries.Reason)
 				return
@@ -419,8 +412,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 				return nil
 			}
 			err := s.Execute(context.Background(), s.Read())
-			var retries *event.RetryError
-			require.True(t, errors.As(err, &retries), "got %v", err)
+			retries := scripted.As[*event.RetryError](t, err)
 			assert.Equal(t, 5, retries.Throttled)
 			assert.Len(t, s.Sent, 1)
 			assert.Equal(t, backoffs, s.Slept)

@@ -37,19 +37,13 @@ func TestDecompressSizes(t *testing.T) {
 					payload[i] = byte(i * i >> 3)
 				}
 				in := compressed(t, id, payload)
-				out, err := driver.DecompressPayload(
-					in,
-					driver.CompressionOpts{Compressor: id, UncompressedSize: int32(size)},
-				)
+				out, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: id, UncompressedSize: int32(size)})
 				require.NoError(t, err)
 				assert.Equal(t, len(payload), len(out))
 				assert.Equal(t, string(payload), string(out))
 
 				for _, wrong := range []int32{-1, -int32(size) - 1, math.MinInt32} {
-					_, err := driver.DecompressPayload(
-						in,
-						driver.CompressionOpts{Compressor: id, UncompressedSize: wrong},
-					)
+					_, err := driver.DecompressPayload(in, driver.CompressionOpts{Compressor: id, UncompressedSize: wrong})
 					assert.Error(t, err, "size %d", wrong)
 				}
 			})

@@ -61,8 +61,7 @@ func TestOutcomes(t *testing.T) {
 			require.True(t, ok, "%s: %T", name, err)
 			for _, o := range failed.Outcomes {
 				got = append(got, outcome{o.Kind, o.First, o.Documents})
-				assert.Equal(t, o.Kind != driver.OutcomeUnsent && !tt.lost, replied(o.Err) || o.Written.Raw != nil,
-					"%s: %v", name, o.Kind)
+				assert.Equal(t, o.Kind != driver.OutcomeUnsent && !tt.lost, replied(o.Err) || o.Written.Raw != nil, "%s: %v", name, o.Kind)
 			}
 			assert.Equal(t, !tt.lost, replied(failed.Err), "%s", name)
 		}

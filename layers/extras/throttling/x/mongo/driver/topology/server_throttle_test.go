@@ -22,11 +22,7 @@ func TestServersThrottleApart(t *testing.T) {
 	for _, host := range []address.Address{"a:27017", "b:27017"} {
 		topology.servers[host] = NewServer(host, topology.id, defaultConnectionTimeout, topology.cfg.ServerOpts...)
 	}
-	require.Equal(
-		t,
-		map[string]float64{"localhost:27017": 0, "a:27017": 0, "b:27017": 0},
-		withLocalhost(topology.ThrottleProbabilities()),
-	)
+	require.Equal(t, map[string]float64{"localhost:27017": 0, "a:27017": 0, "b:27017": 0}, withLocalhost(topology.ThrottleProbabilities()))
 
 	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
 	addr, known := backpressure.ThrottleOf(selected)

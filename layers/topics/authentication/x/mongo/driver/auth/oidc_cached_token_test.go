@@ -129,11 +129,9 @@ func TestCachedToken(t *testing.T) {
 func TestOIDCErrors(t *testing.T) {
 	denied := errors.New("denied")
 	for want, oa := range map[string]*OIDCAuthenticator{
-		"no OIDC callback provided": {},
-		"must be specified for Azure OIDC": {
-			AuthMechanismProperties: map[string]string{EnvironmentProp: AzureEnvironmentValue},
-		},
-		"denied": {OIDCMachineCallback: func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, denied }},
+		"no OIDC callback provided":        {},
+		"must be specified for Azure OIDC": {AuthMechanismProperties: map[string]string{EnvironmentProp: AzureEnvironmentValue}},
+		"denied":                           {OIDCMachineCallback: func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, denied }},
 	} {
 		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t), func() {})}
 		assert.ErrorContains(t, oa.Auth(context.Background(), cfg), want)

@@ -12,7 +12,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -78,11 +78,9 @@ func TestCauseOfLocalErrors(t *testing.T) {
 // the pool.
 func TestLocalErrorAndPool(t *testing.T) {
 	for name, tt := range localFailures() {
-		tt := tt
 		t.Run(name, func(t *testing.T) {
 			err, cleared, kind := failToEstablish(t, tt.err, nil)
-			var connErr ConnectionError
-			require.True(t, errors.As(err, &connErr), "got %v", err)
+			_ = scripted.As[ConnectionError](t, err)
 
 			assert.Equal(t, !tt.want.own(), cleared, "cleared")
 			assert.Equal(t, !tt.want.own(), kind == description.Unknown, "unknown")
