@@ -30,70 +30,58 @@ var backoffs = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
 // overloadedWriteConcern is the reply of a server that has not got to the write concern.
-var overloadedWriteConcern = scripted.OK(
-	scripted.WriteConcernError(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError),
-)
+var overloadedWriteConcern = scripted.OK(scripted.WriteConcernError(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError))
 
 func TestExecuteOverload(t *testing.T) {
 	read, write, command, transaction := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command,
 		(*scripted.Script).Transaction
 	overloaded, rejected, shuttingDown, ok := scripted.Overloaded(), scripted.Rejected(), scripted.ShuttingDown(), scripted.OK()
-	twice := []any{overloaded, overloaded, ok}
-
-	tests := []struct {
-		name              string
-		op                func(*scripted.Script) driver.Operation
-		noReads, noWrites bool // without retryReads, retryWrites
-		replies           []any
-		code              int32 // of the error returned; zero for none
-		slept             []time.Duration
+	twice, mayHaveWritten := []any{overloaded, overloaded, ok}, then([]any{shuttingDown}, scripted.Repeat(5, rejected)...)
+	for _, tt := range []struct {
+		name    string
+		op      func(*scripted.Script) driver.Operation
+		off     string // retryReads or retryWrites
+		replies []any
+		code    int32 // of the error returned; zero for none
+		slept   []time.Duration
 	}{
-		{name: "a read is retried until it succeeds", op: read, replies: twice, slept: backoffs[:2]},
-		{name: "a write is retried until it succeeds", op: write, replies: twice, slept: backoffs[:2]},
-		{name: "a command of unknown kind is retried", op: command, replies: twice, slept: backoffs[:2]},
-		{name: "a command in a transaction is retried", op: transaction, replies: twice, slept: backoffs[:2]},
-		{name: "five times at most", op: write, replies: scripted.Repeat(6, overloaded), code: 462, slept: backoffs},
-		{name: "retryReads off", op: read, noReads: true, replies: []any{overloaded}, code: 462},
-		{name: "retryWrites off", op: write, noWrites: true, replies: []any{overloaded}, code: 462},
-		{name: "a command of unknown kind needs retryReads", op: command, noReads: true, replies: []any{overloaded}, code: 462},
-		{name: "a command of unknown kind needs retryWrites", op: command, noWrites: true, replies: []any{overloaded}, code: 462},
-		{name: "the labels of a write concern error count", op: write, replies: []any{overloadedWriteConcern, ok}, slept: backoffs[:1]},
-		{name: "one label is not enough", op: write, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, code: 473},
-		{name: "nor is the other", op: write, replies: []any{scripted.Failure(1, driver.ErrRetryableError)}, code: 1},
-		{name: "the limit of five holds for what follows an overload error", op: write,
-			replies: then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), code: 91, slept: backoffs[:1]},
-		{name: "other errors have no backoff but count for the next", op: write,
-			replies: []any{shuttingDown, overloaded, ok}, slept: backoffs[1:2]},
-		{name: "a broken connection counts too", op: read, replies: []any{io.ErrUnexpectedEOF, overloaded, ok}, slept: backoffs[1:2]},
+		{"a read is retried until it succeeds", read, "", twice, 0, backoffs[:2]},
+		{"a write is retried until it succeeds", write, "", twice, 0, backoffs[:2]},
+		{"a command of unknown kind is retried", command, "", twice, 0, backoffs[:2]},
+		{"a command in a transaction is retried", transaction, "", twice, 0, backoffs[:2]},
+		{"five times at most", write, "", scripted.Repeat(6, overloaded), 462, backoffs},
+		{"retryReads off", read, "retryReads", []any{overloaded}, 462, nil},
+		{"retryWrites off", write, "retryWrites", []any{overloaded}, 462, nil},
+		{"a command of unknown kind needs retryReads", command, "retryReads", []any{overloaded}, 462, nil},
+		{"a command of unknown kind needs retryWrites", command, "retryWrites", []any{overloaded}, 462, nil},
+		{"the labels of a write concern error count", write, "", []any{overloadedWriteConcern, ok}, 0, backoffs[:1]},
+		{"one label is not enough", write, "", []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, 473, nil},
+		{"nor is the other", write, "", []any{scripted.Failure(1, driver.ErrRetryableError)}, 1, nil},
+		{"the limit of five holds for what follows an overload error", write, "",
+			then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), 91, backoffs[:1]},
+		{"other errors have no backoff but count for the next", write, "", []any{shuttingDown, overloaded, ok}, 0, backoffs[1:2]},
+		{"a broken connection counts too", read, "", []any{io.ErrUnexpectedEOF, overloaded, ok}, 0, backoffs[1:2]},
 
-		{name: "a rejected write whose retry is refused by the options is an error", op: write, noWrites: true,
-			replies: []any{rejected}, code: 462},
-		{name: "a rejected write without retries is an error", op: transaction, noWrites: true, replies: []any{rejected}, code: 462},
-		{name: "a rejected write whose retries are used up is an error", op: write,
-			replies: scripted.Repeat(6, rejected), code: 462, slept: backoffs},
-		{name: "a rejected command is an error", op: command, noReads: true, replies: []any{rejected}, code: 462},
-		{name: "the error that may have written is returned", op: write,
-			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 91, slept: backoffs[1:]},
-		{name: "of a read it is the latest, whatever it says of writes", op: read,
-			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 462, slept: backoffs[1:]},
-		{name: "also if a later one says that it has not", op: write, replies: []any{shuttingDown, rejected,
+		{"a rejected write whose retry is refused by the options is an error", write, "retryWrites", []any{rejected}, 462, nil},
+		{"a rejected write without retries is an error", transaction, "retryWrites", []any{rejected}, 462, nil},
+		{"a rejected write whose retries are used up is an error", write, "", scripted.Repeat(6, rejected), 462, backoffs},
+		{"a rejected command is an error", command, "retryReads", []any{rejected}, 462, nil},
+		{"the error that may have written is returned", write, "", mayHaveWritten, 91, backoffs[1:]},
+		{"of a read it is the latest, whatever it says of writes", read, "", mayHaveWritten, 462, backoffs[1:]},
+		{"also if a later one says that it has not", write, "", []any{shuttingDown, rejected,
 			scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected},
-			code: 91, slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.noReads, !tt.noWrites
-
-			err := s.Execute(context.Background(), tt.op(s))
-			if tt.code == 0 {
-				require.NoError(t, err)
-			} else {
-				hasCode(tt.code)(t, err)
-			}
-			assert.Equal(t, tt.slept, s.Slept)
-			assert.Len(t, s.Sent, len(tt.replies))
-		})
+			91, []time.Duration{100 * ms, 400 * ms, 800 * ms}},
+	} {
+		s := scripted.New(t, tt.replies...)
+		s.Policy.RetryReads, s.Policy.RetryWrites = tt.off != "retryReads", tt.off != "retryWrites"
+		err := s.Execute(context.Background(), tt.op(s))
+		if tt.code == 0 {
+			require.NoError(t, err, tt.name)
+		} else {
+			assert.Equal(t, tt.code, scripted.As[driver.Error](t, err).Code, tt.name)
+		}
+		assert.Equal(t, tt.slept, s.Slept, tt.name)
+		assert.Len(t, s.Sent, len(tt.replies), tt.name)
 	}
 }
 

@@ -57,8 +57,7 @@ func (s selectionServer) description() description.Server {
 	}
 }
 
-func descriptions(servers []selectionServer) []description.Server {
-	var descs []description.Server
+func descriptions(servers []selectionServer) (descs []description.Server) {
 	for _, server := range servers {
 		descs = append(descs, server.description())
 	}
@@ -116,8 +115,7 @@ func TestDeprioritizedServerSelectionSpec(t *testing.T) {
 	}
 }
 
-func addresses(servers []description.Server) []address.Address {
-	var addrs []address.Address
+func addresses(servers []description.Server) (addrs []address.Address) {
 	for _, server := range servers {
 		addrs = append(addrs, server.Addr)
 	}
@@ -136,10 +134,8 @@ func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
 		deprioritizedServers: []description.Server{changed},
 	}
 	servers := []description.Server{primary, secondary}
-	selected, err := selector.SelectServer(description.Topology{
-		Kind:    description.TopologyKindReplicaSetWithPrimary,
-		Servers: servers,
-	}, servers)
+	topology := description.Topology{Kind: description.TopologyKindReplicaSetWithPrimary, Servers: servers}
+	selected, err := selector.SelectServer(topology, servers)
 	require.NoError(t, err)
 	assert.Equal(t, []address.Address{"b:27017"}, addresses(selected))
 }

@@ -21,7 +21,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
@@ -125,22 +124,18 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 			continue // which only a pool that is closed meets
 		}
 		t.Run(name, func(t *testing.T) {
-			err, cleared, kind := failToEstablish(t, tt.err, nil)
-			_ = scripted.As[ConnectionError](t, err)
-
+			err, cleared := failToEstablish(t, tt.err)
 			assert.Equal(t, !tt.want, cleared, "cleared")
-			assert.Equal(t, !tt.want, kind == description.Unknown, "unknown")
 			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
 			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
 			assert.False(t, errors.Is(err, backpressure.ErrOwnLimit))
-			assert.Contains(t, err.Error(), tt.err.Error())
 		})
 	}
 }
 
-// failToEstablish lets a known primary with a ready pool fail to open a connection, or to authenticate. It returns the error, and whether the
-// pool was cleared, and what the server is afterwards.
-func failToEstablish(t *testing.T, dialErr, authErr error) (err error, cleared bool, kind description.ServerKind) {
+// failToEstablish lets a known primary with a ready pool fail to open a connection. It returns the error, which has the given one, and
+// whether the pool was cleared, and with it the server forgotten.
+func failToEstablish(t *testing.T, dialErr error) (err error, cleared bool) {
 	done := make(chan struct{})
 	monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch e.Type {
@@ -152,28 +147,20 @@ func failToEstablish(t *testing.T, dialErr, authErr error) (err error, cleared b
 	}}
 	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return &net.TCPConn{}, dialErr })
 	known := description.Server{Addr: "localhost:27017", Kind: description.ServerKindRSPrimary}
-	handshaker := &testHandshaker{
-		getHandshakeInformation: func(context.Context, address.Address, *mnet.Connection) (driver.HandshakeInformation, error) {
-			return driver.HandshakeInformation{Description: known}, nil
-		},
-		finishHandshake: func(context.Context, *mnet.Connection) error { return authErr },
-	}
 	server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
 		withMonitoringDisabled(func(bool) bool { return true }),
 		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return monitor }),
 		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-			return []ConnectionOption{
-				WithDialer(func(Dialer) Dialer { return dialer }), WithHandshaker(func(Handshaker) Handshaker { return handshaker }),
-			}
+			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dialer })}
 		}),
 	)
 	require.NoError(t, server.Connect(nil))
 	server.updateDescription(known)
 	require.NoError(t, server.pool.ready())
-
 	_, err = server.Connection(context.Background())
 	<-done
-	kind = server.Description().Kind
+	assert.Equal(t, cleared, server.Description().Kind == description.Unknown, "unknown")
 	require.NoError(t, server.Disconnect(context.Background()))
-	return err, cleared, kind
+	assert.Contains(t, scripted.As[ConnectionError](t, err).Error(), dialErr.Error())
+	return err, cleared
 }

@@ -3,38 +3,34 @@ package topology
 import (
 	"context"
 	"io"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 func TestTopologyOverloadPolicy(t *testing.T) {
-	tests := []struct {
-		name          string
+	for _, tt := range []struct {
 		opts          *options.ClientOptions
 		reads, writes bool
 	}{
-		{name: "default", opts: options.Client(), reads: true, writes: true},
-		{name: "retryReads off", opts: options.Client().SetRetryReads(false), reads: false, writes: true},
-		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			policy := newTopology(t, tt.opts).cfg.overload.Policy
-			assert.Equal(t, tt.reads, policy.RetryReads)
-			assert.Equal(t, tt.writes, policy.RetryWrites)
-
-			jitter := policy.Jitter()
-			assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
-		})
+		{opts: options.Client(), reads: true, writes: true},
+		{opts: options.Client().SetRetryReads(false), reads: false, writes: true},
+		{opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
+	} {
+		policy := newTopology(t, tt.opts).cfg.overload.Policy
+		assert.Equal(t, []bool{tt.reads, tt.writes}, []bool{policy.RetryReads, policy.RetryWrites})
+		jitter := policy.Jitter()
+		assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
 	}
 }
 
@@ -50,12 +46,8 @@ func TestTokenBucketOfAClient(t *testing.T) {
 // find is a retryable read.
 func find(ctx context.Context, d driver.Deployment) error {
 	mode := driver.RetryOncePerCommand
-	return driver.Operation{
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
-			return bsoncore.AppendStringElement(dst, "find", "coll"), nil
-		},
-		Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode,
-	}.Execute(ctx)
+	op := driver.Operation{CommandFn: scripted.Named("find"), Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode}
+	return op.Execute(ctx)
 }
 
 // TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
@@ -86,4 +78,70 @@ func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 		assert.Equal(t, int64(2), finds.Load())
 		require.NoError(t, topology.Disconnect(context.Background()))
 	}
+}
+
+// impatientClock is the clock of the machine, but for backoffs, which take no time.
+type impatientClock struct {
+	backpressure.SystemClock
+}
+
+func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Duration) error {
+	return ctx.Err()
+}
+
+// connectTopology returns a topology with one server, connected, with a policy that does not wait and makes each permitted retry, however
+// long the server rejects.
+func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
+	t.Helper()
+	cfg, err := NewConfig(opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"), nil)
+	require.NoError(t, err)
+	cfg.overload.Clock = impatientClock{}
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	require.NoError(t, topology.Connect())
+	return topology
+}
+
+func TestOverloadLeavesNothingBehind(t *testing.T) {
+	const operations, goroutines = 10000, 20
+	before := runtime.NumGoroutine()
+	l := scripted.Listen(t, scripted.Overloaded(), nil)
+	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
+
+	var wg sync.WaitGroup
+	for i := 0; i < goroutines; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := 0; j < operations/goroutines; j++ {
+				err := ping(context.Background(), topology)
+				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
+					t.Errorf("got %v, want an overload error", err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	assert.Equal(t, (1+int64(topology.cfg.overload.MaxRetries))*operations, l.Commands.Load())
+
+	for _, server := range topology.servers {
+		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
+		assert.Equal(t, int64(0), server.OperationCount())
+	}
+	require.NoError(t, topology.Disconnect(context.Background()))
+	assertGoroutines(t, before+1) // and the listener's
+}
+
+// assertGoroutines waits until no more goroutines are left. Those of closed connections end on their own time.
+func assertGoroutines(t *testing.T, want int) {
+	t.Helper()
+	var left int
+	for i := 0; i < 1000; i++ {
+		if left = runtime.NumGoroutine(); left <= want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines are left, want at most %d", left, want)
 }
