@@ -29,12 +29,8 @@ func (versionSink) Error(error, string, ...any) {}
 func openingLog(t *testing.T, level options.LogLevel, required string, newer bool) versionSink {
 	t.Helper()
 	sink := versionSink{}
-	opts := options.Client().ApplyURI("mongodb://127.0.0.1:1/?serverMonitoringMode=poll").SetLoggerOptions(
-		options.Logger().SetSink(sink).SetComponentLevel(options.LogComponentTopology, level))
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	topo, err := New(cfg)
-	require.NoError(t, err)
+	topo := newTopology(t, options.Client().ApplyURI("mongodb://127.0.0.1:1/?serverMonitoringMode=poll").SetLoggerOptions(
+		options.Logger().SetSink(sink).SetComponentLevel(options.LogComponentTopology, level)))
 	topo.logRequired(required, newer)
 	topo.publishTopologyOpeningEvent()
 	topo.cfg.logger.Close()
