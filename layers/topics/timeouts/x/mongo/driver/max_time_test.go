@@ -28,22 +28,17 @@ func newTimed() *timed {
 	return &timed{Context: context.Background(), deadline: time.Now().Add(10 * time.Hour)}
 }
 
-// slowCrypt takes hours to encrypt. It fails, if at all, after the first command.
+// slowCrypt takes hours to encrypt.
 type slowCrypt struct {
 	driver.Crypt
 	ctx   *timed
 	takes time.Duration
-	fails error
-	calls int
 }
 
 func (c *slowCrypt) BypassAutoEncryption() bool { return false }
 
 func (c *slowCrypt) Encrypt(_ context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
 	c.ctx.deadline = c.ctx.deadline.Add(-c.takes)
-	if c.calls++; c.calls > 1 && c.fails != nil {
-		return nil, c.fails
-	}
 	return cmd, nil
 }
 
