@@ -101,7 +101,6 @@ func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 	op := s.Write()
 	op.RetryMode = &mode
 	require.NoError(t, s.Execute(context.Background(), op), "with the mode that says so")
-
 	err := execute(then([]any{scripted.Overloaded()}, scripted.Repeat(5, scripted.ShuttingDown())...)...)
 	assert.Equal(t, int32(91), err.(driver.Error).Code)
 	err = execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.Overloaded())...)
@@ -119,7 +118,6 @@ func TestExecuteOverloadStartsTransactionOnce(t *testing.T) {
 	op := s.Transaction()
 	require.NoError(t, op.Execute(context.Background()))
 	require.NoError(t, s.Execute(context.Background(), op))
-
 	assert.Equal(t, []any{true, true, true, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
@@ -252,6 +250,17 @@ func documents(n int) []bsoncore.Document {
 	return docs
 }
 
+// drained returns a bucket that has paid for five retries of each of n commands.
+func drained(t *testing.T, n int) *retry.TokenBucket {
+	bucket := retry.NewTokenBucket()
+	for i := 0; i < n; i++ {
+		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+		s.Policy.Bucket = bucket
+		require.Error(t, s.Execute(context.Background(), s.Write()))
+	}
+	return bucket
+}
+
 func TestExecuteTokenBucket(t *testing.T) {
 	const full = 1000
 	for _, tt := range []struct {
@@ -270,54 +279,40 @@ func TestExecuteTokenBucket(t *testing.T) {
 		{"the last token", 199, then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()), 1.1},
 		{"no token", 200, []any{scripted.Overloaded()}, 0},
 	} {
-		s := scripted.New(t)
-		bucket := retry.NewTokenBucket()
+		s := scripted.New(t, tt.replies...)
+		bucket := drained(t, tt.drained)
 		s.Policy.Bucket = bucket
-		for i := 0; i < tt.drained; i++ {
-			s.Replies = scripted.Repeat(6, scripted.Overloaded())
-			require.Error(t, s.Execute(context.Background(), s.Write()))
-		}
-		s.Replies = tt.replies
 		_ = s.Execute(context.Background(), s.Write())
 		assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9, tt.name)
 	}
 }
 
-// unauthenticated is a connection that the server closed during authentication.
-type unauthenticated struct{ id int }
-
-func (unauthenticated) Error() string                  { return "closed" }
-func (unauthenticated) ServerAddress() address.Address { return "a:27017" }
-func (unauthenticated) HasErrorLabel(label string) bool {
-	return label == driver.NetworkError
-}
-func (unauthenticated) Unwrap() error { return driver.Error{Labels: []string{driver.NetworkError}} }
-
-// clearedFor is a pool that was cleared for a failure.
-type clearedFor struct{ failure unauthenticated }
+// clearedFor is a pool that was cleared for the failure with this message.
+type clearedFor string
 
 func (clearedFor) Error() string   { return "cleared" }
 func (clearedFor) Retryable() bool { return true }
 func (c clearedFor) ClearedFor(failure error) bool {
-	var failed unauthenticated
-	return errors.As(failure, &failed) && failed == c.failure
+	var failed scripted.BrokenHandshake
+	return errors.As(failure, &failed) && failed.Cause.Message == string(c)
 }
 
 // TestExecuteMeetsItsOwnClearing is about a retry that comes before the pool is cleared for the failure of the first attempt: that is not
 // a second failure.
 func TestExecuteMeetsItsOwnClearing(t *testing.T) {
-	one, other := unauthenticated{1}, unauthenticated{2}
+	one := scripted.BrokenHandshake{Cause: driver.Error{Message: "one", Labels: []string{driver.NetworkError}}}
+	other := scripted.BrokenHandshake{Cause: driver.Error{Message: "other", Labels: []string{driver.NetworkError}}}
 	for _, tt := range []struct {
 		name    string
 		replies []any
 		ok      bool
 	}{
-		{"once", []any{one, clearedFor{one}, scripted.OK()}, true},
-		{"another command's", []any{one, clearedFor{other}}, false},
-		{"twice", []any{one, clearedFor{one}, clearedFor{one}}, false},
-		{"before it failed itself", []any{clearedFor{one}, one}, false},
-		{"and fails again", []any{one, clearedFor{one}, other}, false},
-		{"after another failure", []any{one, scripted.Overloaded(), clearedFor{one}, scripted.Overloaded(), scripted.OK()}, true},
+		{"once", []any{one, clearedFor("one"), scripted.OK()}, true},
+		{"another command's", []any{one, clearedFor("other")}, false},
+		{"twice", []any{one, clearedFor("one"), clearedFor("one")}, false},
+		{"before it failed itself", []any{clearedFor("one"), one}, false},
+		{"and fails again", []any{one, clearedFor("one"), other}, false},
+		{"after another failure", []any{one, scripted.Overloaded(), clearedFor("one"), scripted.Overloaded(), scripted.OK()}, true},
 	} {
 		for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
 			s := scripted.New(t, tt.replies...)

@@ -32,7 +32,6 @@ func TestExecutionLabelsACopy(t *testing.T) {
 	failed := attempt{err: Error{Labels: array[:1]}, stage: sent, retryEnabled: true}
 	ex := operationRun{}
 	ex.op.Type = Write
-
 	_ = ex.addRetryableWriteError(&failed, true)
 	_ = commitFailed(WriteCommandError{Labels: array[:1], WriteConcernError: &WriteConcernError{Code: 64}})
 	errs := attemptErrors{inTxn: true}

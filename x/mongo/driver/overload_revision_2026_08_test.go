@@ -80,7 +80,6 @@ func TestExecuteOverloadRetargeting(t *testing.T) {
 	}
 	same, other := []address.Address{"a:27017", "a:27017"}, []address.Address{"a:27017", "b:27017"}
 	replicaSet, secondary := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
-
 	assert.Equal(t, same, selected(replicaSet, secondary, false, scripted.Overloaded()))
 	assert.Equal(t, other, selected(replicaSet, secondary, true, scripted.Overloaded()))
 	assert.Equal(t, same, selected(replicaSet, secondary, true, scripted.ShuttingDown()))
@@ -101,7 +100,6 @@ func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 	for _, maxRetries := range []uint{0, 1, 3} {
 		hasCode(462)(t, run(maxRetries, 1+int(maxRetries)))
 	}
-
 	s := scripted.New(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError))
 	s.Policy = nil
 	require.Error(t, s.Execute(context.Background(), s.Read()), "zero is a limit of what the RetryMode retries, too")

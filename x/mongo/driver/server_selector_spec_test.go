@@ -128,7 +128,6 @@ func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
 	changed := primary
 	changed.AverageRTT, changed.AverageRTTSet = time.Second, true
 	changed.Kind = description.ServerKindRSSecondary
-
 	selector := &opServerSelector{
 		selector:             &serverselector.ReadPref{ReadPref: readpref.Nearest()},
 		deprioritizedServers: []description.Server{changed},

@@ -50,7 +50,6 @@ func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
 	command := bsoncore.NewDocumentBuilder().AppendString("find", "coll").Build()
 	s := scripted.New(t, scripted.OpenedCursor(), scripted.Overloaded())
 	s.Policy.RetryWrites = false
-
 	op := operation.NewCursorCommand(command, driver.CursorOptions{}).Database("db").Deployment(s)
 	require.NoError(t, op.Execute(context.Background()))
 	opened, err := op.ResultCursor()

@@ -56,7 +56,6 @@ func TestNoAdaptiveRetries(t *testing.T) {
 	l := scripted.Listen(t, scripted.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
 	require.Error(t, find(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }

@@ -57,20 +57,6 @@ func (r *recorder) lines() []string {
 	return lines
 }
 
-// emptyBucket returns a bucket without a token.
-func emptyBucket() *retry.TokenBucket {
-	bucket := retry.NewTokenBucket()
-	policy := &retry.Policy{
-		RetryReads: true, MaxRetries: retry.Unlimited, FirstBackoff: retry.BaseBackoff,
-		Jitter: func() float64 { return 0 }, Bucket: bucket,
-	}
-	for i := 0; i < 1000; i++ {
-		execution := policy.Start(retry.Read, retry.Never)
-		execution.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline})
-	}
-	return bucket
-}
-
 func TestRetryMonitorReasons(t *testing.T) {
 	read, write, command := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command
 	withoutRetry := func(op func(*scripted.Script) driver.Operation) func(*scripted.Script) driver.Operation {
@@ -133,7 +119,7 @@ func TestRetryMonitorReasons(t *testing.T) {
 			"attempt 4: retry after 400ms, overloaded", "attempt 5: retry after 800ms, overloaded", "attempt 6: refused, limit",
 			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
 		}},
-		{"bucket empty", write, func(s *scripted.Script) { s.Policy.Bucket = emptyBucket() }, []any{rejected},
+		{"bucket empty", write, func(s *scripted.Script) { s.Policy.Bucket = drained(t, 200) }, []any{rejected},
 			[]string{"attempt 1: refused, bucketEmpty"}},
 		{"context done during an attempt", read, nil, []any{rejected, context.DeadlineExceeded}, []string{
 			first, "attempt 2: refused, contextDone", `failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
@@ -216,7 +202,6 @@ func TestRetryMonitorBatches(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 	r := record(s)
 	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
-
 	assert.Equal(t, []string{
 		"attempt 1: retry after 50ms, overloaded",
 		"attempt 1: retry after 50ms, overloaded",
@@ -233,7 +218,6 @@ func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
 	s := scripted.New(t, then(scripted.Repeat(6, overloadedWriteConcern), scripted.OK())...)
 	r := record(s)
 	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
-
 	lines := r.lines()
 	require.Len(t, lines, 7)
 	// The server executed the last command: the refusal is not why the operation ended.
@@ -333,7 +317,6 @@ func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	s := scripted.New(t, scripted.Rejected())
 	s.Policy.Clock = &steppingClock{Clock: s, step: 7 * ms}
 	s.OnSleep = cancel
-
 	err := s.Execute(ctx, s.Write())
 	want := &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}
 	assert.Equal(t, want, scripted.As[*event.RetryError](t, err))

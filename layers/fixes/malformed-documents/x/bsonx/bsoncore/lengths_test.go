@@ -3,7 +3,6 @@ package bsoncore_test
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
@@ -31,23 +30,18 @@ func TestWrongLengthOfValue(t *testing.T) {
 	t.Parallel()
 	for _, kind := range prefixedTypes {
 		for _, length := range wrongLengths {
-			kind, length := kind, length
-			t.Run(fmt.Sprintf("%v of %d", kind, length), func(t *testing.T) {
-				t.Parallel()
-				data := append(binary.LittleEndian.AppendUint32(nil, uint32(length)), 0, 0)
-				assert.Error(t, bsoncore.Value{Type: kind, Data: data}.Validate())
-				_, _, ok := bsoncore.ReadValue(data, kind)
-				assert.False(t, ok)
-
-				doc := wrapped(kind, data)
-				assert.Error(t, doc.Validate())
-				_, err := doc.Elements()
-				assert.Error(t, err)
-				_, err = bsoncore.Array(doc).Values()
-				assert.Error(t, err)
-				_, err = doc.LookupErr("b")
-				assert.Error(t, err)
-			})
+			data := append(binary.LittleEndian.AppendUint32(nil, uint32(length)), 0, 0)
+			assert.Error(t, bsoncore.Value{Type: kind, Data: data}.Validate(), "%v of %d", kind, length)
+			_, _, ok := bsoncore.ReadValue(data, kind)
+			assert.False(t, ok, "%v of %d", kind, length)
+			doc := wrapped(kind, data)
+			assert.Error(t, doc.Validate(), "%v of %d", kind, length)
+			_, err := doc.Elements()
+			assert.Error(t, err, "%v of %d", kind, length)
+			_, err = bsoncore.Array(doc).Values()
+			assert.Error(t, err, "%v of %d", kind, length)
+			_, err = doc.LookupErr("b")
+			assert.Error(t, err, "%v of %d", kind, length)
 		}
 	}
 }
@@ -55,21 +49,17 @@ func TestWrongLengthOfValue(t *testing.T) {
 // TestShortDocument is about documents and arrays that say to be shorter than an empty one.
 func TestShortDocument(t *testing.T) {
 	t.Parallel()
-	for length := int32(0); length < 5; length++ {
-		length := length
-		t.Run(fmt.Sprint(length), func(t *testing.T) {
-			t.Parallel()
-			for size := 4; size < 8; size++ {
-				data := make([]byte, size)
-				binary.LittleEndian.PutUint32(data, uint32(length))
-				assert.ErrorIs(t, bsoncore.Document(data).Validate(), bsoncore.ErrInvalidLength)
-				assert.ErrorIs(t, bsoncore.Array(data).Validate(), bsoncore.ErrInvalidLength)
-				_, err := bsoncore.NewDocumentFromReader(bytes.NewReader(data))
-				assert.ErrorIs(t, err, bsoncore.ErrInvalidLength)
-				_, err = bsoncore.NewArrayFromReader(bytes.NewReader(data))
-				assert.ErrorIs(t, err, bsoncore.ErrInvalidLength)
-			}
-		})
+	for length := uint32(0); length < 5; length++ {
+		for size := 4; size < 8; size++ {
+			data := make([]byte, size)
+			binary.LittleEndian.PutUint32(data, length)
+			assert.ErrorIs(t, bsoncore.Document(data).Validate(), bsoncore.ErrInvalidLength, "%d", length)
+			assert.ErrorIs(t, bsoncore.Array(data).Validate(), bsoncore.ErrInvalidLength, "%d", length)
+			_, err := bsoncore.NewDocumentFromReader(bytes.NewReader(data))
+			assert.ErrorIs(t, err, bsoncore.ErrInvalidLength, "%d", length)
+			_, err = bsoncore.NewArrayFromReader(bytes.NewReader(data))
+			assert.ErrorIs(t, err, bsoncore.ErrInvalidLength, "%d", length)
+		}
 	}
 }
 
@@ -136,32 +126,22 @@ func TestLookupInMalformed(t *testing.T) {
 				continue
 			}
 			for depth := 0; depth < 4; depth++ {
-				kind, length, depth := kind, length, depth
-				t.Run(fmt.Sprintf("%v of %d below %d", kind, length, depth), func(t *testing.T) {
-					t.Parallel()
-					doc := wrapped(kind, binary.LittleEndian.AppendUint32(nil, uint32(length)))
-					keys := []string{"0", "0"}
-					for i := 0; i < depth; i++ {
-						doc = wrapped([]bsoncore.Type{bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray}[i%2], doc)
-						keys = append(keys, "0")
-					}
-					lookUpAll(t, doc, keys)
-				})
+				doc := wrapped(kind, binary.LittleEndian.AppendUint32(nil, uint32(length)))
+				keys := []string{"0", "0"}
+				for i := 0; i < depth; i++ {
+					doc = wrapped([]bsoncore.Type{bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray}[i%2], doc)
+					keys = append(keys, "0")
+				}
+				val, err := doc.LookupErr(keys...)
+				assert.Error(t, err, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bsoncore.Value{}, val, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bsoncore.Value{}, doc.Lookup(keys...), "%v of %d below %d", kind, length, depth)
+				_, err = bson.Raw(doc).LookupErr(keys...)
+				assert.Error(t, err, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bson.RawValue{}, bson.Raw(doc).Lookup(keys...), "%v of %d below %d", kind, length, depth)
 			}
 		}
 	}
-}
-
-// lookUpAll fails if one of the ways to follow the keys finds something.
-func lookUpAll(t *testing.T, doc bsoncore.Document, keys []string) {
-	t.Helper()
-	val, err := doc.LookupErr(keys...)
-	assert.Error(t, err)
-	assert.Equal(t, bsoncore.Value{}, val)
-	assert.Equal(t, bsoncore.Value{}, doc.Lookup(keys...))
-	_, err = bson.Raw(doc).LookupErr(keys...)
-	assert.Error(t, err)
-	assert.Equal(t, bson.RawValue{}, bson.Raw(doc).Lookup(keys...))
 }
 
 // TestIndexOfMalformed is about values that say to be shorter than their length, of which an empty one was made without an error.

@@ -163,10 +163,8 @@ func TestOperationTimeOfReplies(t *testing.T) {
 	} {
 		reply, err := bson.Marshal(bson.M{"operationTime": value})
 		require.NoError(t, err)
-
 		op := Operation{Client: &session.Client{}}
 		op.updateOperationTime(reply)
-
 		time, isTime := value.(bson.Timestamp)
 		assert.Equal(t, isTime && !time.IsZero(), op.Client.OperationTime != nil, "%v", value)
 	}

@@ -129,11 +129,9 @@ func TestKMSRequest(t *testing.T) {
 	last.tlsConfig["local"].MaxVersion = tls.VersionTLS12
 	require.NoError(t, last.sendKMSRequest(context.Background(), asked))
 	assert.Equal(t, "key", string(asked.answer))
-
 	c, q := kmsService(t, false, says("ke", "y"))
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
-
 	for again, want := range map[bool]error{false: errFromTheService, true: nil} { // then libmongocrypt asks again
 		c, q = kmsService(t, false, says())
 		q.again = again
@@ -177,7 +175,6 @@ func TestKMSAnswerBeforeTheEnd(t *testing.T) {
 	q.onFed = cancel
 	require.NoError(t, c.sendKMSRequest(ctx, q))
 	assert.Equal(t, "key", string(q.answer))
-
 	q = &question{}
 	err := c.sendKMSRequest(ctx, q)
 	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
@@ -208,7 +205,6 @@ func TestKMSRequestHasADeadline(t *testing.T) {
 	deadline, limited := ctx.Deadline()
 	require.True(t, limited)
 	assert.LessOrEqual(t, time.Until(deadline), defaultKmsTimeout)
-
 	callers, cancelCallers := context.WithTimeout(context.Background(), time.Hour)
 	defer cancelCallers()
 	ctx, cancel = kmsContext(callers)
@@ -225,7 +221,6 @@ func TestKMSPauseEndsWithItsContext(t *testing.T) {
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
 	assert.GreaterOrEqual(t, time.Since(start), q.pause)
-
 	ctx, cancel := context.WithCancel(context.Background())
 	q = &question{pause: 24 * time.Hour}
 	time.AfterFunc(time.Millisecond, cancel)

@@ -56,7 +56,6 @@ func TestMaxTimeAfterEncryption(t *testing.T) {
 	maxTimeMS := s.Field("maxTimeMS")[0].(int64)
 	assert.LessOrEqual(t, maxTimeMS, time.Hour.Milliseconds())
 	assert.Greater(t, maxTimeMS, (time.Hour / 2).Milliseconds())
-
 	s, ctx = scripted.New(t), newTimed()
 	op = s.Read()
 	op.Crypt, op.Deployment = &slowCrypt{ctx: ctx, takes: 10 * time.Hour}, &forgetful{Script: s, stats: "two round trips"}
@@ -122,7 +121,6 @@ func TestMaxTimeCountsTheSelectedServersRoundTrip(t *testing.T) {
 	op.Deployment = &forgetful{Script: s, rtt: 9 * time.Hour}
 	require.NoError(t, s.Execute(newTimed(), op))
 	assert.LessOrEqual(t, s.Field("maxTimeMS")[0].(int64), time.Hour.Milliseconds())
-
 	s = scripted.New(t)
 	op = s.Read()
 	op.Deployment = &forgetful{Script: s, rtt: 11 * time.Hour}

@@ -55,7 +55,6 @@ func newSelectionWith(t testing.TB, opts *options.ClientOptions, hosts ...addres
 	cfg.overload.Clock = &s.clock
 	s.topology, err = New(cfg)
 	require.NoError(t, err)
-
 	s.topology.state = topologyConnected
 	desc := description.Topology{Kind: description.TopologyKindReplicaSetNoPrimary}
 	for _, host := range hosts {
@@ -172,14 +171,12 @@ func TestServersThrottleApart(t *testing.T) {
 	s := newSelection(t, "a:27017", "b:27017")
 	topology := s.topology
 	require.Equal(t, map[string]float64{"localhost:27017": 0, "a:27017": 0, "b:27017": 0}, withLocalhost(topology.ThrottleProbabilities()))
-
 	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
 	addr, known := backpressure.ThrottleOf(selected)
 	assert.Equal(t, address.Address("a:27017"), addr)
 	for i := 0; i < 9; i++ {
 		known.Ended(throttle.Attempt{First: true, Write: true}, true, 0)
 	}
-
 	probabilities := topology.ThrottleProbabilities()
 	assert.InDelta(t, 1.0, probabilities["a:27017"], 1e-9, "of writes")
 	assert.True(t, probabilities["a:27017"] < 1)

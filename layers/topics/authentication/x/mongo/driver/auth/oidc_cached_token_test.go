@@ -162,7 +162,6 @@ func TestTokenOfAConnection(t *testing.T) {
 		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: first}))
 		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: second}))
 		assert.Equal(t, []uint64{1, 1}, []uint64{first.OIDCTokenGenID(), second.OIDCTokenGenID()})
-
 		first.SetOIDCTokenGenID(known)
 		require.Error(t, oa.Reauth(ctx, &driver.AuthConfig{Connection: first}))
 		assert.Equal(t, uint64(1), first.OIDCTokenGenID())

@@ -110,14 +110,12 @@ func TestClosedSubscription(t *testing.T) {
 	none := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, nil })
 	_, err := topo.selectServerFromSubscription(ctx, updates, none)
 	assert.Equal(t, ErrTopologyClosed, err)
-
 	failed := errors.New("no tags")
 	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, failed })
 	known := make(chan description.Topology, 1)
 	known <- description.Topology{}
 	_, err = topo.selectServerFromSubscription(ctx, known, failing)
 	assert.ErrorIs(t, err, failed)
-
 	cancel()
 	_, err = topo.selectServerFromSubscription(ctx, nil, none)
 	assert.ErrorIs(t, err, context.Canceled)
