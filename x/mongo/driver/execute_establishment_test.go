@@ -36,10 +36,6 @@ func (ownLimitError) HasErrorLabel(label string) bool { return label == driver.N
 
 func (e ownLimitError) ForWrite() error { return e }
 
-func outOfFiles() error {
-	return ownLimitError{establishmentError{server: "a:27017", cause: errors.New("no files")}}
-}
-
 func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 	closed := establishmentError{server: "a:27017", cause: io.EOF}
 	timeout := establishmentError{server: "a:27017", cause: context.DeadlineExceeded}
@@ -98,7 +94,7 @@ func TestExecuteWithoutConnection(t *testing.T) {
 		{name: "handshake: ShutdownInProgress", err: handshake(91), want: retried{read: true}},
 		{name: "handshake: SocketException", err: handshake(9001), want: retried{read: true}},
 		{name: "handshake: AuthenticationFailed", err: handshake(18), want: never},
-		{name: "a limit of the client", err: outOfFiles(), want: both},
+		{name: "a limit of the client", err: ownLimitError{establishmentError{server: "a:27017", cause: errors.New("files")}}, want: both},
 		{name: "no connection for another reason", err: errors.New("closed"), want: never},
 		{name: "a retryable error that is none of a connection",
 			err: driver.Error{Code: 91, Labels: []string{driver.RetryableWriteError}}, want: never},

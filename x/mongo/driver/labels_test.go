@@ -51,7 +51,8 @@ func TestWithLabelWraps(t *testing.T) {
 }
 
 // TestGatheredWriteErrors is about the second command of a write whose first had an error: what the operation returns has both errors, with
-// the documents' places in the whole write, and the first one's write concern error, also if no retry of the second command was sent or if its time was up.
+// the documents' places in the whole write, and the first one's write concern error, also if no retry of the second command was sent or if
+// its time was up.
 func TestGatheredWriteErrors(t *testing.T) {
 	failed := func() WriteCommandError { return WriteCommandError{WriteErrors: []WriteError{{Index: 1}}} }
 	executed := &attempt{stage: sent, err: failed()}

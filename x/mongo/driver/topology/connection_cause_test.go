@@ -40,9 +40,6 @@ func dialling(call string, errno syscall.Errno) error {
 
 // establishments has every kind of error that net, crypto/tls, crypto/x509, net/url, the lookup of names and proxies return.
 func establishments() map[string]establishment {
-	lookup := func(text string) error {
-		return opError("dial", &net.DNSError{Err: text, Name: "a", IsTemporary: true})
-	}
 	_, _, noPort := net.SplitHostPort("a")
 	_, _, colons := net.SplitHostPort("a:b:c")
 	_, _, cidr := net.ParseCIDR("a")
@@ -76,7 +73,7 @@ func establishments() map[string]establishment {
 		"cancelled":          {context.Canceled, false, "the pool was closed"},
 		"name not found":     {opError("dial", &net.DNSError{Err: "no such host", IsNotFound: true}), false, "a failed lookup"},
 		"name server silent": {opError("dial", &net.DNSError{Err: "i/o timeout", IsTimeout: true}), false, "a failed lookup"},
-		"name server fails":  {lookup("server misbehaving"), false, "a failed lookup"},
+		"name server fails":  {opError("dial", &net.DNSError{Err: "misbehaving", IsTemporary: true}), false, "a failed lookup"},
 		"no port":            {noPort, false, "a malformed address"},
 		"no port, dialled":   {noHost, false, "a malformed address"},
 		"no such port":       {noNumber, false, "a malformed address"},

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
@@ -52,8 +51,7 @@ func find(ctx context.Context, d driver.Deployment) error {
 
 // TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
 func TestNoAdaptiveRetries(t *testing.T) {
-	const shutdown = 91
-	l := scripted.Listen(t, scripted.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+	l := scripted.Listen(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
 	require.Error(t, find(context.Background(), topology))
@@ -63,7 +61,7 @@ func TestNoAdaptiveRetries(t *testing.T) {
 // TestMaxAdaptiveRetriesLeavesOtherRetries is about network errors: they are retried as ever, whatever the limit is.
 func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 	for _, limit := range []uint{0, 2} {
-		l := scripted.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+		l := scripted.Listen(t, scripted.OK(), nil)
 		var finds atomic.Int64
 		answer := func(command string) any {
 			if command == "find" && finds.Add(1) == 1 {
@@ -92,11 +90,8 @@ func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Du
 // long the server rejects.
 func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
 	t.Helper()
-	cfg, err := NewConfig(opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"), nil)
-	require.NoError(t, err)
-	cfg.overload.Clock = impatientClock{}
-	topology, err := New(cfg)
-	require.NoError(t, err)
+	topology := newTopology(t, opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"))
+	topology.cfg.overload.Clock = impatientClock{}
 	require.NoError(t, topology.Connect())
 	return topology
 }

@@ -44,22 +44,18 @@ type selection struct {
 }
 
 // newSelection returns the selection of a client with adaptiveThrottling, from secondaries.
-func newSelection(t testing.TB, hosts ...address.Address) *selection {
+func newSelection(t *testing.T, hosts ...address.Address) *selection {
 	return newSelectionWith(t, options.Client().SetAdaptiveThrottling(true), hosts...)
 }
 
-func newSelectionWith(t testing.TB, opts *options.ClientOptions, hosts ...address.Address) *selection {
-	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}}
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	cfg.overload.Clock = &s.clock
-	s.topology, err = New(cfg)
-	require.NoError(t, err)
+func newSelectionWith(t *testing.T, opts *options.ClientOptions, hosts ...address.Address) *selection {
+	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}, topology: newTopology(t, opts)}
+	s.topology.cfg.overload.Clock = &s.clock
 	s.topology.state = topologyConnected
 	desc := description.Topology{Kind: description.TopologyKindReplicaSetNoPrimary}
 	for _, host := range hosts {
 		desc.Servers = append(desc.Servers, description.Server{Addr: host, Kind: description.ServerKindRSSecondary, AverageRTTSet: true})
-		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, cfg.ServerOpts...)
+		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, s.topology.cfg.ServerOpts...)
 	}
 	s.topology.desc.Store(desc)
 	return s
