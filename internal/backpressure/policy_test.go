@@ -2,6 +2,7 @@ package backpressure
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -10,19 +11,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 )
 
-// stopped is a clock at noon that records how backoffs are waited for.
-type stopped struct {
-	slept  time.Duration
-	caller context.Context
-}
+// stopped is a clock at noon.
+type stopped struct{ SystemClock }
 
 var noon = time.Date(2026, 8, 13, 12, 0, 0, 0, time.UTC)
 
-func (*stopped) Now() time.Time { return noon }
-func (c *stopped) Sleep(_, caller context.Context, _ <-chan struct{}, d time.Duration) error {
-	c.slept, c.caller = d, caller
-	return nil
-}
+func (stopped) Now() time.Time { return noon }
 
 // until is a context that ends some seconds after noon, or has ended at noon.
 type until struct {
@@ -43,7 +37,8 @@ func TestTimeLeft(t *testing.T) {
 	background := context.Background()
 	in := func(seconds time.Duration) context.Context { return until{background, seconds} }
 	const grace = 3 * time.Second
-	tests := []struct {
+	after := func(seconds time.Duration) time.Time { return noon.Add(seconds * time.Second) }
+	for _, tt := range []struct {
 		name    string
 		ctx     context.Context
 		purpose Purpose
@@ -58,24 +53,18 @@ func TestTimeLeft(t *testing.T) {
 		{name: "caller without a deadline", ctx: in(5), purpose: Purpose{Caller: background}, want: 5 * time.Second},
 		{name: "caller after the command", ctx: in(5), purpose: Purpose{Caller: in(9)}, want: 5 * time.Second},
 		{name: "caller has gone", ctx: in(9), purpose: Purpose{Caller: in(0)}, want: 0},
-		{name: "until", ctx: in(9), purpose: Purpose{Until: noon.Add(2 * time.Second)}, want: 2 * time.Second},
-		{name: "until, past", ctx: in(9), purpose: Purpose{Until: noon.Add(-time.Second)}, want: 0},
-		{name: "until before the caller", ctx: in(9), purpose: Purpose{Caller: in(5), Until: noon.Add(2 * time.Second)},
-			want: 2 * time.Second},
-		{name: "until after the caller", ctx: in(9), purpose: Purpose{Caller: in(5), Until: noon.Add(7 * time.Second)},
-			want: 5 * time.Second},
-		{name: "grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, want: 3 * time.Second},
-		{name: "rest of the grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, spent: time.Second,
-			want: 2 * time.Second},
-		{name: "grace is over", ctx: in(9), purpose: Purpose{Caller: in(1), Grace: grace}, spent: 3 * time.Second,
-			want: time.Second},
-		{name: "grace and until", ctx: in(9), purpose: Purpose{Until: noon.Add(-time.Second), Grace: grace}, want: 3 * time.Second},
-		{name: "grace, but the command's deadline", ctx: in(2), purpose: Purpose{Caller: in(0), Grace: grace},
-			want: 2 * time.Second},
+		{name: "until", ctx: in(9), purpose: Purpose{Until: after(2)}, want: 2 * time.Second},
+		{name: "until, past", ctx: in(9), purpose: Purpose{Until: after(-1)}, want: 0},
+		{name: "until before the caller", ctx: in(9), purpose: Purpose{Caller: in(5), Until: after(2)}, want: 2 * time.Second},
+		{name: "until after the caller", ctx: in(9), purpose: Purpose{Caller: in(5), Until: after(7)}, want: 5 * time.Second},
+		{name: "grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, want: grace},
+		{name: "rest of the grace", ctx: in(9), purpose: Purpose{Caller: in(0), Grace: grace}, spent: time.Second, want: 2 * time.Second},
+		{name: "grace is over", ctx: in(9), purpose: Purpose{Caller: in(1), Grace: grace}, spent: grace, want: time.Second},
+		{name: "grace and until", ctx: in(9), purpose: Purpose{Until: after(-1), Grace: grace}, want: grace},
+		{name: "grace, but the command's deadline", ctx: in(2), purpose: Purpose{Caller: in(0), Grace: grace}, want: 2 * time.Second},
 		{name: "longer than the grace", ctx: background, purpose: Purpose{Caller: in(8), Grace: grace}, want: 8 * time.Second},
-	}
-	for _, tt := range tests {
-		policy := &Policy{Clock: &stopped{}}
+	} {
+		policy := &Policy{Clock: stopped{}}
 		assert.Equal(t, tt.want, policy.Left(tt.ctx, tt.purpose, tt.spent), tt.name)
 	}
 	assert.Equal(t, retry.NoDeadline, (*Policy)(nil).Left(in(1), Purpose{}, 0), "without a policy there are no backoffs")
@@ -85,25 +74,73 @@ func TestTimeLeft(t *testing.T) {
 func TestSystemClockWakesUp(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	live := context.Background()
-	for name, contexts := range map[string][2]context.Context{
-		"its own": {ended, nil}, "the command's": {ended, live}, "the caller's": {live, ended},
-	} {
-		if err := (SystemClock{}).Sleep(contexts[0], contexts[1], nil, 5*time.Second); err != context.Canceled {
-			t.Errorf("%s context has ended: %v, want %v", name, err, context.Canceled)
-		}
-	}
-	closed := make(chan struct{})
+	live, open, closed := context.Background(), make(chan struct{}), make(chan struct{})
 	close(closed)
-	if err := (SystemClock{}).Sleep(live, nil, closed, 5*time.Second); err != ErrDisconnected {
-		t.Errorf("the client is disconnected: %v, want %v", err, ErrDisconnected)
-	}
-	for i := 0; i < 50; i++ { // whichever is seen first
-		if err := (SystemClock{}).Sleep(ended, nil, closed, 5*time.Second); err != context.Canceled {
-			t.Errorf("the client is disconnected, and its own context has ended: %v, want %v", err, context.Canceled)
+	for name, tt := range map[string]struct {
+		own, callers context.Context
+		closed       chan struct{}
+		want         error
+	}{
+		"its own context":                    {ended, nil, open, context.Canceled},
+		"the command's":                      {ended, live, open, context.Canceled},
+		"the caller's":                       {live, ended, open, context.Canceled},
+		"the client is disconnected":         {live, nil, closed, ErrDisconnected},
+		"and, which counts, its own context": {ended, nil, closed, context.Canceled},
+	} {
+		for i := 0; i < 50; i++ { // whichever is seen first
+			assert.Equal(t, tt.want, SystemClock{}.Sleep(tt.own, tt.callers, tt.closed, 5*time.Second), name)
 		}
 	}
-	if err := (SystemClock{}).Sleep(live, nil, nil, 0); err != nil {
-		t.Errorf("no context has ended: %v", err)
+	assert.NoError(t, SystemClock{}.Sleep(live, nil, nil, 0))
+}
+
+func TestInterruption(t *testing.T) {
+	failed := errors.New("the command failed")
+	const when = "no time for a retry"
+	tests := map[string]Interruption{
+		"the command failed: no time for a retry: context canceled": {Err: failed, When: when, Cause: context.Canceled},
+		"no time for a retry: context canceled":                     {When: when, Cause: context.Canceled},
+		"context canceled":                                          {Err: failed, Cause: context.Canceled},
 	}
+	for want, interruption := range tests {
+		assert.Equal(t, want, interruption.Error())
+		assert.True(t, errors.Is(interruption, context.Canceled))
+		assert.Equal(t, interruption.Err != nil, errors.Is(interruption, failed))
+	}
+	other := errors.New("all writes failed")
+	around := tests["context canceled"].Around(other)
+	assert.True(t, errors.Is(around, other) && errors.Is(around, context.Canceled) && !errors.Is(around, failed))
+	first := Interruption{Err: driverException{labels: []string{"a"}}, Cause: context.Canceled}
+	again := first.Around(driverException{labels: []string{"b"}}).Around(driverException{labels: []string{"c"}})
+	for label, want := range map[string]bool{"a": true, "b": false, "c": true} {
+		assert.Equal(t, want, again.HasErrorLabel(label), "the labels of the first error, and of the last")
+	}
+
+	// The exceptions hold slices.
+	exception := driverException{labels: []string{"a"}}
+	one, same := Interruption{Err: exception, Cause: context.Canceled}, Interruption{Err: exception, Cause: context.Canceled}
+	assert.False(t, errors.Is(one, same), "compared")
+}
+
+// TestEndOfACaller is about a command whose context, or whose caller's, has ended.
+func TestEndOfACaller(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, contexts := range [][2]context.Context{{ended, nil}, {ended, context.Background()}, {context.Background(), ended}} {
+		assert.Equal(t, context.Canceled, Purpose{Caller: contexts[1]}.Err(contexts[0]))
+	}
+	assert.NoError(t, Purpose{Caller: context.Background()}.Err(context.Background()))
+}
+
+type driverException struct{ labels []string }
+
+func (driverException) Error() string { return "" }
+
+func (e driverException) HasErrorLabel(label string) bool {
+	for _, has := range e.labels {
+		if has == label {
+			return true
+		}
+	}
+	return false
 }

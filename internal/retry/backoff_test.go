@@ -4,26 +4,18 @@ import (
 	"math"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
 func TestBackoff(t *testing.T) {
 	// The specification: "This results in delays of 100ms, 200ms, 400ms, 800ms, and 1600ms before accounting for jitter."
-	want := []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000}
-	for i, ms := range want {
-		attempt := i + 1
-		if got := Backoff(BaseBackoff, attempt, 1); got != ms*time.Millisecond {
-			t.Errorf("Backoff(%v, %d, 1) = %v, want %v", BaseBackoff, attempt, got, ms*time.Millisecond)
-		}
-		if got := Backoff(BaseBackoff, attempt, 0); got != 0 {
-			t.Errorf("Backoff(%v, %d, 0) = %v, want 0", BaseBackoff, attempt, got)
-		}
-		if got, half := Backoff(BaseBackoff, attempt, 0.5), ms*time.Millisecond/2; got != half {
-			t.Errorf("Backoff(%v, %d, 0.5) = %v, want %v", BaseBackoff, attempt, got, half)
+	for i, ms := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000} {
+		for jitter, part := range map[float64]time.Duration{0: 0, 0.5: time.Millisecond / 2, 1: time.Millisecond} {
+			assert.Equal(t, ms*part, Backoff(BaseBackoff, i+1, jitter), "attempt %d, jitter %v", i+1, jitter)
 		}
 	}
-	if got := Backoff(BaseBackoff, math.MaxInt, 1); got != 10*time.Second {
-		t.Errorf("Backoff(MaxInt, 1) = %v, want 10s", got)
-	}
+	assert.Equal(t, 10*time.Second, Backoff(BaseBackoff, math.MaxInt, 1))
 }
 
 func FuzzBackoff(f *testing.F) {

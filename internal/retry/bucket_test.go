@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
 // holding returns a bucket that holds so many tenths of a token.
@@ -14,91 +16,62 @@ func holding(tenths int64) *TokenBucket {
 	return b
 }
 
-// tokenTest is a command and what it costs. An outcome is a Failure, or nil for success. The tokens are tenths, before and after all of
-// them.
-type tokenTest struct {
-	name     string
-	tokens   int64
-	outcomes []*Failure
-	last     Reason // of the last verdict, empty if the last outcome is a success
-	want     int64
-}
-
-func (tt tokenTest) run(t *testing.T) {
-	bucket := holding(tt.tokens)
-	policy := newPolicy(true, true)
-	policy.Bucket = bucket
-	execution := policy.Start(Write, Once)
-
-	var last Reason
-	for _, failure := range tt.outcomes {
-		if failure == nil {
-			last = ""
-			execution.Succeeded()
-			continue
-		}
-		last = execution.Failed(*failure).Reason
-	}
-	if last != tt.last {
-		t.Errorf("last verdict: %v, want %v", last, tt.last)
-	}
-	if got := bucket.tenths.Load(); got != tt.want {
-		t.Errorf("bucket holds %d tenths, want %d", got, tt.want)
-	}
-}
-
+// TestExecutionTokens is about a command and what it costs. An outcome is a Failure, or nil for success. The tokens are tenths, before and
+// after all of them. The reason is that of the last verdict, empty if the last outcome is a success.
 func TestExecutionTokens(t *testing.T) {
-	tests := []tokenTest{
-		{name: "a retry that was executed succeeds", tokens: 500, outcomes: []*Failure{&overloaded, {Cause: Executed}}, last: "",
-			want: 500 - 10 + 11},
-		{name: "first attempt succeeds", tokens: 500, outcomes: []*Failure{nil}, last: "", want: 501},
-		{name: "retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, nil}, last: "", want: 500 - 10 + 11},
-		{name: "third retry succeeds", tokens: 500, outcomes: []*Failure{&overloaded, &overloaded, &overloaded, nil}, last: "",
-			want: 500 - 30 + 11},
-		{name: "retry fails otherwise", tokens: 500, outcomes: []*Failure{&overloaded, &other}, last: NotRetryable, want: 500},
-		{name: "retry fails otherwise and is retried", tokens: 500, outcomes: []*Failure{&overloaded, &readWrite, nil}, last: "",
-			want: 500 - 10 + 10 + 11},
-		{name: "first attempt fails otherwise", tokens: 500, outcomes: []*Failure{&other}, last: NotRetryable, want: 500},
-		{name: "other retries are free", tokens: 500, outcomes: []*Failure{&readWrite}, last: RetryableReadWrite, want: 500},
-		{name: "the client cannot connect, nor by a retry", tokens: 500, outcomes: []*Failure{&ownLimit, &ownLimit}, last: LimitReached,
-			want: 500},
-		{name: "the client cannot connect, then succeeds", tokens: 500, outcomes: []*Failure{&ownLimit, nil}, last: "", want: 501},
-		{name: "the client cannot connect for a retry", tokens: 500, outcomes: []*Failure{&overloaded, &ownLimit, &ownLimit},
-			last: RetryableReadWrite, want: 490},
-		{name: "nor for a retry that was free", tokens: 500, outcomes: []*Failure{&readWrite, &ownLimit}, last: LimitReached, want: 500},
-		{name: "the retry then succeeds", tokens: 500, outcomes: []*Failure{&overloaded, &ownLimit, nil}, last: "", want: 500 - 10 + 11},
-		{name: "the retry is then rejected", tokens: 500, outcomes: []*Failure{&overloaded, &ownLimit, &overloaded}, last: Overloaded,
-			want: 480},
-		{name: "each overload retry costs one", tokens: 500, outcomes: []*Failure{&overloaded, &overloaded, &overloaded},
-			last: Overloaded, want: 470},
-		{name: "the retry that the limit refuses is free", tokens: 500,
-			outcomes: []*Failure{&overloaded, &overloaded, &overloaded, &overloaded, &overloaded, &overloaded},
-			last:     LimitReached, want: 450},
-		{name: "the retry that the deadline refuses is free", tokens: 500,
-			outcomes: []*Failure{{Cause: Overload, Left: time.Millisecond}}, last: DeadlineTooClose, want: 500},
-		{name: "an overload error that is not retryable is free", tokens: 500, outcomes: []*Failure{&overloadedOnly},
-			last: LabelMissing, want: 500},
-		{name: "and refunds nothing", tokens: 500, outcomes: []*Failure{&overloaded, &overloadedOnly}, last: LabelMissing,
-			want: 490},
-		{name: "two tokens are two retries", tokens: 20, outcomes: []*Failure{&overloaded, &overloaded, &overloaded},
-			last: BucketEmpty},
-		{name: "a part of a token is none", tokens: 9, outcomes: []*Failure{&overloaded}, last: BucketEmpty, want: 9},
-		{name: "capacity caps", tokens: 10_000, outcomes: []*Failure{nil}, last: "", want: 10_000},
-		{name: "capacity caps a part", tokens: 9_995, outcomes: []*Failure{&readWrite, nil}, last: "", want: 10_000},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, tt.run)
+	rejected := &overloaded
+	for _, tt := range []struct {
+		name     string
+		tokens   int64
+		outcomes []*Failure
+		last     Reason
+		want     int64
+	}{
+		{"a retry that was executed succeeds", 500, []*Failure{rejected, {Cause: Executed}}, "", 500 - 10 + 11},
+		{"first attempt succeeds", 500, []*Failure{nil}, "", 501},
+		{"third retry succeeds", 500, []*Failure{rejected, rejected, rejected, nil}, "", 500 - 30 + 11},
+		{"retry fails otherwise", 500, []*Failure{rejected, &other}, NotRetryable, 500},
+		{"retry fails otherwise and is retried", 500, []*Failure{rejected, &readWrite, nil}, "", 500 - 10 + 10 + 11},
+		{"first attempt fails otherwise", 500, []*Failure{&other}, NotRetryable, 500},
+		{"other retries are free", 500, []*Failure{&readWrite}, RetryableReadWrite, 500},
+		{"the client cannot connect, nor by a retry", 500, []*Failure{&ownLimit, &ownLimit}, LimitReached, 500},
+		{"the client cannot connect, then succeeds", 500, []*Failure{&ownLimit, nil}, "", 501},
+		{"the client cannot connect for a retry", 500, []*Failure{rejected, &ownLimit, &ownLimit}, RetryableReadWrite, 490},
+		{"nor for a retry that was free", 500, []*Failure{&readWrite, &ownLimit}, LimitReached, 500},
+		{"the retry then succeeds", 500, []*Failure{rejected, &ownLimit, nil}, "", 500 - 10 + 11},
+		{"the retry is then rejected", 500, []*Failure{rejected, &ownLimit, rejected}, Overloaded, 480},
+		{"each overload retry costs one", 500, []*Failure{rejected, rejected, rejected}, Overloaded, 470},
+		{"the retry that the limit refuses is free", 500, []*Failure{rejected, rejected, rejected, rejected, rejected, rejected},
+			LimitReached, 450},
+		{"the retry that the deadline refuses is free", 500, []*Failure{{Cause: Overload, Left: time.Millisecond}}, DeadlineTooClose, 500},
+		{"an overload error that is not retryable is free", 500, []*Failure{&overloadedOnly}, LabelMissing, 500},
+		{"and refunds nothing", 500, []*Failure{rejected, &overloadedOnly}, LabelMissing, 490},
+		{"two tokens are two retries", 20, []*Failure{rejected, rejected, rejected}, BucketEmpty, 0},
+		{"a part of a token is none", 9, []*Failure{rejected}, BucketEmpty, 9},
+		{"capacity caps", 10_000, []*Failure{nil}, "", 10_000},
+		{"capacity caps a part", 9_995, []*Failure{&readWrite, nil}, "", 10_000},
+	} {
+		policy := newPolicy(true, true)
+		policy.Bucket = holding(tt.tokens)
+		execution := policy.Start(Write, Once)
+		var last Reason
+		for _, failure := range tt.outcomes {
+			if failure == nil {
+				last = ""
+				execution.Succeeded()
+				continue
+			}
+			last = execution.Failed(*failure).Reason
+		}
+		assert.Equal(t, tt.last, last, "%s: the last verdict", tt.name)
+		assert.Equal(t, tt.want, policy.Bucket.tenths.Load(), "%s: tenths of a token", tt.name)
 	}
 }
 
 // TestTokenBucketConcurrent checks the exact balance after concurrent use: below the capacity nothing is lost, and no
 // more is bought than was there.
 func TestTokenBucketConcurrent(t *testing.T) {
-	const (
-		goroutines = 8
-		rounds     = 2000
-		start      = 3000
-	)
+	const goroutines, rounds, start = 8, 2000, 3000
 	bucket := holding(start)
 	var bought atomic.Int64
 	var wg sync.WaitGroup
@@ -120,9 +93,6 @@ func TestTokenBucketConcurrent(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-
 	deposited := int64(goroutines * rounds / 10)
-	if got, want := bucket.tenths.Load(), start+deposited-bought.Load()*10; got != want {
-		t.Errorf("bucket holds %d tenths after %d retries, want %d", got, bought.Load(), want)
-	}
+	assert.Equal(t, start+deposited-bought.Load()*10, bucket.tenths.Load(), "after %d retries", bought.Load())
 }

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"errors"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -16,6 +17,18 @@ import (
 // OK is the reply to a successful command.
 func OK(more ...bson.E) bson.D {
 	return append(bson.D{{Key: "ok", Value: 1}}, more...)
+}
+
+// OpenedCursor is the reply of a server that opens a cursor, whose first batch is empty.
+func OpenedCursor() bson.D {
+	return OK(bson.E{Key: "cursor", Value: bson.D{
+		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
+	}})
+}
+
+// WriteConcernError is what a reply has if the server has executed a write, but for its write concern.
+func WriteConcernError(code int, labels ...string) bson.E {
+	return bson.E{Key: "writeConcernError", Value: Failure(code, labels...)[1:]}
 }
 
 // Failure is the reply to a failed command.
@@ -98,6 +111,23 @@ func Session(t testing.TB) *session.Client {
 	require.NoError(t, err)
 	require.NoError(t, client.SetServer())
 	return client
+}
+
+// Commit returns the commit of a transaction that has begun.
+func (s *Script) Commit() driver.Operation {
+	op := s.Transaction()
+	op.RetryMode = RetryOncePerCommand()
+	require.NoError(s.t, op.Client.ApplyCommand(s.Servers[0]))
+	op.Client.Committing, op.CommandFn = true, Named("commitTransaction")
+	return op
+}
+
+// As returns the first error of the type that an error is or wraps. The test fails if there is none.
+func As[E error](t testing.TB, err error) E {
+	t.Helper()
+	var found E
+	require.True(t, errors.As(err, &found), "got %T (%v), want %T", err, err, found)
+	return found
 }
 
 // RetryOncePerCommand returns the retry mode that the client's retryReads and retryWrites mean.

@@ -6,13 +6,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
-// marking is a compressor that replaces every message.
-type marking struct{}
-
-func (marking) CompressWireMessage(_, dst []byte) ([]byte, error) {
-	return append(dst, "compressed"...), nil
-}
-
 // TestRecyclable is about buffers of messages, plain and compressed ones.
 func TestRecyclable(t *testing.T) {
 	for _, tt := range []struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -13,37 +12,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// openedCursor is the reply of a server that opens a cursor.
-var openedCursor = scripted.OK(bson.E{Key: "cursor", Value: bson.D{
-	{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-}})
-
 // TestCursorKind is about the commands of cursors: those of a runCommand are retried with both options only.
 func TestCursorKind(t *testing.T) {
-	tests := []struct {
-		name       string
-		send       func(*driver.BatchCursor) error
-		runCommand bool
-		retried    bool
-	}{
-		{name: "getMore", send: getMore, retried: true},
-		{name: "getMore, runCommand", send: getMore, runCommand: true},
-		{name: "killCursors", send: killCursor, retried: true},
-		{name: "killCursors, runCommand", send: killCursor, runCommand: true},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			replies := []any{openedCursor, scripted.Overloaded()}
-			if tt.retried {
-				replies = append(replies, scripted.Failure(43)) // the cursor is gone
+	for _, send := range []func(*driver.BatchCursor) error{getMore, killCursor} {
+		for _, runCommand := range []bool{false, true} {
+			s := scripted.New(t, scripted.OpenedCursor(), scripted.Overloaded())
+			if !runCommand {
+				s.Replies = append(s.Replies, scripted.Failure(43)) // the cursor is gone
 			}
-			s := scripted.New(t, replies...)
 			s.Policy.RetryWrites = false
-			cursor := openCursor(t, s, tt.runCommand)
-			assert.Error(t, tt.send(cursor))
+			assert.Error(t, send(openCursor(t, s, runCommand)))
 			s.Finish()
-		})
+		}
 	}
 }
 
@@ -57,7 +37,7 @@ func killCursor(cursor *driver.BatchCursor) error { return cursor.KillCursor(con
 
 // TestGetMoreDoesNotUseAGivenBackConnection is about a cursor behind a load balancer that a monitor closes while its getMore backs off.
 func TestGetMoreDoesNotUseAGivenBackConnection(t *testing.T) {
-	s := scripted.New(t, openedCursor, scripted.Overloaded(), scripted.OK())
+	s := scripted.New(t, scripted.OpenedCursor(), scripted.Overloaded(), scripted.OK())
 	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 	cursor := openCursor(t, s, false)
 	s.OnSleep = func() { require.NoError(t, cursor.Close(context.Background())) }
@@ -73,13 +53,9 @@ func openCursor(t *testing.T, s *scripted.Script, runCommand bool) *driver.Batch
 	op := s.Command()
 	op.ProcessResponseFn = func(_ context.Context, reply bsoncore.Document, info driver.ResponseInfo) error {
 		doc, err := driver.ExtractCursorDocument(reply)
-		if err != nil {
-			return err
-		}
+		require.NoError(t, err)
 		response, err := driver.NewCursorResponse(doc, info)
-		if err != nil {
-			return err
-		}
+		require.NoError(t, err)
 		cursor, err = driver.NewBatchCursor(response, nil, nil, driver.CursorOptions{})
 		return err
 	}

@@ -3,7 +3,6 @@ package driver_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -32,6 +31,14 @@ type rejecting struct {
 	seen []map[address.Address]bool // what each attempt found
 }
 
+func addressesOf(servers []description.Server) map[address.Address]bool {
+	addrs := map[address.Address]bool{}
+	for _, server := range servers {
+		addrs[server.Addr] = true
+	}
+	return addrs
+}
+
 var errNoneSuitable = errors.New("no server is suitable")
 
 func (r *rejecting) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
@@ -39,21 +46,15 @@ func (r *rejecting) SelectServer(ctx context.Context, selector description.Serve
 	if err != nil {
 		return nil, err
 	}
-	found := map[address.Address]bool{}
-	for _, server := range suitable {
-		found[server.Addr] = true
-	}
-	r.seen = append(r.seen, found)
+	r.seen = append(r.seen, addressesOf(suitable))
 	if len(suitable) == 0 {
 		r.Replies = nil
 		return nil, errNoneSuitable
 	}
 	one := suitable[len(r.seen)%len(suitable)]
-	return r.Script.SelectServer(ctx, serverselector.Func(
-		func(description.Topology, []description.Server) ([]description.Server, error) {
-			return []description.Server{one}, nil
-		},
-	))
+	return r.Script.SelectServer(ctx, serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) {
+		return []description.Server{one}, nil
+	}))
 }
 
 // TestPreviouslyUsedServersAreAvoided lets all members of all small deployments reject a read, for each read preference. An attempt goes
@@ -89,13 +90,12 @@ func avoidEverywhere(t *testing.T, preferences []*readpref.ReadPref) {
 	assert.Equal(t, 3*85*len(preferences), deployments)
 }
 
+// chooser returns those of the candidates that a command may go to.
+type chooser func(candidates []description.Server) []description.Server
+
 // avoidEach compares each attempt of a read that all servers reject with what it may go to.
 func avoidEach(
-	t *testing.T,
-	kind description.TopologyKind,
-	members []description.Server,
-	rp *readpref.ReadPref,
-	choose func([]description.Server) []description.Server,
+	t *testing.T, kind description.TopologyKind, members []description.Server, rp *readpref.ReadPref, choose chooser,
 ) {
 	t.Helper()
 	s := scripted.New(t, scripted.Repeat(overloadRetries+1, scripted.Overloaded())...)
@@ -123,10 +123,7 @@ func avoidEach(
 		if len(want) == 0 {
 			want = choose(members)
 		}
-		wanted := map[address.Address]bool{}
-		for _, m := range want {
-			wanted[m.Addr] = true
-		}
+		wanted := addressesOf(want)
 		if !assert.Equal(t, wanted, found, "attempt %d of a read with %v at %v", attempt, rp, members) {
 			return
 		}

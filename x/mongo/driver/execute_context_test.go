@@ -32,9 +32,8 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	seen := contexts{}
 	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
 	op := s.Read()
-	op.Deployment = seeing{s, seen}
-	op.Authenticator = seeingAuthenticator{seen: seen}
-	op.Crypt = seeingCrypt{seen: seen}
+	all := seeing{Script: s, seen: seen}
+	op.Deployment, op.Authenticator, op.Crypt = all, all, all
 	op.ProcessResponseFn = func(ctx context.Context, _ bsoncore.Document, _ driver.ResponseInfo) error {
 		seen.see(ctx, "ProcessResponseFn")
 		return nil
@@ -57,9 +56,11 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	}, seen)
 }
 
-// seeing is a script whose servers and connections see contexts.
+// seeing is a script that sees contexts, and whose servers and connections do.
 type seeing struct {
 	*scripted.Script
+	driver.Authenticator
+	driver.Crypt
 	seen contexts
 }
 
@@ -68,6 +69,23 @@ func (s seeing) SelectServer(ctx context.Context, selector description.ServerSel
 	server, err := s.Script.SelectServer(ctx, selector)
 	return seeingServer{server, s.seen}, err
 }
+
+func (s seeing) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
+	s.seen.see(ctx, "Authenticator.Reauth")
+	return nil
+}
+
+func (s seeing) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+	s.seen.see(ctx, "Crypt.Encrypt")
+	return cmd, nil
+}
+
+func (s seeing) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+	s.seen.see(ctx, "Crypt.Decrypt")
+	return reply, nil
+}
+
+func (seeing) BypassAutoEncryption() bool { return false }
 
 type seeingServer struct {
 	driver.Server
@@ -99,33 +117,6 @@ func (c seeingConnection) Read(ctx context.Context) ([]byte, error) {
 	return c.ReadWriteCloser.Read(ctx)
 }
 
-type seeingAuthenticator struct {
-	driver.Authenticator
-	seen contexts
-}
-
-func (a seeingAuthenticator) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
-	a.seen.see(ctx, "Authenticator.Reauth")
-	return nil
-}
-
-type seeingCrypt struct {
-	driver.Crypt
-	seen contexts
-}
-
-func (c seeingCrypt) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
-	c.seen.see(ctx, "Crypt.Encrypt")
-	return cmd, nil
-}
-
-func (c seeingCrypt) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
-	c.seen.see(ctx, "Crypt.Decrypt")
-	return reply, nil
-}
-
-func (seeingCrypt) BypassAutoEncryption() bool { return false }
-
 // TestExecuteGivesUpItsBuffer is about a large command that waits for its retry: it does not hold its wire message meanwhile.
 func TestExecuteGivesUpItsBuffer(t *testing.T) {
 	const size = 15 * 1000 * 1000
@@ -136,8 +127,7 @@ func TestExecuteGivesUpItsBuffer(t *testing.T) {
 	op.CommandFn = func(dst []byte, _ description.SelectedServer) ([]byte, error) {
 		return bsoncore.AppendDocumentElement(dst, "anything", doc), nil
 	}
-	before := heap()
-	var waiting uint64
+	before, waiting := heap(), uint64(0)
 	s.OnSleep = func() {
 		s.Sent = nil
 		waiting = heap()

@@ -27,19 +27,15 @@ type reauthentications struct {
 func (a *reauthentications) Reauth(_ context.Context, cfg *driver.AuthConfig) error {
 	a.n++
 	a.cfg = cfg
-	if len(a.errs) == 0 {
-		return nil
+	if len(a.errs) == 1 {
+		return a.errs[0]
 	}
-	err := a.errs[0]
-	if len(a.errs) > 1 {
-		a.errs = a.errs[1:]
-	}
-	return err
+	return next(&a.errs)
 }
 
 // TestExecuteReauthentication is about reauthentications that fail or have to be repeated (auth.md, "Reauthentication").
 func TestExecuteReauthentication(t *testing.T) {
-	denied, expired := errors.New("denied"), scripted.Failure(391)
+	denied, late, expired := errors.New("denied"), context.DeadlineExceeded, scripted.Failure(391)
 	// What package auth returns is an error of its own around the server's.
 	rejected := fmt.Errorf("auth error: %w", driver.Error{
 		Code: 462, Message: "rate exceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}, Raw: []byte{},
@@ -65,16 +61,14 @@ func TestExecuteReauthentication(t *testing.T) {
 			slept: backoffs[:1], want: "error reauthenticating: denied", wraps: denied},
 		"of a write": {op: write, replies: []any{scripted.Rejected(), expired}, errs: []error{denied}, n: 1,
 			slept: backoffs[:1], want: "error reauthenticating: denied", wraps: denied},
-		"fails after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired},
-			errs: []error{denied}, n: 1, want: "scripted: no retry: error reauthenticating: denied", wraps: denied, code: 91,
-			mayBeDone: true},
-		"is closed after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired},
-			errs: []error{io.EOF}, n: 1, want: "scripted: no retry: error reauthenticating: EOF", wraps: io.EOF, code: 91, mayBeDone: true},
-		"has no time": {op: read, replies: []any{scripted.Overloaded(), expired}, errs: []error{context.DeadlineExceeded}, n: 1,
-			slept: backoffs[:1], want: "error reauthenticating: context deadline exceeded", wraps: context.DeadlineExceeded},
-		"has no time after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired},
-			errs: []error{context.DeadlineExceeded}, n: 1, want: "scripted: no retry: error reauthenticating: context deadline exceeded",
-			wraps: context.DeadlineExceeded, code: 91, mayBeDone: true},
+		"fails after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired}, n: 1,
+			errs: []error{denied}, want: "scripted: no retry: error reauthenticating: denied", wraps: denied, code: 91, mayBeDone: true},
+		"is closed after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired}, n: 1,
+			errs: []error{io.EOF}, want: "scripted: no retry: error reauthenticating: EOF", wraps: io.EOF, code: 91, mayBeDone: true},
+		"has no time": {op: read, replies: []any{scripted.Overloaded(), expired}, errs: []error{late}, n: 1, slept: backoffs[:1],
+			want: "error reauthenticating: context deadline exceeded", wraps: late},
+		"has no time after an attempt that may have been executed": {op: write, replies: []any{scripted.ShuttingDown(), expired}, n: 1,
+			errs: []error{late}, want: "scripted: no retry: error reauthenticating: " + late.Error(), wraps: late, code: 91, mayBeDone: true},
 		"is rejected": {op: read, replies: []any{expired, expired, expired, scripted.OK()}, errs: []error{rejected, rejected, nil}, n: 3,
 			slept: backoffs[:2]},
 		"is rejected each time": {op: write, replies: scripted.Repeat(6, expired), errs: []error{rejected}, n: 6, slept: backoffs,
@@ -102,15 +96,12 @@ func TestExecuteReauthentication(t *testing.T) {
 		}
 		require.ErrorContains(t, err, tt.want, name)
 		assert.True(t, tt.want == "" || strings.Count(err.Error(), tt.want) == 1, "%s: %v", name, err)
-		var failed driver.Error
-		require.True(t, errors.As(err, &failed), name)
+		failed := scripted.As[driver.Error](t, err)
 		assert.Equal(t, tt.code, failed.Code, name)
 		assert.Equal(t, tt.code != 0, failed.Raw != nil, name)
 		assert.Equal(t, tt.overload, failed.HasErrorLabel(driver.ErrRetryableError), name)
 		assert.Equal(t, tt.mayBeDone, failed.HasErrorLabel(driver.RetryableWriteError), name)
-		if tt.wraps != nil {
-			assert.True(t, errors.Is(err, tt.wraps), "%s: %v", name, err)
-		}
+		assert.True(t, tt.wraps == nil || errors.Is(err, tt.wraps), "%s: %v", name, err)
 	}
 }
 

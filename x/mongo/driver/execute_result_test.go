@@ -19,23 +19,22 @@ import (
 
 // retryableWriteConcern is the reply of a server that has executed a write and shuts down before it is replicated.
 var retryableWriteConcern = scripted.OK(
-	bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 91}, {Key: "errmsg", Value: "scripted"}}},
-	bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
+	scripted.WriteConcernError(91), bson.E{Key: "errorLabels", Value: bson.A{driver.RetryableWriteError}},
 )
 
 // TestExecuteNoTimeForRetry is about a context that ends between an attempt and the next: the error is that of the attempt,
 // wherever the time is up, and wraps the context's.
 func TestExecuteNoTimeForRetry(t *testing.T) {
+	selection := func(cause error) func(*scripted.Context) (error, error) {
+		return func(ctx *scripted.Context) (error, error) {
+			ctx.End(cause)
+			return cause, fmt.Errorf("server selection error: %w", cause)
+		}
+	}
 	// Each ends the context in the course of the retry.
 	ends := map[string]func(*scripted.Context) (cause, selection error){
-		"selection, deadline": func(ctx *scripted.Context) (error, error) {
-			ctx.End(context.DeadlineExceeded)
-			return context.DeadlineExceeded, fmt.Errorf("server selection error: %w", ctx.Err())
-		},
-		"selection, cancelled": func(ctx *scripted.Context) (error, error) {
-			ctx.End(context.Canceled)
-			return context.Canceled, fmt.Errorf("server selection error: %w", ctx.Err())
-		},
+		"selection, deadline":  selection(context.DeadlineExceeded),
+		"selection, cancelled": selection(context.Canceled),
 		"building the command": func(ctx *scripted.Context) (error, error) {
 			ctx.Until = time.Now().Add(-time.Hour)
 			return driver.ErrDeadlineWouldBeExceeded, nil
@@ -53,15 +52,12 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 		"shutdown":      {reply: scripted.ShuttingDown(), check: hasCode(91)},
 		"write concern": {reply: retryableWriteConcern, check: hasWriteConcernError},
 		"network error": {reply: io.ErrUnexpectedEOF, check: func(t *testing.T, err error) {
-			var serverErr driver.Error
-			require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
-			assert.True(t, serverErr.NetworkError(), "the server may have executed the command: %v", err)
-			assert.True(t, errors.Is(err, io.ErrUnexpectedEOF), "%v has lost what it wrapped", err)
+			assert.True(t, scripted.As[driver.Error](t, err).NetworkError(), "the server may have executed the command: %v", err)
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		}},
 	}
 	for end, endContext := range ends {
 		for attempt, tt := range attempts {
-			endContext, tt := endContext, tt
 			t.Run(attempt+"/"+end, func(t *testing.T) {
 				ctx := scripted.NewContext()
 				s := scripted.New(t, tt.reply)
@@ -74,7 +70,7 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 				}
 				err := s.Execute(ctx, s.Write())
 				require.NotNil(t, cause, "there was no retry")
-				assert.True(t, errors.Is(err, cause), "%v does not wrap %v", err, cause)
+				assert.ErrorIs(t, err, cause)
 				tt.check(t, err)
 			})
 		}
@@ -109,9 +105,7 @@ func TestExecuteFirstSelectionFails(t *testing.T) {
 
 func hasWriteConcernError(t *testing.T, err error) {
 	t.Helper()
-	var failed driver.WriteCommandError
-	require.True(t, errors.As(err, &failed), "got %T (%v)", err, err)
-	assert.Equal(t, int64(91), failed.WriteConcernError.Code)
+	assert.Equal(t, int64(91), scripted.As[driver.WriteCommandError](t, err).WriteConcernError.Code)
 }
 
 // TestExecuteResultOfTheExecuted is about a write whose retry failed: its result is that of the attempt that the server has executed.

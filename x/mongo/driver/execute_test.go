@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,76 +30,58 @@ var backoffs = []time.Duration{50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms}
 func then(replies []any, more ...any) []any { return append(replies, more...) }
 
 // overloadedWriteConcern is the reply of a server that has not got to the write concern.
-var overloadedWriteConcern = scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
-	{Key: "code", Value: 462},
-	{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
-}})
+var overloadedWriteConcern = scripted.OK(scripted.WriteConcernError(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError))
 
 func TestExecuteOverload(t *testing.T) {
 	read, write, command, transaction := (*scripted.Script).Read, (*scripted.Script).Write, (*scripted.Script).Command,
 		(*scripted.Script).Transaction
 	overloaded, rejected, shuttingDown, ok := scripted.Overloaded(), scripted.Rejected(), scripted.ShuttingDown(), scripted.OK()
-	twice := []any{overloaded, overloaded, ok}
-
-	tests := []struct {
-		name              string
-		op                func(*scripted.Script) driver.Operation
-		noReads, noWrites bool // without retryReads, retryWrites
-		replies           []any
-		code              int32 // of the error returned; zero for none
-		slept             []time.Duration
+	twice, mayHaveWritten := []any{overloaded, overloaded, ok}, then([]any{shuttingDown}, scripted.Repeat(5, rejected)...)
+	for _, tt := range []struct {
+		name    string
+		op      func(*scripted.Script) driver.Operation
+		off     string // retryReads or retryWrites
+		replies []any
+		code    int32 // of the error returned; zero for none
+		slept   []time.Duration
 	}{
-		{name: "a read is retried until it succeeds", op: read, replies: twice, slept: backoffs[:2]},
-		{name: "a write is retried until it succeeds", op: write, replies: twice, slept: backoffs[:2]},
-		{name: "a command of unknown kind is retried", op: command, replies: twice, slept: backoffs[:2]},
-		{name: "a command in a transaction is retried", op: transaction, replies: twice, slept: backoffs[:2]},
-		{name: "five times at most", op: write, replies: scripted.Repeat(6, overloaded), code: 462, slept: backoffs},
-		{name: "retryReads off", op: read, noReads: true, replies: []any{overloaded}, code: 462},
-		{name: "retryWrites off", op: write, noWrites: true, replies: []any{overloaded}, code: 462},
-		{name: "a command of unknown kind needs retryReads", op: command, noReads: true, replies: []any{overloaded}, code: 462},
-		{name: "a command of unknown kind needs retryWrites", op: command, noWrites: true, replies: []any{overloaded}, code: 462},
-		{name: "the labels of a write concern error count", op: write, replies: []any{overloadedWriteConcern, ok},
-			slept: backoffs[:1]},
-		{name: "one label is not enough", op: write,
-			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, code: 473},
-		{name: "nor is the other", op: write, replies: []any{scripted.Failure(1, driver.ErrRetryableError)}, code: 1},
-		{name: "the limit of five holds for what follows an overload error", op: write,
-			replies: then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), code: 91, slept: backoffs[:1]},
-		{name: "other errors have no backoff but count for the next", op: write,
-			replies: []any{shuttingDown, overloaded, ok}, slept: backoffs[1:2]},
-		{name: "a broken connection counts too", op: read, replies: []any{io.ErrUnexpectedEOF, overloaded, ok},
-			slept: backoffs[1:2]},
+		{"a read is retried until it succeeds", read, "", twice, 0, backoffs[:2]},
+		{"a write is retried until it succeeds", write, "", twice, 0, backoffs[:2]},
+		{"a command of unknown kind is retried", command, "", twice, 0, backoffs[:2]},
+		{"a command in a transaction is retried", transaction, "", twice, 0, backoffs[:2]},
+		{"five times at most", write, "", scripted.Repeat(6, overloaded), 462, backoffs},
+		{"retryReads off", read, "retryReads", []any{overloaded}, 462, nil},
+		{"retryWrites off", write, "retryWrites", []any{overloaded}, 462, nil},
+		{"a command of unknown kind needs retryReads", command, "retryReads", []any{overloaded}, 462, nil},
+		{"a command of unknown kind needs retryWrites", command, "retryWrites", []any{overloaded}, 462, nil},
+		{"the labels of a write concern error count", write, "", []any{overloadedWriteConcern, ok}, 0, backoffs[:1]},
+		{"one label is not enough", write, "", []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, 473, nil},
+		{"nor is the other", write, "", []any{scripted.Failure(1, driver.ErrRetryableError)}, 1, nil},
+		{"the limit of five holds for what follows an overload error", write, "",
+			then([]any{overloaded}, scripted.Repeat(5, shuttingDown)...), 91, backoffs[:1]},
+		{"other errors have no backoff but count for the next", write, "", []any{shuttingDown, overloaded, ok}, 0, backoffs[1:2]},
+		{"a broken connection counts too", read, "", []any{io.ErrUnexpectedEOF, overloaded, ok}, 0, backoffs[1:2]},
 
-		{name: "a rejected write whose retry is refused by the options is an error", op: write, noWrites: true,
-			replies: []any{rejected}, code: 462},
-		{name: "a rejected write without retries is an error", op: transaction, noWrites: true,
-			replies: []any{rejected}, code: 462},
-		{name: "a rejected write whose retries are used up is an error", op: write,
-			replies: scripted.Repeat(6, rejected), code: 462, slept: backoffs},
-		{name: "a rejected command is an error", op: command, noReads: true, replies: []any{rejected}, code: 462},
-		{name: "the error that may have written is returned", op: write,
-			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 91, slept: backoffs[1:]},
-		{name: "of a read it is the latest, whatever it says of writes", op: read,
-			replies: then([]any{shuttingDown}, scripted.Repeat(5, rejected)...), code: 462, slept: backoffs[1:]},
-		{name: "also if a later one says that it has not", op: write, replies: []any{shuttingDown, rejected,
+		{"a rejected write whose retry is refused by the options is an error", write, "retryWrites", []any{rejected}, 462, nil},
+		{"a rejected write without retries is an error", transaction, "retryWrites", []any{rejected}, 462, nil},
+		{"a rejected write whose retries are used up is an error", write, "", scripted.Repeat(6, rejected), 462, backoffs},
+		{"a rejected command is an error", command, "retryReads", []any{rejected}, 462, nil},
+		{"the error that may have written is returned", write, "", mayHaveWritten, 91, backoffs[1:]},
+		{"of a read it is the latest, whatever it says of writes", read, "", mayHaveWritten, 462, backoffs[1:]},
+		{"also if a later one says that it has not", write, "", []any{shuttingDown, rejected,
 			scripted.Failure(189, driver.RetryableWriteError, driver.NoWritesPerformed), rejected, rejected, rejected},
-			code: 91, slept: []time.Duration{100 * ms, 400 * ms, 800 * ms}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			s.Policy.RetryReads, s.Policy.RetryWrites = !tt.noReads, !tt.noWrites
-
-			err := s.Execute(context.Background(), tt.op(s))
-			if tt.code == 0 {
-				require.NoError(t, err)
-			} else {
-				hasCode(tt.code)(t, err)
-			}
-			assert.Equal(t, tt.slept, s.Slept)
-			assert.Len(t, s.Sent, len(tt.replies))
-		})
+			91, []time.Duration{100 * ms, 400 * ms, 800 * ms}},
+	} {
+		s := scripted.New(t, tt.replies...)
+		s.Policy.RetryReads, s.Policy.RetryWrites = tt.off != "retryReads", tt.off != "retryWrites"
+		err := s.Execute(context.Background(), tt.op(s))
+		if tt.code == 0 {
+			require.NoError(t, err, tt.name)
+		} else {
+			assert.Equal(t, tt.code, scripted.As[driver.Error](t, err).Code, tt.name)
+		}
+		assert.Equal(t, tt.slept, s.Slept, tt.name)
+		assert.Len(t, s.Sent, len(tt.replies), tt.name)
 	}
 }
 
@@ -113,12 +95,12 @@ func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 		op.Timeout = &hour
 		return s.Execute(context.Background(), op)
 	}
-	require.NoError(t, execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())...))
-	mode, s := driver.RetryContext, scripted.New(t, then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())...)
+	often := then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.OK())
+	require.NoError(t, execute(often...))
+	mode, s := driver.RetryContext, scripted.New(t, often...)
 	op := s.Write()
 	op.RetryMode = &mode
 	require.NoError(t, s.Execute(context.Background(), op), "with the mode that says so")
-
 	err := execute(then([]any{scripted.Overloaded()}, scripted.Repeat(5, scripted.ShuttingDown())...)...)
 	assert.Equal(t, int32(91), err.(driver.Error).Code)
 	err = execute(then(scripted.Repeat(20, scripted.ShuttingDown()), scripted.Overloaded())...)
@@ -136,76 +118,51 @@ func TestExecuteOverloadStartsTransactionOnce(t *testing.T) {
 	op := s.Transaction()
 	require.NoError(t, op.Execute(context.Background()))
 	require.NoError(t, s.Execute(context.Background(), op))
-
 	assert.Equal(t, []any{true, true, true, nil, nil}, s.Field("startTransaction"))
 	assert.Equal(t, []any{int64(1), int64(1), int64(1), int64(1), int64(1)}, s.Field("txnNumber"))
 }
 
+// TestExecuteOverloadCommit: the write concern is kept after overload errors, and becomes majority after any other.
 func TestExecuteOverloadCommit(t *testing.T) {
-	commit := func(s *scripted.Script) driver.Operation {
-		op := s.Write()
-		op.Client = scripted.Session(t)
-		require.NoError(t, op.Client.StartTransaction(nil))
-		require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-		op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
+	rejected, concern := scripted.Overloaded(), int32(1)
+	for _, tt := range []struct{ replies, want []any }{
+		{[]any{rejected, rejected, scripted.OK()}, []any{concern, concern, concern}},
+		{[]any{rejected, scripted.ShuttingDown(), rejected, scripted.OK()}, []any{concern, concern, "majority", "majority"}},
+	} {
+		s := scripted.New(t, tt.replies...)
+		op := s.Commit()
 		op.WriteConcern = &writeconcern.WriteConcern{W: 1}
-		return op
+		require.NoError(t, s.Execute(context.Background(), op))
+		assert.Equal(t, tt.want, s.Field("writeConcern", "w"))
 	}
-
-	t.Run("keeps the write concern after overload errors", func(t *testing.T) {
-		s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-		require.NoError(t, s.Execute(context.Background(), commit(s)))
-		assert.Equal(t, []any{int32(1), int32(1), int32(1)}, s.Field("writeConcern", "w"))
-	})
-	t.Run("uses majority after any other", func(t *testing.T) {
-		s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
-		require.NoError(t, s.Execute(context.Background(), commit(s)))
-		assert.Equal(t, []any{int32(1), int32(1), "majority", "majority"}, s.Field("writeConcern", "w"))
-	})
 }
 
-// errorOf returns the error of an operation without what its batches did, which a driver may add.
-func errorOf(err error) error {
-	if e := reflect.ValueOf(err); e.Kind() == reflect.Struct && e.FieldByName("Outcomes").IsValid() {
-		return e.FieldByName("Err").Interface().(error)
-	}
-	return err
-}
-
+// TestExecuteOverloadDeprioritizesServers: overload errors do on every topology, unless no other server is left, other errors only in
+// sharded clusters.
 func TestExecuteOverloadDeprioritizesServers(t *testing.T) {
-	secondaries := func(s *scripted.Script) {
-		for _, host := range []string{"b", "c"} {
-			s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindRSSecondary))
+	replicaSet, secondary := description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary
+	rejected, shuttingDown, ok := scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK()
+	for _, tt := range []struct {
+		topology description.TopologyKind
+		kind     description.ServerKind
+		hosts    string
+		replies  []any
+		want     []address.Address
+	}{
+		{replicaSet, secondary, "abc", []any{rejected, rejected, ok}, []address.Address{"a:27017", "b:27017", "c:27017"}},
+		{replicaSet, secondary, "abc", []any{shuttingDown, ok}, []address.Address{"a:27017", "a:27017"}},
+		{description.TopologyKindSharded, description.ServerKindMongos, "abc", []any{shuttingDown, rejected, ok},
+			[]address.Address{"a:27017", "b:27017", "c:27017"}},
+		{replicaSet, secondary, "a", []any{rejected, ok}, []address.Address{"a:27017", "a:27017"}},
+	} {
+		s := scripted.New(t, tt.replies...)
+		s.Topology, s.Servers = tt.topology, nil
+		for _, host := range strings.Split(tt.hosts, "") {
+			s.Servers = append(s.Servers, scripted.Server(host, tt.kind))
 		}
+		require.NoError(t, s.Execute(context.Background(), s.Read()))
+		assert.Equal(t, tt.want, s.Selected)
 	}
-
-	t.Run("overload errors on every topology", func(t *testing.T) {
-		s := scripted.New(t, scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-		secondaries(s)
-		require.NoError(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
-	})
-	t.Run("other errors not on replica sets", func(t *testing.T) {
-		s := scripted.New(t, scripted.ShuttingDown(), scripted.OK())
-		secondaries(s)
-		require.NoError(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
-	})
-	t.Run("other errors on sharded clusters", func(t *testing.T) {
-		s := scripted.New(t, scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
-		s.Topology = description.TopologyKindSharded
-		s.Servers = nil
-		for _, host := range []string{"a", "b", "c"} {
-			s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
-		}
-		require.NoError(t, s.Execute(context.Background(), s.Read()))
-		assert.Equal(t, []address.Address{"a:27017", "b:27017", "c:27017"}, s.Selected)
-	})
-	t.Run("unless no other is left", func(t *testing.T) {
-		s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-		require.NoError(t, s.Execute(context.Background(), s.Write()))
-		assert.Equal(t, []address.Address{"a:27017", "a:27017"}, s.Selected)
-	})
 }
 
 func TestExecuteEachCommandStartedEnds(t *testing.T) {
@@ -265,42 +222,20 @@ func TestExecuteThatCannotUnpin(t *testing.T) {
 	}
 }
 
-// reauthenticator counts the reauthentications.
-type reauthenticator struct {
-	driver.Authenticator
-	n int
-}
-
-func (a *reauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
-	a.n++
-	return nil
-}
-
 // TestExecuteReauthenticationStrengthensCommit is about a commit that is sent again (transactions.md, "Majority write concern is used
 // when retrying commitTransaction").
 func TestExecuteReauthenticationStrengthensCommit(t *testing.T) {
 	s := scripted.New(t, scripted.Failure(391), scripted.OK())
-	op := s.Transaction()
-	op.Authenticator = &reauthenticator{}
-	require.NoError(t, op.Client.ApplyCommand(s.Servers[0]))
-	op.Client.Committing, op.CommandFn = true, scripted.Named("commitTransaction")
+	op := s.Commit()
+	op.Authenticator = &reauthentications{}
 	require.NoError(t, s.Execute(context.Background(), op))
 	assert.Equal(t, []any{nil, "majority"}, s.Field("writeConcern", "w"))
-}
-
-// failingReauthenticator cannot reauthenticate.
-type failingReauthenticator struct{ reauthenticator }
-
-func (*failingReauthenticator) Reauth(context.Context, *driver.AuthConfig) error {
-	return errors.New("denied")
 }
 
 func hasCode(code int32) func(*testing.T, error) {
 	return func(t *testing.T, err error) {
 		t.Helper()
-		var serverErr driver.Error
-		require.True(t, errors.As(err, &serverErr), "got %T (%v)", err, err)
-		assert.Equal(t, code, serverErr.Code)
+		assert.Equal(t, code, scripted.As[driver.Error](t, err).Code)
 	}
 }
 
@@ -315,92 +250,75 @@ func documents(n int) []bsoncore.Document {
 	return docs
 }
 
+// drained returns a bucket that has paid for five retries of each of n commands.
+func drained(t *testing.T, n int) *retry.TokenBucket {
+	bucket := retry.NewTokenBucket()
+	for i := 0; i < n; i++ {
+		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+		s.Policy.Bucket = bucket
+		require.Error(t, s.Execute(context.Background(), s.Write()))
+	}
+	return bucket
+}
+
 func TestExecuteTokenBucket(t *testing.T) {
 	const full = 1000
-
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		drained int // commands that are given up after five retries, before the one that is tested
 		replies []any
 		want    float64 // tokens left
 	}{
-		{name: "a success when full", drained: 0, replies: []any{scripted.OK()}, want: full},
-		{name: "a success", drained: 1, replies: []any{scripted.OK()}, want: full - 5 + 0.1},
-		{name: "a retry that succeeds", drained: 1, replies: []any{scripted.Overloaded(), scripted.OK()}, want: full - 5 - 1 + 1.1},
-		{name: "a retry that fails otherwise", drained: 1, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
-			want: full - 5 - 1 + 1},
-		{name: "write errors are a success", drained: 1, replies: []any{writeError}, want: full - 5 + 0.1},
-		{name: "write errors of a retry are a success", drained: 1, replies: []any{scripted.Overloaded(), writeError},
-			want: full - 5 - 1 + 1.1},
-		{name: "a retry by another policy", drained: 1, replies: []any{scripted.ShuttingDown(), scripted.OK()},
-			want: full - 5 + 1.1},
-		{name: "the last token", drained: 199, replies: then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()), want: 1.1},
-		{name: "no token", drained: 200, replies: []any{scripted.Overloaded()}, want: 0},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t)
-			bucket := retry.NewTokenBucket()
-			s.Policy.Bucket = bucket
-			for i := 0; i < tt.drained; i++ {
-				s.Replies = scripted.Repeat(6, scripted.Overloaded())
-				require.Error(t, s.Execute(context.Background(), s.Write()))
-			}
-
-			s.Replies = tt.replies
-			_ = s.Execute(context.Background(), s.Write())
-			assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9)
-		})
+		{"a success when full", 0, []any{scripted.OK()}, full},
+		{"a success", 1, []any{scripted.OK()}, full - 5 + 0.1},
+		{"a retry that succeeds", 1, []any{scripted.Overloaded(), scripted.OK()}, full - 5 - 1 + 1.1},
+		{"a retry that fails otherwise", 1, []any{scripted.Overloaded(), scripted.Failure(1)}, full - 5 - 1 + 1},
+		{"write errors are a success", 1, []any{writeError}, full - 5 + 0.1},
+		{"write errors of a retry are a success", 1, []any{scripted.Overloaded(), writeError}, full - 5 - 1 + 1.1},
+		{"a retry by another policy", 1, []any{scripted.ShuttingDown(), scripted.OK()}, full - 5 + 1.1},
+		{"the last token", 199, then(scripted.Repeat(5, scripted.Overloaded()), scripted.OK()), 1.1},
+		{"no token", 200, []any{scripted.Overloaded()}, 0},
+	} {
+		s := scripted.New(t, tt.replies...)
+		bucket := drained(t, tt.drained)
+		s.Policy.Bucket = bucket
+		_ = s.Execute(context.Background(), s.Write())
+		assert.InDelta(t, tt.want, bucket.Tokens(), 1e-9, tt.name)
 	}
 }
 
-// unauthenticated is a connection that the server closed during authentication.
-type unauthenticated struct{ id int }
-
-func (unauthenticated) Error() string                  { return "closed" }
-func (unauthenticated) ServerAddress() address.Address { return "a:27017" }
-func (unauthenticated) HasErrorLabel(label string) bool {
-	return label == driver.NetworkError
-}
-func (unauthenticated) Unwrap() error { return driver.Error{Labels: []string{driver.NetworkError}} }
-
-// clearedFor is a pool that was cleared for a failure.
-type clearedFor struct{ failure unauthenticated }
+// clearedFor is a pool that was cleared for the failure with this message.
+type clearedFor string
 
 func (clearedFor) Error() string   { return "cleared" }
 func (clearedFor) Retryable() bool { return true }
 func (c clearedFor) ClearedFor(failure error) bool {
-	var failed unauthenticated
-	return errors.As(failure, &failed) && failed == c.failure
+	var failed scripted.BrokenHandshake
+	return errors.As(failure, &failed) && failed.Cause.Message == string(c)
 }
 
 // TestExecuteMeetsItsOwnClearing is about a retry that comes before the pool is cleared for the failure of the first attempt: that is not
 // a second failure.
 func TestExecuteMeetsItsOwnClearing(t *testing.T) {
-	one, other := unauthenticated{1}, unauthenticated{2}
-	tests := []struct {
+	one := scripted.BrokenHandshake{Cause: driver.Error{Message: "one", Labels: []string{driver.NetworkError}}}
+	other := scripted.BrokenHandshake{Cause: driver.Error{Message: "other", Labels: []string{driver.NetworkError}}}
+	for _, tt := range []struct {
 		name    string
 		replies []any
 		ok      bool
 	}{
-		{name: "once", replies: []any{one, clearedFor{one}, scripted.OK()}, ok: true},
-		{name: "another command's", replies: []any{one, clearedFor{other}}},
-		{name: "twice", replies: []any{one, clearedFor{one}, clearedFor{one}}},
-		{name: "before it failed itself", replies: []any{clearedFor{one}, one}},
-		{name: "and fails again", replies: []any{one, clearedFor{one}, other}},
-		{name: "after another failure", replies: []any{one, scripted.Overloaded(), clearedFor{one}, scripted.Overloaded(),
-			scripted.OK()}, ok: true},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
-				s := scripted.New(t, tt.replies...)
-				err := s.Execute(context.Background(), op(s))
-				assert.Equal(t, tt.ok, err == nil, "got %v", err)
-				assert.Equal(t, len(tt.replies), len(s.Selected))
-			}
-		})
+		{"once", []any{one, clearedFor("one"), scripted.OK()}, true},
+		{"another command's", []any{one, clearedFor("other")}, false},
+		{"twice", []any{one, clearedFor("one"), clearedFor("one")}, false},
+		{"before it failed itself", []any{clearedFor("one"), one}, false},
+		{"and fails again", []any{one, clearedFor("one"), other}, false},
+		{"after another failure", []any{one, scripted.Overloaded(), clearedFor("one"), scripted.Overloaded(), scripted.OK()}, true},
+	} {
+		for _, op := range []func(*scripted.Script) driver.Operation{(*scripted.Script).Read, (*scripted.Script).Write} {
+			s := scripted.New(t, tt.replies...)
+			err := s.Execute(context.Background(), op(s))
+			assert.Equal(t, tt.ok, err == nil, "%s: %v", tt.name, err)
+			assert.Len(t, s.Selected, len(tt.replies), tt.name)
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestRetryKind(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		op   Operation
 		want retry.Kind
@@ -22,17 +22,12 @@ func TestRetryKind(t *testing.T) {
 		{name: "write", op: Operation{Type: Write}, want: retry.Write},
 		{name: "aggregate with $out or $merge", op: Operation{Type: Read, IsOutputAggregate: true}, want: retry.Write},
 		{name: "a command that says what it is", op: Operation{Kind: retry.Write}, want: retry.Write},
-		{name: "whatever its name or read preference", op: Operation{Name: driverutil.CreateOp, ReadPreference: readpref.Primary()},
-			want: retry.Generic},
+		{name: "whatever its name or read preference", op: Operation{Name: "create", ReadPreference: readpref.Primary()}, want: retry.Generic},
 		{name: "endSessions", op: Operation{Name: driverutil.EndSessionsOp}, want: retry.Generic},
 		{name: "commitTransaction", op: Operation{Type: Write, Kind: retry.TransactionEnd}, want: retry.TransactionEnd},
 		{name: "write in a transaction", op: Operation{Type: Write, Client: &session.Client{TransactionState: session.InProgress}},
 			want: retry.Write},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, tt.op.kind())
-		})
+	} {
+		assert.Equal(t, tt.want, tt.op.kind(), tt.name)
 	}
 }

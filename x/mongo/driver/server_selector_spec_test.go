@@ -57,8 +57,7 @@ func (s selectionServer) description() description.Server {
 	}
 }
 
-func descriptions(servers []selectionServer) []description.Server {
-	var descs []description.Server
+func descriptions(servers []selectionServer) (descs []description.Server) {
 	for _, server := range servers {
 		descs = append(descs, server.description())
 	}
@@ -83,9 +82,7 @@ func (test selectionTest) selector(t *testing.T) description.ServerSelector {
 // TestDeprioritizedServerSelectionSpec runs the logic tests that have deprioritized servers. They are part of the
 // specifications' revision of 2026-03-12.
 func TestDeprioritizedServerSelectionSpec(t *testing.T) {
-	files, err := filepath.Glob(
-		filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"),
-	)
+	files, err := filepath.Glob(filepath.Join(spectest.Path("server-selection/tests/server_selection"), "*", "*", "Deprioritized*.json"))
 	require.NoError(t, err)
 	if len(files) == 0 {
 		t.Skip("the specification tests are not at hand: set PROJECT_DIRECTORY to a folder with testdata/specifications")
@@ -98,7 +95,6 @@ func TestDeprioritizedServerSelectionSpec(t *testing.T) {
 	}
 
 	for _, file := range files {
-		file := file
 		dir, name := filepath.Split(file)
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(filepath.Dir(dir))), filepath.Base(dir), name), func(t *testing.T) {
 			content, err := os.ReadFile(file)
@@ -119,8 +115,7 @@ func TestDeprioritizedServerSelectionSpec(t *testing.T) {
 	}
 }
 
-func addresses(servers []description.Server) []address.Address {
-	var addrs []address.Address
+func addresses(servers []description.Server) (addrs []address.Address) {
 	for _, server := range servers {
 		addrs = append(addrs, server.Addr)
 	}
@@ -133,16 +128,13 @@ func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
 	changed := primary
 	changed.AverageRTT, changed.AverageRTTSet = time.Second, true
 	changed.Kind = description.ServerKindRSSecondary
-
 	selector := &opServerSelector{
 		selector:             &serverselector.ReadPref{ReadPref: readpref.Nearest()},
 		deprioritizedServers: []description.Server{changed},
 	}
 	servers := []description.Server{primary, secondary}
-	selected, err := selector.SelectServer(description.Topology{
-		Kind:    description.TopologyKindReplicaSetWithPrimary,
-		Servers: servers,
-	}, servers)
+	topology := description.Topology{Kind: description.TopologyKindReplicaSetWithPrimary, Servers: servers}
+	selected, err := selector.SelectServer(topology, servers)
 	require.NoError(t, err)
 	assert.Equal(t, []address.Address{"b:27017"}, addresses(selected))
 }

@@ -41,8 +41,7 @@ func TestRequired(t *testing.T) {
 		{name: "more digits", info: program("v2.10.0"), want: "v2.10.0", new: true},
 		{name: "a release of the fork", info: program("v2.5.0-fork.3"), want: "v2.5.0-fork.3", new: false},
 		{name: "on the way to a newer one", info: program("v2.6.0-beta1"), want: "v2.6.0-beta1", new: true},
-		{name: "a commit", info: program("v2.5.1-0.20260101000000-0123456789ab"), want: "v2.5.1-0.20260101000000-0123456789ab",
-			new: true},
+		{name: "a commit", info: program("v2.5.1-0.20260101000000-0123456789ab"), want: "v2.5.1-0.20260101000000-0123456789ab", new: true},
 		{name: "a placeholder", info: program("v2.0.0-00010101000000-000000000000"), want: "v2.0.0-00010101000000-000000000000"},
 	} {
 		got, newer := requiredIn(tc.info, "v2.5.0")

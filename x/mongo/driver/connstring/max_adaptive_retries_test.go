@@ -10,37 +10,21 @@ import (
 )
 
 func TestMaxAdaptiveRetries(t *testing.T) {
-	tests := []struct {
-		query   string
-		want    uint
-		set     bool
-		invalid bool
-	}{
-		{query: "other=1"},
-		{query: "maxAdaptiveRetries=0", want: 0, set: true},
-		{query: "maxAdaptiveRetries=2", want: 2, set: true},
-		{query: "MAXadaptiveretries=7", want: 7, set: true},
-		{query: "maxAdaptiveRetries=2&maxAdaptiveRetries=3", want: 3, set: true},
-		{query: "maxAdaptiveRetries=-1", invalid: true},
-		{query: "maxAdaptiveRetries=true", invalid: true},
-		{query: "maxAdaptiveRetries=1.5", invalid: true},
-		{query: "maxAdaptiveRetries=", invalid: true},
+	for query, want := range map[string]uint{
+		"maxAdaptiveRetries=0": 0, "maxAdaptiveRetries=2": 2, "MAXadaptiveretries=7": 7, "maxAdaptiveRetries=2&maxAdaptiveRetries=3": 3,
+		"other=1": 0,
+	} {
+		got, err := connstring.ParseAndValidate("mongodb://example.com/?" + query)
+		require.NoError(t, err, query)
+		assert.Equal(t, want, got.MaxAdaptiveRetries, query)
+		assert.Equal(t, query != "other=1", got.MaxAdaptiveRetriesSet, query)
+		for unknown := range got.UnknownOptions {
+			assert.Equal(t, "other", unknown)
+		}
 	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.query, func(t *testing.T) {
-			got, err := connstring.ParseAndValidate("mongodb://example.com/?" + tt.query)
-			if tt.invalid {
-				require.Error(t, err)
-				assert.Contains(t, strings.ToLower(err.Error()), `invalid value for "maxadaptiveretries"`)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, tt.want, got.MaxAdaptiveRetries)
-			assert.Equal(t, tt.set, got.MaxAdaptiveRetriesSet)
-			for unknown := range got.UnknownOptions {
-				assert.Equal(t, "other", unknown)
-			}
-		})
+	for _, invalid := range []string{"-1", "true", "1.5", ""} {
+		_, err := connstring.ParseAndValidate("mongodb://example.com/?maxAdaptiveRetries=" + invalid)
+		require.Error(t, err, invalid)
+		assert.Contains(t, strings.ToLower(err.Error()), `invalid value for "maxadaptiveretries"`)
 	}
 }

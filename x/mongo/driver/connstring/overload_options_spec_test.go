@@ -34,17 +34,26 @@ func TestAdaptiveRetriesSpec(t *testing.T) {
 	require.NotEmpty(t, file.Tests)
 
 	for _, test := range file.Tests {
-		test := test
-		t.Run(test.Description, func(t *testing.T) {
-			got, err := connstring.ParseAndValidate(test.URI)
-			if test.Warning {
-				// The driver has no warnings: options that it knows are valid or an error.
-				require.Error(t, err)
-				return
-			}
-			require.NoError(t, err)
-			assert.True(t, got.AdaptiveRetriesSet)
-			assert.Equal(t, test.Options.AdaptiveRetries, got.AdaptiveRetries)
-		})
+		got, err := connstring.ParseAndValidate(test.URI)
+		// The driver has no warnings: options that it knows are valid or an error.
+		require.Equal(t, test.Warning, err != nil, "%s: %v", test.Description, err)
+		if !test.Warning {
+			assert.True(t, got.AdaptiveRetriesSet, test.Description)
+			assert.Equal(t, test.Options.AdaptiveRetries, got.AdaptiveRetries, test.Description)
+		}
+	}
+}
+
+// An option of later versions that would be ignored is an error, and an invalid value says which are valid.
+func TestOverloadOptionsThatHaveNoEffect(t *testing.T) {
+	for query, want := range map[string]string{
+		"enableOverloadRetargeting=true":          "is an option of later versions of the driver, and has no effect",
+		"ENABLEoverloadretargeting=no":            "is an option of later versions of the driver, and has no effect",
+		"maxAdaptiveRetries=99999999999999999999": "want a number, 0 or more",
+		"maxAdaptiveRetries=-1":                   "want a number, 0 or more",
+		"adaptiveRetries=yes":                     "want true or false",
+	} {
+		_, err := connstring.ParseAndValidate("mongodb://example.com/?" + query)
+		assert.ErrorContains(t, err, want)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -18,52 +17,39 @@ import (
 // TestWritesWithoutType is about the commands whose operations do not say that they are writes.
 func TestWritesWithoutType(t *testing.T) {
 	document := bsoncore.NewDocumentBuilder().Build()
-	tests := []struct {
-		name    string
-		execute func(driver.Deployment) error
-	}{
-		{name: "create", execute: func(d driver.Deployment) error {
-			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(context.Background())
-		}},
-		{name: "createSearchIndexes", execute: func(d driver.Deployment) error {
-			op := operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d)
-			return op.Execute(context.Background())
-		}},
-		{name: "dropSearchIndex", execute: func(d driver.Deployment) error {
-			op := operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d)
-			return op.Execute(context.Background())
-		}},
-		{name: "updateSearchIndex", execute: func(d driver.Deployment) error {
-			op := operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d)
-			return op.Execute(context.Background())
-		}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-			s.Policy.RetryReads = false
-			require.NoError(t, tt.execute(s))
-			s.Finish()
+	ctx := context.Background()
+	for name, execute := range map[string]func(driver.Deployment) error{
+		"create": func(d driver.Deployment) error {
+			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(ctx)
+		},
+		"createSearchIndexes": func(d driver.Deployment) error {
+			return operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d).Execute(ctx)
+		},
+		"dropSearchIndex": func(d driver.Deployment) error {
+			return operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d).Execute(ctx)
+		},
+		"updateSearchIndex": func(d driver.Deployment) error {
+			return operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d).Execute(ctx)
+		},
+	} {
+		s := scripted.New(t, scripted.Overloaded(), scripted.OK())
+		s.Policy.RetryReads = false
+		require.NoError(t, execute(s), name)
+		s.Finish()
 
-			s = scripted.New(t, scripted.Overloaded())
-			s.Policy.RetryWrites = false
-			assert.Error(t, tt.execute(s))
-			s.Finish()
+		s = scripted.New(t, scripted.Overloaded())
+		s.Policy.RetryWrites = false
+		assert.Error(t, execute(s), name)
+		s.Finish()
 
-			assert.Error(t, tt.execute(nil), "without a deployment")
-		})
+		assert.Error(t, execute(nil), "%s without a deployment", name)
 	}
 }
 
 func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
 	command := bsoncore.NewDocumentBuilder().AppendString("find", "coll").Build()
-	cursor := bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: int64(7)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-	}}
-	s := scripted.New(t, scripted.OK(cursor), scripted.Overloaded())
+	s := scripted.New(t, scripted.OpenedCursor(), scripted.Overloaded())
 	s.Policy.RetryWrites = false
-
 	op := operation.NewCursorCommand(command, driver.CursorOptions{}).Database("db").Deployment(s)
 	require.NoError(t, op.Execute(context.Background()))
 	opened, err := op.ResultCursor()

@@ -12,27 +12,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-func keys(elements []bson.RawElement) []string {
-	var all []string
-	for _, element := range elements {
-		all = append(all, element.Key())
-	}
-	return all
-}
-
 func TestHandshakeBackpressure(t *testing.T) {
-	build := func(command func([]byte, description.SelectedServer) ([]byte, error)) []bson.RawElement {
+	build := func(command func([]byte, description.SelectedServer) ([]byte, error)) (elements []bson.RawElement, keys []string) {
 		idx, doc := bsoncore.AppendDocumentStart(nil)
 		doc, err := command(doc, description.SelectedServer{})
 		require.NoError(t, err)
 		doc, err = bsoncore.AppendDocumentEnd(doc, idx)
 		require.NoError(t, err)
-		elements, err := bson.Raw(doc).Elements()
+		elements, err = bson.Raw(doc).Elements()
 		require.NoError(t, err)
-		return elements
+		for _, element := range elements {
+			keys = append(keys, element.Key())
+		}
+		return elements, keys
 	}
-	handshake := build(NewHello().handshakeCommand)
-	assert.Equal(t, []string{"isMaster", "helloOk", "compression", "client", "backpressure"}, keys(handshake))
+	handshake, keys := build(NewHello().handshakeCommand)
+	assert.Equal(t, []string{"isMaster", "helloOk", "compression", "client", "backpressure"}, keys)
 	assert.Equal(t, `{"backpressure": true}`, bson.Raw(bsoncore.BuildDocument(nil, handshake[4])).String())
-	assert.Equal(t, []string{"isMaster", "helloOk"}, keys(build(NewHello().command)), "heartbeats have no use for it")
+	_, keys = build(NewHello().command)
+	assert.Equal(t, []string{"isMaster", "helloOk"}, keys, "heartbeats have no use for it")
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestConfiguredPolicy(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name string
 		opts *options.ClientOptions
 		want retry.Limit
@@ -23,14 +23,10 @@ func TestConfiguredPolicy(t *testing.T) {
 		{name: "no retries", opts: options.Client().SetMaxAdaptiveRetries(0), want: retry.Never},
 		{name: "more than can be counted", opts: options.Client().SetMaxAdaptiveRetries(math.MaxUint), want: retry.Unlimited},
 		{name: "URI", opts: options.Client().ApplyURI("mongodb://a/?maxAdaptiveRetries=3"), want: 3},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			overload := newTopology(t, tt.opts).cfg.overload
-			assert.Equal(t, tt.want, overload.MaxRetries)
-			assert.True(t, overload.Retarget)
-			assert.Equal(t, 100*time.Millisecond, overload.FirstBackoff)
-		})
+	} {
+		overload := newTopology(t, tt.opts).cfg.overload
+		assert.Equal(t, tt.want, overload.MaxRetries, tt.name)
+		assert.True(t, overload.Retarget, tt.name)
+		assert.Equal(t, 100*time.Millisecond, overload.FirstBackoff, tt.name)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestConfiguredPolicy(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		opts       *options.ClientOptions
 		maxRetries retry.Limit
@@ -28,15 +28,11 @@ func TestConfiguredPolicy(t *testing.T) {
 			maxRetries: 3, retarget: true},
 		{name: "retargeting", opts: options.Client().SetEnableOverloadRetargeting(true), maxRetries: 2, retarget: true},
 		{name: "retargeting off", opts: options.Client().SetEnableOverloadRetargeting(false), maxRetries: 2, retarget: false},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			overload := newTopology(t, tt.opts).cfg.overload
-			assert.Equal(t, tt.maxRetries, overload.MaxRetries)
-			assert.Equal(t, tt.retarget, overload.Retarget)
-			assert.Equal(t, 200*time.Millisecond, overload.FirstBackoff)
-		})
+	} {
+		overload := newTopology(t, tt.opts).cfg.overload
+		assert.Equal(t, tt.maxRetries, overload.MaxRetries, tt.name)
+		assert.Equal(t, tt.retarget, overload.Retarget, tt.name)
+		assert.Equal(t, 200*time.Millisecond, overload.FirstBackoff, tt.name)
 	}
 }
 

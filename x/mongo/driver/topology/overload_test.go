@@ -3,39 +3,33 @@ package topology
 import (
 	"context"
 	"io"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
-	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 func TestTopologyOverloadPolicy(t *testing.T) {
-	tests := []struct {
-		name          string
+	for _, tt := range []struct {
 		opts          *options.ClientOptions
 		reads, writes bool
 	}{
-		{name: "default", opts: options.Client(), reads: true, writes: true},
-		{name: "retryReads off", opts: options.Client().SetRetryReads(false), reads: false, writes: true},
-		{name: "retryWrites off", opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			policy := newTopology(t, tt.opts).cfg.overload.Policy
-			assert.Equal(t, tt.reads, policy.RetryReads)
-			assert.Equal(t, tt.writes, policy.RetryWrites)
-
-			jitter := policy.Jitter()
-			assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
-		})
+		{opts: options.Client(), reads: true, writes: true},
+		{opts: options.Client().SetRetryReads(false), reads: false, writes: true},
+		{opts: options.Client().SetRetryWrites(false), reads: true, writes: false},
+	} {
+		policy := newTopology(t, tt.opts).cfg.overload.Policy
+		assert.Equal(t, []bool{tt.reads, tt.writes}, []bool{policy.RetryReads, policy.RetryWrites})
+		jitter := policy.Jitter()
+		assert.True(t, jitter >= 0 && jitter < 1, "jitter %v", jitter)
 	}
 }
 
@@ -51,21 +45,15 @@ func TestTokenBucketOfAClient(t *testing.T) {
 // find is a retryable read.
 func find(ctx context.Context, d driver.Deployment) error {
 	mode := driver.RetryOncePerCommand
-	return driver.Operation{
-		CommandFn: func(dst []byte, _ description.SelectedServer) ([]byte, error) {
-			return bsoncore.AppendStringElement(dst, "find", "coll"), nil
-		},
-		Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode,
-	}.Execute(ctx)
+	op := driver.Operation{CommandFn: scripted.Named("find"), Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode}
+	return op.Execute(ctx)
 }
 
 // TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
 func TestNoAdaptiveRetries(t *testing.T) {
-	const shutdown = 91
-	l := scripted.Listen(t, scripted.Failure(shutdown, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
+	l := scripted.Listen(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
 	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-
 	require.Error(t, find(context.Background(), topology))
 	assert.Equal(t, int64(1), l.Commands.Load())
 }
@@ -73,7 +61,7 @@ func TestNoAdaptiveRetries(t *testing.T) {
 // TestMaxAdaptiveRetriesLeavesOtherRetries is about network errors: they are retried as ever, whatever the limit is.
 func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 	for _, limit := range []uint{0, 2} {
-		l := scripted.Listen(t, bson.D{{Key: "ok", Value: 1}}, nil)
+		l := scripted.Listen(t, scripted.OK(), nil)
 		var finds atomic.Int64
 		answer := func(command string) any {
 			if command == "find" && finds.Add(1) == 1 {
@@ -87,4 +75,67 @@ func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
 		assert.Equal(t, int64(2), finds.Load())
 		require.NoError(t, topology.Disconnect(context.Background()))
 	}
+}
+
+// impatientClock is the clock of the machine, but for backoffs, which take no time.
+type impatientClock struct {
+	backpressure.SystemClock
+}
+
+func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Duration) error {
+	return ctx.Err()
+}
+
+// connectTopology returns a topology with one server, connected, with a policy that does not wait and makes each permitted retry, however
+// long the server rejects.
+func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
+	t.Helper()
+	topology := newTopology(t, opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"))
+	topology.cfg.overload.Clock = impatientClock{}
+	require.NoError(t, topology.Connect())
+	return topology
+}
+
+func TestOverloadLeavesNothingBehind(t *testing.T) {
+	const operations, goroutines = 10000, 20
+	before := runtime.NumGoroutine()
+	l := scripted.Listen(t, scripted.Overloaded(), nil)
+	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
+
+	var wg sync.WaitGroup
+	for i := 0; i < goroutines; i++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := 0; j < operations/goroutines; j++ {
+				err := ping(context.Background(), topology)
+				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
+					t.Errorf("got %v, want an overload error", err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	assert.Equal(t, (1+int64(topology.cfg.overload.MaxRetries))*operations, l.Commands.Load())
+
+	for _, server := range topology.servers {
+		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
+		assert.Equal(t, int64(0), server.OperationCount())
+	}
+	require.NoError(t, topology.Disconnect(context.Background()))
+	assertGoroutines(t, before+1) // and the listener's
+}
+
+// assertGoroutines waits until no more goroutines are left. Those of closed connections end on their own time.
+func assertGoroutines(t *testing.T, want int) {
+	t.Helper()
+	var left int
+	for i := 0; i < 1000; i++ {
+		if left = runtime.NumGoroutine(); left <= want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines are left, want at most %d", left, want)
 }

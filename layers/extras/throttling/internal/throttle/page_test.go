@@ -13,7 +13,7 @@ func TestPage(t *testing.T) {
 	for seed := int64(1); seed <= 16; seed++ {
 		random := rand.New(rand.NewSource(seed))
 		scope := []Scope{Retries, All}[seed%2]
-		s := newSubjectOf(scope)
+		s := newSubject(scope)
 		p := &page{now: s.at, optionSet: scope == All}
 		var decided [TooLate + 1]int
 		accepts := 1.0

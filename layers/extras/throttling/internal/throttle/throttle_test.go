@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
 const ms = time.Millisecond
@@ -22,9 +24,7 @@ type subject struct {
 	draw float64
 }
 
-func newSubject() *subject { return newSubjectOf(All) }
-
-func newSubjectOf(scope Scope) *subject {
+func newSubject(scope Scope) *subject {
 	s := &subject{at: time.Unix(1, 0)}
 	s.Throttle = New(func() time.Time { return s.at }, func() float64 { return s.draw }, scope)
 	return s
@@ -74,9 +74,7 @@ func (k *knowledge) copied() *knowledge {
 
 func (s *subject) expect(t *testing.T, a Attempt, want float64, when string) {
 	t.Helper()
-	if got := s.share(a); math.Abs(got-want) > 0.002 {
-		t.Errorf("%s: the share %.3f is sent, want %.3f", when, got, want)
-	}
+	assert.InDelta(t, want, s.share(a), 0.002, "%s: the share that is sent", when)
 }
 
 // TestShare is the formula: (1.25 * accepted / sent) ^ 4.5.
@@ -91,14 +89,14 @@ func TestShare(t *testing.T) {
 		{rejected: 90, accepted: 10, want: 0},
 		{rejected: 100, want: 0},
 	} {
-		s := newSubject()
+		s := newSubject(All)
 		s.ended(first, tt.rejected, tt.accepted)
 		s.expect(t, first, tt.want, "first attempts")
 		s.expect(t, again, tt.want, "retries")
 		withheld, accepted := s.State(false)
-		if math.Abs(1-withheld-tt.want) > 0.001 || math.Abs(accepted-float64(tt.accepted)/100) > 1e-9 || withheld >= 1 {
-			t.Errorf("%+v: the state is %v, %v", tt, withheld, accepted)
-		}
+		assert.InDelta(t, 1-tt.want, withheld, 0.001, "%+v", tt)
+		assert.InDelta(t, float64(tt.accepted)/100, accepted, 1e-9, "%+v", tt)
+		assert.Less(t, withheld, 1.0, "%+v", tt)
 	}
 }
 
@@ -106,29 +104,23 @@ func TestShare(t *testing.T) {
 // first, without the option the others, too, and again after a minute without a rejection.
 func TestTokens(t *testing.T) {
 	for scope, full := range map[Scope]float64{All: 0, Retries: mostTokens} {
-		s := newSubjectOf(scope)
+		s := newSubject(scope)
 		s.ended(first, 1, 0)
 		k := &s.known[0]
-		if k.tokens != full || k.kept != mostTokens {
-			t.Errorf("at first there are %v and %v tokens", k.tokens, k.kept)
-		}
+		assert.Equal(t, []float64{full, mostTokens}, []float64{k.tokens, k.kept}, "at first")
 		k.tokens = 0
 		s.ended(first, 0, 3)
 		s.ended(again, 0, 1)
-		if math.Abs(k.tokens-1.4) > 1e-9 || k.kept != mostTokens {
-			t.Errorf("there are %v and %v tokens, want 1.4 and 10", k.tokens, k.kept)
-		}
+		assert.InDelta(t, 1.4, k.tokens, 1e-9)
+		assert.Equal(t, float64(mostTokens), k.kept)
 		s.ended(again, 0, 20)
-		if k.tokens != mostTokens {
-			t.Errorf("there are %v tokens, want 10", k.tokens)
-		}
+		assert.Equal(t, float64(mostTokens), k.tokens)
 		for pause, want := range map[time.Duration]float64{time.Minute: 0, time.Minute + 1: full} {
 			k.tokens, k.kept = 0, 0
 			s.at = s.at.Add(pause)
 			s.ended(first, 1, 0)
-			if k.tokens != want || (k.kept == mostTokens) != (pause > time.Minute) {
-				t.Errorf("after %v there are %v and %v tokens", pause, k.tokens, k.kept)
-			}
+			assert.Equal(t, want, k.tokens, "after %v", pause)
+			assert.Equal(t, pause > time.Minute, k.kept == mostTokens, "after %v", pause)
 		}
 	}
 }
@@ -159,7 +151,7 @@ func TestWithoutTheOption(t *testing.T) {
 		{name: "accepted, but too early", firsts: 50, age: 2 * time.Second, accepted: 3, pause: 1000 * ms, retry: again, want: GiveUp},
 		{name: "another", firsts: 50, age: 2 * time.Second, accepted: 3, pause: 1001 * ms, retry: again, want: Send},
 	} {
-		s := newSubjectOf(Retries)
+		s := newSubject(Retries)
 		s.ended(first, step.firsts, 0)
 		s.at = s.at.Add(step.age)
 		s.ended(again, 1, 0)
@@ -173,19 +165,15 @@ func TestWithoutTheOption(t *testing.T) {
 			k.sent = s.at // something was sent, so that it is not sent for that reason
 			s.Ended(first, true, 0)
 		}
-		if got := s.Decide(step.retry); got != step.want {
-			t.Errorf("%s: it is decided %v, want %v", step.name, got, step.want)
-		}
-		if s.Decide(first) != Send {
-			t.Errorf("%s: a first attempt is withheld", step.name)
-		}
+		assert.Equal(t, step.want, s.Decide(step.retry), step.name)
+		assert.Equal(t, Send, s.Decide(first), "%s: a first attempt", step.name)
 	}
 }
 
 // TestBursts: after three seconds of pressure, what is withheld again fails, with the probability of being withheld. After a second
 // without any, in which three are accepted, another overload begins.
 func TestBursts(t *testing.T) {
-	s := newSubject()
+	s := newSubject(All)
 	press := func(seconds float64) {
 		for i := 0.0; i < seconds*10; i++ {
 			s.at = s.at.Add(100 * ms)
@@ -194,18 +182,15 @@ func TestBursts(t *testing.T) {
 	}
 	const p = 1 - 0.121
 	press(3)
-	if s.draw = 0; s.Decide(again) != Withhold {
-		t.Error("not yet three seconds")
-	}
+	s.draw = 0
+	assert.Equal(t, Withhold, s.Decide(again), "not yet three seconds")
 	press(0.2)
 	for draw, want := range map[float64]Decision{0: GiveUp, p*p - 0.01: GiveUp, p*p + 0.01: Withhold, p - 0.01: Withhold, p + 0.01: Send} {
-		if s.draw = draw; s.Decide(again) != want {
-			t.Errorf("it lasts, and %v is drawn: want %v", draw, want)
-		}
+		s.draw = draw
+		assert.Equal(t, want, s.Decide(again), "it lasts, and %v is drawn", draw)
 	}
-	if s.draw = 0; s.Decide(first) != Withhold {
-		t.Error("it lasts: retries fail, first attempts wait")
-	}
+	s.draw = 0
+	assert.Equal(t, Withhold, s.Decide(first), "it lasts: retries fail, first attempts wait")
 	for i := 0; i < 30; i++ { // until there is no token left
 		if d := s.Decide(continued); d == GiveUp || i == 29 && d != Withhold {
 			t.Errorf("a retry of what continues waits: it is decided %v", d)
@@ -215,9 +200,7 @@ func TestBursts(t *testing.T) {
 		s.ended(first, 0, 2+i)
 		s.at = s.at.Add(time.Second + 1)
 		s.ended(first, 1, 0)
-		if d := s.Decide(again); d != want {
-			t.Errorf("after a second in which %d are accepted it is decided %v", 2+i, d)
-		}
+		assert.Equal(t, want, s.Decide(again), "after a second in which %d are accepted", 2+i)
 	}
 }
 
@@ -228,13 +211,9 @@ func TestNothingRejected(t *testing.T) {
 	for _, throttle := range []*Throttle{quiet, nil} {
 		for i := 0; i < 10; i++ {
 			throttle.Ended(first, false, time.Second)
-			if throttle.Decide(first) != Send {
-				t.Error("it is withheld")
-			}
+			assert.Equal(t, Send, throttle.Decide(first))
 		}
-		if withheld, accepted := throttle.State(false); withheld != 0 || accepted != 1 {
-			t.Errorf("the state is %v, %v", withheld, accepted)
-		}
+		knowsNothing(t, throttle)
 	}
 	var none *Throttle
 	none.Refused()
@@ -286,10 +265,14 @@ func BenchmarkIdle(b *testing.B) {
 
 // TestForgottenRejections: what was rejected is forgotten some time after the last rejection, by whoever asks.
 func TestForgottenRejections(t *testing.T) {
-	s := newSubject()
+	s := newSubject(All)
 	s.Refused()
 	s.at = s.at.Add(time.Hour)
-	if withheld, accepted := s.State(false); withheld != 0 || accepted != 1 {
-		t.Errorf("the state is %v, %v", withheld, accepted)
-	}
+	knowsNothing(t, s.Throttle)
+}
+
+func knowsNothing(t *testing.T, throttle *Throttle) {
+	t.Helper()
+	withheld, accepted := throttle.State(false)
+	assert.Equal(t, []float64{0, 1}, []float64{withheld, accepted})
 }

@@ -4,22 +4,19 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
 // TestClosingCountsOperations is about the operations that run when a client is disconnected: no other begins, and the closing waits for
 // each of them.
 func TestClosingCountsOperations(t *testing.T) {
 	var c Closing
-	if !c.Enter(false) {
-		t.Fatal("an open client refuses an operation")
-	}
+	require.True(t, c.Enter(false), "an open client refuses an operation")
 	c.Begin()
-	if c.Enter(false) {
-		t.Fatal("an operation begins while the client is being disconnected")
-	}
-	if !c.Enter(true) {
-		t.Fatal("an operation that ends something is refused")
-	}
+	require.False(t, c.Enter(false), "an operation begins while the client is being disconnected")
+	require.True(t, c.Enter(true), "an operation that ends something is refused")
 	drained := make(chan struct{})
 	for i := 0; i < 2; i++ {
 		go func() {
@@ -31,20 +28,14 @@ func TestClosingCountsOperations(t *testing.T) {
 	late, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	c.Drain(late)
-	if late.Err() == nil {
-		t.Fatal("the closing does not wait for an operation that runs")
-	}
+	require.Error(t, late.Err(), "the closing does not wait for an operation that runs")
 	c.Leave()
 	<-drained
 	<-drained
 	c.Drain(context.Background())
-	if c.Over() {
-		t.Fatal("the end has come without End")
-	}
+	assert.False(t, c.Over(), "the end has come without End")
 	c.End()
-	if !c.Over() {
-		t.Fatal("the end has not come")
-	}
+	assert.True(t, c.Over(), "the end has not come")
 }
 
 // TestClosingEndsAtOnce is about an end that nothing has begun.
@@ -52,9 +43,7 @@ func TestClosingEndsAtOnce(t *testing.T) {
 	var c Closing
 	c.End()
 	c.End()
-	if !c.Begun() || !c.Over() {
-		t.Fatal("the end has not come")
-	}
+	require.True(t, c.Begun() && c.Over(), "the end has not come")
 	<-c.Woken()
 }
 
@@ -62,9 +51,8 @@ func TestClosingEndsAtOnce(t *testing.T) {
 func TestClosesAtTheEnd(t *testing.T) {
 	p := &Policy{Clock: SystemClock{}}
 	for i, end := range []func(){p.Closing().Begin, p.Closing().End, func() {}} {
-		if isClosed(p.closes(true)) != (i > 0) || isClosed(p.closes(false)) != (i > 1) {
-			t.Fatalf("after %d steps: %v at the beginning, %v at the end", i, isClosed(p.closes(true)), isClosed(p.closes(false)))
-		}
+		assert.Equal(t, i > 0, isClosed(p.closes(true)), "at the beginning, after %d steps", i)
+		assert.Equal(t, i > 1, isClosed(p.closes(false)), "at the end, after %d steps", i)
 		end()
 	}
 }
@@ -75,9 +63,7 @@ func TestWhoIsWoken(t *testing.T) {
 	before := c.Woken()
 	c.Begin()
 	after := c.Woken()
-	if !isClosed(before) || isClosed(after) {
-		t.Fatalf("at the beginning: %v, %v", isClosed(before), isClosed(after))
-	}
+	assert.Equal(t, []bool{true, false}, []bool{isClosed(before), isClosed(after)}, "at the beginning")
 	c.End()
 	<-after
 }
@@ -87,15 +73,11 @@ func TestPauseOfADisconnectedClient(t *testing.T) {
 	p := &Policy{Clock: SystemClock{}}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := p.Pause(context.Background(), 0); err != nil {
-		t.Fatalf("of an open client: %v", err)
-	}
+	require.NoError(t, p.Pause(context.Background(), 0), "of an open client")
 	p.Closing().Begin()
 	for i := 0; i < 100; i++ {
 		for _, ctx := range []context.Context{context.Background(), ended} {
-			if err := p.Pause(ctx, 0); err != ErrDisconnected {
-				t.Fatalf("got %v", err)
-			}
+			require.Equal(t, ErrDisconnected, p.Pause(ctx, 0))
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // logSink keeps the lines that are logged, each as its level, message and keys.
@@ -39,9 +38,7 @@ func (s *logSink) Error(err error, _ string, _ ...any) { panic(err) }
 // logTo makes the script's client log lines of the component "command" up to the level.
 func logTo(t *testing.T, s *scripted.Script, level logger.Level) *logSink {
 	sink := new(logSink)
-	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{
-		logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level,
-	})
+	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level})
 	require.NoError(t, err)
 	s.Policy.Logger = log
 	return sink
@@ -53,37 +50,29 @@ const scheduled, refused, ended = "1 Command retry scheduled", "0 Command retry 
 func TestRetryLog(t *testing.T) {
 	read, write := (*scripted.Script).Read, (*scripted.Script).Write
 	debug, info, off := logger.LevelDebug, logger.LevelInfo, logger.LevelOff
-	tests := []struct {
+	overloaded, shuttingDown, ok := scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK()
+	closing := scripted.NoServer{Err: backpressure.ErrDisconnected}
+	for _, tt := range []struct {
 		name    string
 		op      func(*scripted.Script) driver.Operation
 		level   logger.Level
 		replies []any
 		want    []string
 	}{
-		{name: "a retry that succeeds", op: read, level: debug, replies: []any{scripted.Overloaded(), scripted.OK()},
-			want: []string{scheduled, ended}},
-		{name: "a plain retry", op: read, level: debug,
-			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{scheduled, refused, ended}},
-		{name: "an error after a retry", op: write, level: debug,
-			replies: []any{scripted.Overloaded(), scripted.Failure(1)}, want: []string{scheduled, refused, ended}},
-		{name: "a refused retry", op: write, level: debug,
-			replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, want: []string{refused}},
-		{name: "an error that has nothing to do with retries", op: write, level: debug, replies: []any{scripted.Failure(1)}},
-		{name: "a first attempt that the end of its client ends", op: write, level: debug,
-			replies: []any{scripted.NoServer{Err: backpressure.ErrDisconnected}}, want: []string{refused}},
-		{name: "success", op: write, level: debug, replies: []any{scripted.OK()}, want: nil},
-		{name: "on level info only refusals", op: write, level: info,
-			replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}, want: []string{refused}},
-		{name: "off", op: write, level: off, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			sink := logTo(t, s, tt.level)
-			_ = s.Execute(context.Background(), tt.op(s))
-			assert.Equal(t, tt.want, sink.lines)
-		})
+		{"a retry that succeeds", read, debug, []any{overloaded, ok}, []string{scheduled, ended}},
+		{"a plain retry", read, debug, []any{shuttingDown, shuttingDown}, []string{scheduled, refused, ended}},
+		{"an error after a retry", write, debug, []any{overloaded, scripted.Failure(1)}, []string{scheduled, refused, ended}},
+		{"a refused retry", write, debug, []any{scripted.Failure(473, driver.ErrSystemOverloadedError)}, []string{refused}},
+		{"an error that has nothing to do with retries", write, debug, []any{scripted.Failure(1)}, nil},
+		{"a first attempt that the end of its client ends", write, debug, []any{closing}, []string{refused}},
+		{"success", write, debug, []any{ok}, nil},
+		{"on level info only refusals", write, info, []any{shuttingDown, shuttingDown}, []string{refused}},
+		{"off", write, off, []any{shuttingDown, shuttingDown}, nil},
+	} {
+		s := scripted.New(t, tt.replies...)
+		sink := logTo(t, s, tt.level)
+		_ = s.Execute(context.Background(), tt.op(s))
+		assert.Equal(t, tt.want, sink.lines, tt.name)
 	}
 }
 
@@ -94,72 +83,46 @@ func TestRetryLogKeys(t *testing.T) {
 	r := record(s)
 	_ = s.Execute(context.Background(), s.Write())
 
-	first, last := r.decided[0], r.decided[len(r.decided)-1]
 	require.Len(t, sink.keys, 7)
-	assert.Equal(t, map[string]any{
-		"commandName":        "anything",
-		"databaseName":       "db",
-		"message":            "Command retry scheduled",
-		"operationId":        first.OperationID,
-		"requestId":          first.RequestID,
-		"driverConnectionId": int64(1),
-		"serverConnectionId": int64(101),
-		"serverHost":         "a",
-		"serverPort":         int64(27017),
-		"attempt":            1,
-		"reason":             "overloaded",
-		"backoffMS":          int64(50),
-		"failure":            first.Failure.Error(),
-		"tokens":             999.0,
-	}, sink.keys[0])
-	assert.Equal(t, map[string]any{
-		"commandName":        "anything",
-		"databaseName":       "db",
-		"message":            "Command retry refused",
-		"operationId":        first.OperationID,
-		"requestId":          last.RequestID,
-		"driverConnectionId": int64(6),
-		"serverConnectionId": int64(106),
-		"serverHost":         "a",
-		"serverPort":         int64(27017),
-		"attempt":            6,
-		"reason":             "limit",
-		"failure":            last.Failure.Error(),
-		"tokens":             1000.0,
-	}, sink.keys[5])
+	attempt := func(n int, message, reason string, tokens float64) map[string]any {
+		e := r.decided[n-1]
+		return map[string]any{
+			"commandName": "anything", "databaseName": "db", "message": message,
+			"operationId": r.decided[0].OperationID, "requestId": e.RequestID,
+			"driverConnectionId": int64(n), "serverConnectionId": int64(100 + n), "serverHost": "a", "serverPort": int64(27017),
+			"attempt": n, "reason": reason, "failure": e.Failure.Error(), "tokens": tokens,
+		}
+	}
+	first := attempt(1, "Command retry scheduled", "overloaded", 999)
+	first["backoffMS"] = int64(50)
+	assert.Equal(t, first, sink.keys[0])
+	assert.Equal(t, attempt(6, "Command retry refused", "limit", 1000), sink.keys[5])
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retries ended",
-		"operationId": first.OperationID, "requestId": last.RequestID,
+		"operationId": r.decided[0].OperationID, "requestId": r.decided[5].RequestID,
 		"attempts": 6, "backoffMS": int64(50), "reason": "limit", "tokens": 1000.0,
-		"failure": first.Failure.Error() + " (no further retry after 6 attempts and 50ms of backoff: limit)",
+		"failure": r.decided[0].Failure.Error() + " (no further retry after 6 attempts and 50ms of backoff: limit)",
 	}, sink.keys[6])
 }
 
 func TestRetryLogKeysOfServers(t *testing.T) {
-	tests := []struct {
-		name       string
+	for _, tt := range []struct {
 		server     address.Address
 		host, port any
 	}{
-		{name: "host and port", server: "a:27017", host: "a", port: int64(27017)},
-		{name: "IPv6", server: "[::1]:27017", host: "::1", port: int64(27017)},
-		{name: "a Unix domain socket", server: "/tmp/mongodb-27017.sock", host: "/tmp/mongodb-27017.sock", port: nil},
-		{name: "not known", server: "", host: nil, port: nil},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, establishmentError{server: tt.server})
-			s.Policy.RetryReads = false
-			sink := logTo(t, s, logger.LevelInfo)
-			_ = s.Execute(context.Background(), s.Read())
-
-			require.Len(t, sink.keys, 1)
-			assert.Equal(t, tt.host, sink.keys[0]["serverHost"])
-			assert.Equal(t, tt.port, sink.keys[0]["serverPort"])
-			_, has := sink.keys[0]["driverConnectionId"]
-			assert.False(t, has, "there was no connection")
-		})
+		{"a:27017", "a", int64(27017)},
+		{"[::1]:27017", "::1", int64(27017)},
+		{"/tmp/mongodb-27017.sock", "/tmp/mongodb-27017.sock", nil},
+		{"", nil, nil}, // it is not known
+	} {
+		s := scripted.New(t, establishmentError{server: tt.server})
+		s.Policy.RetryReads = false
+		sink := logTo(t, s, logger.LevelInfo)
+		_ = s.Execute(context.Background(), s.Read())
+		require.Len(t, sink.keys, 1)
+		assert.Equal(t, []any{tt.host, tt.port}, []any{sink.keys[0]["serverHost"], sink.keys[0]["serverPort"]})
+		_, has := sink.keys[0]["driverConnectionId"]
+		assert.False(t, has, "there was no connection to %q", tt.server)
 	}
 }
 
@@ -172,11 +135,6 @@ func TestRetryLogOfAService(t *testing.T) {
 	require.Len(t, sink.keys, 1)
 	assert.Equal(t, id.Hex(), sink.keys[0]["serviceId"])
 }
-
-// closedConnection is that of the topology once the command of a monitor has unpinned it: its numbers are gone.
-type closedConnection struct{ mnet.Describer }
-
-func (closedConnection) ID() string { return "<closed>" }
 
 // manualClock is a clock that the test sets.
 type manualClock struct {
@@ -228,26 +186,14 @@ func TestExecuteTellsOfEachAttempt(t *testing.T) {
 	s.Policy.Logger = nil
 
 	var events []string
-	tell := func(kind, name, database, connection string, request int64, server *int64, id *bson.ObjectID) {
-		assert.NotEmpty(t, request)
-		events = append(events, fmt.Sprint(kind, " ", name, " ", database, " ", connection, " ", *server, " ", *id == service))
-	}
-	op.CommandMonitor = &event.CommandMonitor{
-		Started: func(_ context.Context, e *event.CommandStartedEvent) {
-			tell("started", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-		Succeeded: func(_ context.Context, e *event.CommandSucceededEvent) {
-			tell("succeeded", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-		Failed: func(_ context.Context, e *event.CommandFailedEvent) {
-			tell("failed", e.CommandName, e.DatabaseName, e.ConnectionID, e.RequestID, e.ServerConnectionID, e.ServiceID)
-		},
-	}
+	// TestExecuteEachCommandStartedEnds compares the other events with these.
+	op.CommandMonitor = &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+		assert.NotEmpty(t, e.RequestID)
+		events = append(events, fmt.Sprint(e.CommandName, " ", e.DatabaseName, " ", e.ConnectionID, " ", *e.ServerConnectionID, " ",
+			*e.ServiceID == service))
+	}}
 	require.NoError(t, s.Execute(context.Background(), op))
-	assert.Equal(t, []string{
-		"started anything db a:27017 101 true", "failed anything db a:27017 101 true",
-		"started anything db a:27017 102 true", "succeeded anything db a:27017 102 true",
-	}, events)
+	assert.Equal(t, []string{"anything db a:27017 101 true", "anything db a:27017 102 true"}, events)
 
 	var lines []string
 	for _, keys := range sink.keys {

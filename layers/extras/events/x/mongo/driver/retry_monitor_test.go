@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -53,24 +52,9 @@ func (r *recorder) lines() []string {
 		if e.Failure != nil {
 			outcome = "failed"
 		}
-		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries,
-			e.Backoff, e.Reason))
+		lines = append(lines, fmt.Sprintf("%s: attempts %d, retries %d, backoff %v, %q", outcome, e.Attempts, e.Retries, e.Backoff, e.Reason))
 	}
 	return lines
-}
-
-// emptyBucket returns a bucket without a token.
-func emptyBucket() *retry.TokenBucket {
-	bucket := retry.NewTokenBucket()
-	policy := &retry.Policy{
-		RetryReads: true, MaxRetries: retry.Unlimited, FirstBackoff: retry.BaseBackoff,
-		Jitter: func() float64 { return 0 }, Bucket: bucket,
-	}
-	for i := 0; i < 1000; i++ {
-		execution := policy.Start(retry.Read, retry.Never)
-		execution.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline})
-	}
-	return bucket
 }
 
 func TestRetryMonitorReasons(t *testing.T) {
@@ -93,106 +77,68 @@ func TestRetryMonitorReasons(t *testing.T) {
 		op.Client, op.WriteConcern = nil, writeconcern.Unacknowledged()
 		return op
 	}
-	noConnection := scripted.NoConnection{Err: scripted.PoolCleared{}}
+	noConnection, closed := scripted.NoConnection{Err: scripted.PoolCleared{}}, establishmentError{server: "a:27017"}
+	rejected, shuttingDown, ok := scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK()
 	retriesOff := func(s *scripted.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
+	const first, plain = "attempt 1: retry after 50ms, overloaded", "attempt 1: retry after 0s, retryable"
+	const success = `succeeded: attempts 2, retries 1, backoff 50ms, ""`
+	notRetryable, optionOff := []string{"attempt 1: refused, notRetryable"}, []string{"attempt 1: refused, optionOff"}
 
-	tests := []struct {
+	for _, tt := range []struct {
 		name    string
 		op      func(*scripted.Script) driver.Operation
 		set     func(*scripted.Script)
 		replies []any
 		want    []string
 	}{
-		{name: "nothing failed", op: read, set: nil, replies: []any{scripted.OK()}, want: nil},
-		{name: "overloaded", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Overloaded(), scripted.OK()},
-			want: []string{
-				"attempt 1: retry after 50ms, overloaded",
-				"attempt 2: retry after 100ms, overloaded",
-				`succeeded: attempts 3, retries 2, backoff 150ms, ""`,
-			}},
-		{name: "a plain retryable read", op: read, set: nil, replies: []any{scripted.ShuttingDown(), scripted.OK()}, want: []string{
-			"attempt 1: retry after 0s, retryable",
-			`succeeded: attempts 2, retries 1, backoff 0s, ""`,
+		{"nothing failed", read, nil, []any{ok}, nil},
+		{"overloaded", write, nil, []any{rejected, rejected, ok}, []string{
+			first, "attempt 2: retry after 100ms, overloaded", `succeeded: attempts 3, retries 2, backoff 150ms, ""`,
 		}},
-		{name: "a plain retryable write", op: write, set: nil, replies: []any{scripted.ShuttingDown(), scripted.ShuttingDown()},
-			want: []string{
-				"attempt 1: retry after 0s, retryable",
-				"attempt 2: refused, limit",
-				`failed: attempts 2, retries 1, backoff 0s, "limit"`,
-			}},
-		{name: "not retryable", op: write, replies: []any{scripted.Failure(1)}, want: []string{"attempt 1: refused, notRetryable"}},
-		{name: "not retryable any more", op: write, set: nil, replies: []any{scripted.Overloaded(), scripted.Failure(1)},
-			want: []string{
-				"attempt 1: retry after 50ms, overloaded",
-				"attempt 2: refused, notRetryable",
-				`failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
-			}},
-		{name: "label missing", op: read, replies: []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
-			want: []string{"attempt 1: refused, labelMissing"}},
-		{name: "option off", op: command, set: retriesOff, replies: []any{scripted.Overloaded()},
-			want: []string{"attempt 1: refused, optionOff"}},
-		{name: "option off for a plain retryable read", op: withoutRetry(read), set: retriesOff,
-			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
-		{name: "option off for a plain retryable write", op: withoutRetry(write), set: retriesOff,
-			replies: []any{scripted.ShuttingDown()}, want: []string{"attempt 1: refused, optionOff"}},
-		{name: "option on, but no retryable write", op: withoutRetry(write), replies: []any{scripted.ShuttingDown()},
-			want: []string{"attempt 1: refused, notRetryable"}},
-		{name: "option off, no connection for a read", op: withoutRetry(read), set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, optionOff"}},
-		{name: "option off, no connection for a write", op: withoutRetry(write), set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, optionOff"}},
-		{name: "option off, no connection for a command that is never retried", op: command, set: retriesOff,
-			replies: []any{noConnection}, want: []string{"attempt 1: refused, notRetryable"}},
-		{name: "option off, no connection for an aggregate that writes", op: output, set: retriesOff, replies: []any{noConnection},
-			want: []string{"attempt 1: refused, notRetryable"}},
-		{name: "option off for an aggregate that writes", op: output, set: retriesOff, replies: []any{scripted.ShuttingDown()},
-			want: []string{"attempt 1: refused, notRetryable"}},
-		{name: "limit", op: write, set: nil, replies: scripted.Repeat(6, scripted.Rejected()), want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			"attempt 2: retry after 100ms, overloaded",
-			"attempt 3: retry after 200ms, overloaded",
-			"attempt 4: retry after 400ms, overloaded",
-			"attempt 5: retry after 800ms, overloaded",
-			"attempt 6: refused, limit",
+		{"a plain retryable read", read, nil, []any{shuttingDown, ok}, []string{plain, `succeeded: attempts 2, retries 1, backoff 0s, ""`}},
+		{"a plain retryable write", write, nil, []any{shuttingDown, shuttingDown}, []string{
+			plain, "attempt 2: refused, limit", `failed: attempts 2, retries 1, backoff 0s, "limit"`,
+		}},
+		{"not retryable", write, nil, []any{scripted.Failure(1)}, notRetryable},
+		{"not retryable any more", write, nil, []any{rejected, scripted.Failure(1)}, []string{
+			first, "attempt 2: refused, notRetryable", `failed: attempts 2, retries 1, backoff 50ms, "notRetryable"`,
+		}},
+		{"label missing", read, nil, []any{scripted.Failure(473, driver.ErrSystemOverloadedError)},
+			[]string{"attempt 1: refused, labelMissing"}},
+		{"option off", command, retriesOff, []any{rejected}, optionOff},
+		{"option off for a plain retryable read", withoutRetry(read), retriesOff, []any{shuttingDown}, optionOff},
+		{"option off for a plain retryable write", withoutRetry(write), retriesOff, []any{shuttingDown}, optionOff},
+		{"option on, but no retryable write", withoutRetry(write), nil, []any{shuttingDown}, notRetryable},
+		{"option off, no connection for a read", withoutRetry(read), retriesOff, []any{noConnection}, optionOff},
+		{"option off, no connection for a write", withoutRetry(write), retriesOff, []any{noConnection}, optionOff},
+		{"option off, no connection for a command that is never retried", command, retriesOff, []any{noConnection}, notRetryable},
+		{"option off, no connection for an aggregate that writes", output, retriesOff, []any{noConnection}, notRetryable},
+		{"option off for an aggregate that writes", output, retriesOff, []any{shuttingDown}, notRetryable},
+		{"limit", write, nil, scripted.Repeat(6, scripted.Rejected()), []string{
+			first, "attempt 2: retry after 100ms, overloaded", "attempt 3: retry after 200ms, overloaded",
+			"attempt 4: retry after 400ms, overloaded", "attempt 5: retry after 800ms, overloaded", "attempt 6: refused, limit",
 			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
 		}},
-		{name: "bucket empty", op: write, set: func(s *scripted.Script) { s.Policy.Bucket = emptyBucket() },
-			replies: []any{scripted.Overloaded()}, want: []string{"attempt 1: refused, bucketEmpty"}},
-		{name: "context done during an attempt", op: read, set: nil,
-			replies: []any{scripted.Overloaded(), context.DeadlineExceeded}, want: []string{
-				"attempt 1: retry after 50ms, overloaded",
-				"attempt 2: refused, contextDone",
-				`failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
-			}},
-		{name: "write errors of a retry", op: write, set: nil, replies: []any{scripted.Overloaded(), writeError}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			`failed: attempts 2, retries 1, backoff 50ms, ""`,
+		{"bucket empty", write, func(s *scripted.Script) { s.Policy.Bucket = drained(t, 200) }, []any{rejected},
+			[]string{"attempt 1: refused, bucketEmpty"}},
+		{"context done during an attempt", read, nil, []any{rejected, context.DeadlineExceeded}, []string{
+			first, "attempt 2: refused, contextDone", `failed: attempts 2, retries 1, backoff 50ms, "contextDone"`,
 		}},
-		{name: "write errors at once", op: write, set: nil, replies: []any{writeError}, want: nil},
-		{name: "a connection that the server closes", op: command, set: nil, replies: []any{establishmentError{server: "a:27017"},
-			scripted.OK()}, want: []string{
-			"attempt 1: retry after 50ms, overloaded",
-			`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
+		{"write errors of a retry", write, nil, []any{rejected, writeError}, []string{
+			first, `failed: attempts 2, retries 1, backoff 50ms, ""`,
 		}},
-		{name: "an unacknowledged write that gets its connection late", op: unacknowledged, replies: []any{establishmentError{server: "a:27017"}},
-			want: []string{
-				"attempt 1: retry after 50ms, overloaded",
-				`succeeded: attempts 2, retries 1, backoff 50ms, ""`,
-			}},
-		{name: "an exempt command", op: command, set: func(s *scripted.Script) { s.Policy = nil },
-			replies: []any{scripted.Overloaded()}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, tt.replies...)
-			r := record(s)
-			if tt.set != nil {
-				tt.set(s)
-			}
-			_ = s.Execute(context.Background(), tt.op(s))
-			assert.Equal(t, tt.want, r.lines())
-		})
+		{"write errors at once", write, nil, []any{writeError}, nil},
+		{"a connection that the server closes", command, nil, []any{closed, ok}, []string{first, success}},
+		{"an unacknowledged write that gets its connection late", unacknowledged, nil, []any{closed}, []string{first, success}},
+		{"an exempt command", command, func(s *scripted.Script) { s.Policy = nil }, []any{rejected}, nil},
+	} {
+		s := scripted.New(t, tt.replies...)
+		r := record(s)
+		if tt.set != nil {
+			tt.set(s)
+		}
+		_ = s.Execute(context.Background(), tt.op(s))
+		assert.Equal(t, tt.want, r.lines(), tt.name)
 	}
 }
 
@@ -236,21 +182,18 @@ func TestRetryMonitorEvents(t *testing.T) {
 	require.Len(t, r.decided, 2)
 	assert.Equal(t, []any{"value", "value"}, contexts)
 	for i, decision := range r.decided {
-		assert.Equal(t, "anything", decision.CommandName)
-		assert.Equal(t, "db", decision.DatabaseName)
+		assert.Equal(t, []string{"anything", "db"}, []string{decision.CommandName, decision.DatabaseName})
 		assert.Equal(t, requests[0], decision.OperationID, "the operation's ID is the same for all attempts")
 		assert.Equal(t, requests[i], decision.RequestID)
 	}
 	assert.Equal(t, []address.Address{"a:27017", "b:27017"}, []address.Address{r.decided[0].ServerAddress, r.decided[1].ServerAddress})
-	assert.Equal(t, int32(462), r.decided[0].Failure.(driver.Error).Code)
 	assert.True(t, r.decided[0].Failure.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
 	assert.Equal(t, 999.0, *r.decided[0].Tokens)
 	assert.Equal(t, 1000.0, *r.decided[1].Tokens)
 
 	require.Len(t, r.finished, 1)
 	finished := r.finished[0]
-	assert.Equal(t, "anything", finished.CommandName)
-	assert.Equal(t, "db", finished.DatabaseName)
+	assert.Equal(t, []string{"anything", "db"}, []string{finished.CommandName, finished.DatabaseName})
 	assert.Equal(t, requests[0], finished.OperationID)
 	assert.Equal(t, 1000.0, *finished.Tokens)
 }
@@ -259,7 +202,6 @@ func TestRetryMonitorBatches(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 	r := record(s)
 	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
-
 	assert.Equal(t, []string{
 		"attempt 1: retry after 50ms, overloaded",
 		"attempt 1: retry after 50ms, overloaded",
@@ -276,14 +218,10 @@ func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
 	s := scripted.New(t, then(scripted.Repeat(6, overloadedWriteConcern), scripted.OK())...)
 	r := record(s)
 	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
-
 	lines := r.lines()
 	require.Len(t, lines, 7)
-	assert.Equal(t, []string{
-		"attempt 6: refused, limit",
-		// The server executed the last command: the refusal is not why the operation ended.
-		`failed: attempts 7, retries 5, backoff 1.55s, ""`,
-	}, lines[5:])
+	// The server executed the last command: the refusal is not why the operation ended.
+	assert.Equal(t, []string{"attempt 6: refused, limit", `failed: attempts 7, retries 5, backoff 1.55s, ""`}, lines[5:])
 }
 
 // TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
@@ -310,15 +248,10 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 // TestRetryRedaction is about what a server says to sensitive commands: here always "scripted" (command-logging-and-monitoring.md,
 // "Security").
 func TestRetryRedaction(t *testing.T) {
-	said := driver.Error{
-		Code: 462, Name: "RateExceeded", Message: "scripted", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-		Raw: bsoncore.NewDocumentBuilder().Build(),
-	}
+	labels := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
+	said := driver.Error{Code: 462, Name: "RateExceeded", Message: "scripted", Labels: labels, Raw: bsoncore.NewDocumentBuilder().Build()}
 	handshake := scripted.BrokenHandshake{Cause: said}
-	// The server rejects the write concern.
-	writeConcern := scripted.OK(bson.E{Key: "writeConcernError", Value: append(scripted.Failure(91)[1:3:3], bson.E{
-		Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
-	})})
+	writeConcern := scripted.OK(scripted.WriteConcernError(91, labels...)) // the server rejects it
 	for name, tt := range map[string]struct {
 		command   string
 		replies   []any
@@ -370,4 +303,29 @@ func TestRetryRedaction(t *testing.T) {
 			assert.True(t, first.HasErrorLabel(driver.ErrSystemOverloadedError), name)
 		}
 	}
+}
+
+// batchedWrite returns a write in two batches.
+func batchedWrite(s *scripted.Script) driver.Operation {
+	op := s.Write()
+	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
+	return op
+}
+
+func TestRetryErrorInterruptedBackoff(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := scripted.New(t, scripted.Rejected())
+	s.Policy.Clock = &steppingClock{Clock: s, step: 7 * ms}
+	s.OnSleep = cancel
+	err := s.Execute(ctx, s.Write())
+	want := &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}
+	assert.Equal(t, want, scripted.As[*event.RetryError](t, err))
+	assert.True(t, errors.Is(err, context.Canceled))
+}
+
+func TestRetryErrorMessage(t *testing.T) {
+	assert.EqualError(t, &event.RetryError{Attempts: 6, Retries: 5, Backoff: 1550 * time.Millisecond, Reason: event.RetryReasonLimit},
+		"no further retry after 6 attempts and 1.55s of backoff: limit")
+	assert.EqualError(t, &event.RetryError{Attempts: 3, Backoff: 150*ms + 400*time.Microsecond},
+		"no further retry after 3 attempts and 150ms of backoff: executed")
 }

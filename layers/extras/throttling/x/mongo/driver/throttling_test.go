@@ -62,53 +62,45 @@ func accepted(s *scripted.Script, host string, write bool) float64 {
 	return share
 }
 
+// secondaries makes the servers of these hosts secondaries.
+func secondaries(s *scripted.Script, hosts string) {
+	for i, server := range s.Servers {
+		if strings.Contains(hosts, strings.TrimSuffix(string(server.Addr), ":27017")) {
+			s.Servers[i].Kind = description.ServerKindRSSecondary
+		}
+	}
+}
+
 // TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
 func TestThrottledServersAreAvoided(t *testing.T) {
-	tests := []struct {
-		name      string
-		rejecting []string
-		accepting []string
-		mode      readpref.Mode
-		secondary []string
-		want      address.Address // that the command is sent to; empty for none
+	for _, tt := range []struct {
+		name                 string
+		rejecting, accepting []string
+		rp                   *readpref.ReadPref
+		secondaries          string
+		want                 address.Address // that the command is sent to; empty for none
 	}{
-		{name: "the second of two", rejecting: []string{"a"}, accepting: []string{"b"}, mode: readpref.NearestMode,
-			secondary: []string{"b"}, want: "b:27017"},
-		{name: "the third of three", rejecting: []string{"a", "b"}, accepting: []string{"c"}, mode: readpref.NearestMode,
-			secondary: []string{"b", "c"}, want: "c:27017"},
-		{name: "all refuse", rejecting: []string{"a", "b", "c"}, mode: readpref.NearestMode, secondary: []string{"b", "c"}},
-		{name: "a secondary is not suitable", rejecting: []string{"a"}, accepting: []string{"b"}, mode: readpref.PrimaryMode,
-			secondary: []string{"b"}},
-		{name: "the primary is not as suitable as secondaries", rejecting: []string{"b"}, accepting: []string{"a"},
-			mode: readpref.SecondaryPreferredMode, secondary: []string{"b"}},
-	}
-	for _, tt := range tests {
-		tt := tt
-		t.Run(tt.name, func(t *testing.T) {
-			s := throttled(t, nil, tt.rejecting, tt.accepting...)
-			s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
-			for i := range s.Servers {
-				for _, host := range tt.secondary {
-					if s.Servers[i].Addr == address.Address(host+":27017") {
-						s.Servers[i].Kind = description.ServerKindRSSecondary
-					}
-				}
-			}
-			op := s.Read()
-			var err error
-			op.ReadPreference, err = readpref.New(tt.mode)
-			require.NoError(t, err)
-			if tt.want == "" {
-				require.Error(t, s.Execute(context.Background(), op))
-				assert.Empty(t, s.Sent)
-				return
-			}
-			s.Replies = []any{scripted.OK()}
-			require.NoError(t, s.Execute(context.Background(), op))
-			require.Len(t, s.Sent, 1)
-			assert.Equal(t, tt.want, s.Sent[0].Server)
-			assert.Empty(t, s.Slept)
-		})
+		{"the second of two", []string{"a"}, []string{"b"}, readpref.Nearest(), "b", "b:27017"},
+		{"the third of three", []string{"a", "b"}, []string{"c"}, readpref.Nearest(), "bc", "c:27017"},
+		{"all refuse", []string{"a", "b", "c"}, nil, readpref.Nearest(), "bc", ""},
+		{"a secondary is not suitable", []string{"a"}, []string{"b"}, readpref.Primary(), "b", ""},
+		{"the primary is not as suitable as secondaries", []string{"b"}, []string{"a"}, readpref.SecondaryPreferred(), "b", ""},
+	} {
+		s := throttled(t, nil, tt.rejecting, tt.accepting...)
+		s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
+		secondaries(s, tt.secondaries)
+		op := s.Read()
+		op.ReadPreference = tt.rp
+		if tt.want == "" {
+			require.Error(t, s.Execute(context.Background(), op), tt.name)
+			assert.Empty(t, s.Sent, tt.name)
+			continue
+		}
+		s.Replies = []any{scripted.OK()}
+		require.NoError(t, s.Execute(context.Background(), op), tt.name)
+		require.Len(t, s.Sent, 1, tt.name)
+		assert.Equal(t, tt.want, s.Sent[0].Server, tt.name)
+		assert.Empty(t, s.Slept, tt.name)
 	}
 }
 
@@ -123,15 +115,9 @@ func TestWithheldSaysNothing(t *testing.T) {
 		s.Policy.NoteRejection()
 		s.Policy.RetryReads = false
 		s.Policy.Jitter = func() float64 { return 0 }
-		op := s.Read()
-		var err error
-		op.ReadPreference, err = readpref.New(readpref.NearestMode)
-		require.NoError(t, err)
-		for i := 1; i < len(s.Servers); i++ {
-			s.Servers[i].Kind = description.ServerKindRSSecondary
-		}
+		secondaries(s, "b")
 		before, _ := s.Throttles["a:27017"].State(false)
-		_ = s.Execute(context.Background(), op)
+		_ = s.Execute(context.Background(), s.Read())
 		require.Len(t, s.Sent, len(replies))
 		after, _ := s.Throttles["a:27017"].State(false)
 		assert.InDelta(t, before, after, 1e-9)
@@ -171,8 +157,8 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 			reject(s, "a", 1)
 		}
 		require.NoError(t, s.Execute(context.Background(), tt.op(s)), name)
-		assert.Equal(t, tt.late, s.Throttles["a:27017"].Decide(throttle.Attempt{Left: took - 1, Write: tt.op(s).Type == driver.Write}) ==
-			throttle.TooLate, name)
+		soon := throttle.Attempt{Left: took - 1, Write: tt.op(s).Type == driver.Write}
+		assert.Equal(t, tt.late, s.Throttles["a:27017"].Decide(soon) == throttle.TooLate, name)
 	}
 
 	for limit, late := range map[time.Duration]bool{time.Second: true, time.Hour: false} {
@@ -184,8 +170,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 		err := s.Execute(ctx, s.Read())
 		cancel()
 		hasCode(462)(t, err)
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries))
+		retries := scripted.As[*event.RetryError](t, err)
 		assert.Equal(t, late, retries.Reason == event.RetryReasonDeadline, "%v: %v", limit, retries)
 		assert.Equal(t, late, retries.Throttled == 1, "%v: %v", limit, retries)
 	}
@@ -194,18 +179,11 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 // TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is withheld again fails.
 func TestThrottledRetriesOfALastingOverload(t *testing.T) {
 	s := throttled(t, nil, nil, "a")
-	now := time.Unix(1, 0)
-	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
-	for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
-		s.Throttles["a:27017"].Decide(throttle.Attempt{First: true})
-		reject(s, "a", 1)
-	}
+	keepRejecting(s, 4*time.Second)
+	s.Throttles["a:27017"].Decide(throttle.Attempt{First: true}) // which is sent, as none was in the last second
 	err := s.Execute(context.Background(), s.Read())
-	var retries *event.RetryError
-	require.True(t, errors.As(err, &retries), "got %v", err)
-	assert.Equal(t, &event.RetryError{
-		Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled,
-	}, retries)
+	want := &event.RetryError{Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled}
+	assert.Equal(t, want, scripted.As[*event.RetryError](t, err))
 }
 
 func nextBatch(s *scripted.Script) driver.Operation {
@@ -231,16 +209,11 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 		"getMore": {nextBatch, 1 + 10}, "in a transaction": {laterInTransaction, 1 + 50},
 	} {
 		s := throttled(t, nil, nil, "a")
-		now := time.Unix(1, 0)
-		s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
-		for ; now.Before(time.Unix(5, 0)); now = now.Add(100 * time.Millisecond) {
-			reject(s, "a", 9)
-		}
+		keepRejecting(s, 4*time.Second)
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
 		err := s.Execute(context.Background(), tt.op(s))
-		var retries *event.RetryError
-		require.True(t, errors.As(err, &retries), "%s: %v", name, err)
+		retries := scripted.As[*event.RetryError](t, err)
 		assert.Equal(t, event.RetryReasonLimit, retries.Reason, "%s fails for what the server said, not because it was withheld", name)
 		assert.Len(t, s.Sent, tt.sent, name)
 		assert.Len(t, s.Slept, 50, name)
@@ -284,7 +257,6 @@ func TestThrottledSelectionThatFails(t *testing.T) {
 	s := throttled(t, nil, []string{"a"}, "b")
 	s.OnSelect = func() error { return io.ErrNoProgress }
 	assert.ErrorIs(t, s.Execute(context.Background(), s.Read()), io.ErrNoProgress)
-
 	s = throttled(t, nil, []string{"a"}, "b")
 	op := s.Read()
 	op.Selector = &tiredSelector{left: 1}
@@ -306,13 +278,18 @@ func (o *tiredSelector) SelectServer(_ description.Topology, servers []descripti
 func lasting(t *testing.T, age time.Duration, replies []any, accepting ...string) *scripted.Script {
 	s := throttled(t, replies, nil, append([]string{"a"}, accepting...)...)
 	s.Policy.Throttling = throttle.Retries
+	keepRejecting(s, age)
+	return s
+}
+
+// keepRejecting gives the first server a new throttle, and lets it reject everything for a time, after which none passes.
+func keepRejecting(s *scripted.Script, age time.Duration) {
 	now := time.Unix(1, 0)
-	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, throttle.Retries)
+	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
 	for end := now.Add(age); !now.After(end); now = now.Add(100 * ms) {
 		reject(s, "a", 9)
 	}
 	now = now.Add(-100 * ms)
-	return s
 }
 
 const overloadLastsText = "overloadLasts: the server accepts so little that a retry would only take the place of another command"
@@ -327,41 +304,36 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 		reply any
 		sent  int
 	}{
-		{name: "a read", age: 2 * time.Second, op: (*scripted.Script).Read, reply: scripted.Overloaded(), sent: 1},
-		{name: "a write", age: 2 * time.Second, op: (*scripted.Script).Write, reply: scripted.Rejected(), sent: 1},
-		{name: "a burst", age: time.Second, op: (*scripted.Script).Read, reply: scripted.Overloaded(), sent: 6},
-		{name: "in a transaction", age: 2 * time.Second, op: laterInTransaction, reply: scripted.Overloaded(), sent: 6},
+		{"a read", 2 * time.Second, (*scripted.Script).Read, scripted.Overloaded(), 1},
+		{"a write", 2 * time.Second, (*scripted.Script).Write, scripted.Rejected(), 1},
+		{"a burst", time.Second, (*scripted.Script).Read, scripted.Overloaded(), 6},
+		{"in a transaction", 2 * time.Second, laterInTransaction, scripted.Overloaded(), 6},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := lasting(t, tt.age, nil)
-			s.Rest, s.Policy.Bucket = tt.reply, retry.NewTokenBucket()
-			r := record(s)
-			sink := logTo(t, s, logger.LevelInfo)
-			err := s.Execute(context.Background(), tt.op(s))
-			hasCode(462)(t, err)
-			assert.Len(t, s.Sent, tt.sent)
-			var retries *event.RetryError
-			require.True(t, errors.As(err, &retries))
-			if tt.sent == 6 {
-				assert.Equal(t, event.RetryReasonLimit, retries.Reason)
-				return
-			}
-			assert.Equal(t, &event.RetryError{
-				Attempts: 2, Retries: 1, Throttled: 1, Backoff: 50 * ms, Reason: event.RetryReasonOverloadLasts,
-			}, retries)
-			const text = "no further retry after 2 attempts, 1 of them withheld, and 50ms of backoff: " + overloadLastsText
-			assert.Equal(t, text, retries.Error())
-			assert.ErrorContains(t, err, "("+text+")")
-			assert.Equal(t, []string{
-				"attempt 1: retry after 50ms, overloaded", "attempt 2: refused, overloadLasts",
-				`failed: attempts 2, retries 1, backoff 50ms, "overloadLasts"`,
-			}, r.lines())
-			assert.Equal(t, 999.0, s.Policy.Bucket.Tokens(), "the retry that is refused takes no token")
-			require.Equal(t, []string{refused}, sink.lines)
-			assert.Equal(t, "overloadLasts", sink.keys[0]["reason"])
-			assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what this client sent, "+
-				"so a retry would only take the place of another command", sink.keys[0]["failure"])
-		})
+		s := lasting(t, tt.age, nil)
+		s.Rest, s.Policy.Bucket = tt.reply, retry.NewTokenBucket()
+		r := record(s)
+		sink := logTo(t, s, logger.LevelInfo)
+		err := s.Execute(context.Background(), tt.op(s))
+		hasCode(462)(t, err)
+		assert.Len(t, s.Sent, tt.sent, tt.name)
+		retries := scripted.As[*event.RetryError](t, err)
+		if tt.sent == 6 {
+			assert.Equal(t, event.RetryReasonLimit, retries.Reason, tt.name)
+			continue
+		}
+		want := &event.RetryError{Attempts: 2, Retries: 1, Throttled: 1, Backoff: 50 * ms, Reason: event.RetryReasonOverloadLasts}
+		assert.Equal(t, want, retries, tt.name)
+		const text = "no further retry after 2 attempts, 1 of them withheld, and 50ms of backoff: " + overloadLastsText
+		assert.ErrorContains(t, err, "("+text+")")
+		assert.Equal(t, []string{
+			"attempt 1: retry after 50ms, overloaded", "attempt 2: refused, overloadLasts",
+			`failed: attempts 2, retries 1, backoff 50ms, "overloadLasts"`,
+		}, r.lines(), tt.name)
+		assert.Equal(t, 999.0, s.Policy.Bucket.Tokens(), "the retry that is refused takes no token")
+		require.Equal(t, []string{refused}, sink.lines, tt.name)
+		assert.Equal(t, "overloadLasts", sink.keys[0]["reason"], tt.name)
+		assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what this client sent, "+
+			"so a retry would only take the place of another command", sink.keys[0]["failure"], tt.name)
 	}
 }
 
@@ -387,15 +359,15 @@ func TestCommandAlone(t *testing.T) {
 		s := scripted.New(t)
 		s.Policy.Throttling = scope
 		s.Rest = scripted.Rejected()
-		require.Error(t, s.Execute(context.Background(), s.Read()), name)
-		assert.Len(t, s.Sent, 6, name)
-		require.Error(t, s.Execute(context.Background(), s.Write()), name)
-		assert.Len(t, s.Sent, 12, name)
-		require.Error(t, s.Execute(context.Background(), s.Read()), name)
-		assert.Len(t, s.Sent, 18, name)
-		require.Error(t, s.Execute(context.Background(), s.Read()), name)
-		want := map[throttle.Scope]int{throttle.Retries: 19, throttle.Nothing: 24} // there is no token left
-		assert.Len(t, s.Sent, want[scope], name)
+		last := map[throttle.Scope]int{throttle.Retries: 19, throttle.Nothing: 24}[scope] // there is no token left
+		for i, sent := range []int{6, 12, 18, last} {
+			op := s.Read()
+			if i == 1 {
+				op = s.Write()
+			}
+			require.Error(t, s.Execute(context.Background(), op), name)
+			assert.Len(t, s.Sent, sent, name)
+		}
 	}
 }
 
@@ -406,25 +378,21 @@ func TestThrottledBehindRouters(t *testing.T) {
 		description.TopologyKindLoadBalanced: description.ServerKindLoadBalancer,
 		description.TopologyKindSharded:      description.ServerKindMongos,
 	} {
-		t.Run(topology.String(), func(t *testing.T) {
-			s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
-			s.Topology, s.Servers[0].Kind = topology, server
-			reject(s, "a", 9)
-			const most = 2 * 6 // selections of six attempts: the server, and the search for another
-			selections := 0
-			s.OnSelect = func() error {
-				if selections++; selections > most {
-					return errors.New("too many selections")
-				}
-				return nil
+		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
+		s.Topology, s.Servers[0].Kind = topology, server
+		reject(s, "a", 9)
+		const most = 2 * 6 // selections of six attempts: the server, and the search for another
+		selections := 0
+		s.OnSelect = func() error {
+			if selections++; selections > most {
+				return errors.New("too many selections")
 			}
-			err := s.Execute(context.Background(), s.Read())
-			var retries *event.RetryError
-			require.True(t, errors.As(err, &retries), "got %v", err)
-			assert.Equal(t, 5, retries.Throttled)
-			assert.Len(t, s.Sent, 1)
-			assert.Equal(t, backoffs, s.Slept)
-		})
+			return nil
+		}
+		err := s.Execute(context.Background(), s.Read())
+		assert.Equal(t, 5, scripted.As[*event.RetryError](t, err).Throttled, "%v", topology)
+		assert.Len(t, s.Sent, 1, "%v", topology)
+		assert.Equal(t, backoffs, s.Slept, "%v", topology)
 	}
 }
 
@@ -437,7 +405,6 @@ func TestThrottledEvents(t *testing.T) {
 		t.Error("a command event of an attempt that was not sent")
 	}}
 	require.Error(t, s.Execute(context.Background(), op))
-
 	assert.Equal(t, []string{
 		"attempt 1: retry after 50ms, throttled", "attempt 2: refused, limit",
 		`failed: attempts 2, retries 1, backoff 50ms, "limit"`,
@@ -446,4 +413,74 @@ func TestThrottledEvents(t *testing.T) {
 		assert.Equal(t, address.Address("a:27017"), e.ServerAddress)
 	}
 	assert.Equal(t, 2, r.finished[0].Throttled)
+}
+
+// learning returns a script with a server that has rejected something, but refuses nothing while the policy learns.
+func learning(t *testing.T) (s *scripted.Script, learn func(reply any, times int, run func() error)) {
+	s = throttled(t, nil, nil, "a")
+	reject(s, "a", 1)
+	s.Policy.RetryReads = false
+	return s, func(reply any, times int, run func() error) {
+		s.Policy.Jitter = func() float64 { return 0.999999 }
+		for i := 0; i < times; i++ {
+			s.Replies = []any{reply}
+			_ = run()
+		}
+		s.Policy.Jitter = func() float64 { return 0.1 }
+	}
+}
+
+// isRefused reports whether an attempt is withheld. One that is sent is accepted.
+func isRefused(s *scripted.Script, run func() error) bool {
+	s.Replies = []any{scripted.OK()}
+	var refused driver.Error
+	return errors.As(run(), &refused) && refused.Name == "Throttled"
+}
+
+// TestThrottledClasses: operations are counted by their class, and the least critical are withheld first.
+func TestThrottledClasses(t *testing.T) {
+	s, learn := learning(t)
+	read := func(c event.Criticality) func() error {
+		return func() error { return s.Read().Execute(marked(c)) }
+	}
+	learn(scripted.OK(), 20, read(event.CriticalityNormal)) // that the server has rejected one thing holds nothing back
+	learn(scripted.OK(), 30, read(event.CriticalitySheddable))
+	learn(scripted.OK(), 10, read(event.CriticalityCritical))
+	learn(scripted.Overloaded(), 30, read(event.CriticalitySheddable))
+	require.Equal(t, 90, len(s.Sent))
+	assert.True(t, isRefused(s, read(event.CriticalitySheddable)))
+	assert.False(t, isRefused(s, read(event.CriticalityNormal)))
+	assert.False(t, isRefused(s, read(event.CriticalityCritical)))
+}
+
+// TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
+func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
+	s := throttled(t, []any{scripted.OpenedCursor(), scripted.Failure(43)}, nil, "a")
+	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+	reject(s, "a", 1)
+	assert.Error(t, getMore(openCursor(t, s, false)))
+	assert.InDelta(t, 1.0/2, accepted(s, "a", true), 1e-9, "opening it was accepted, and getMore does not count")
+}
+
+// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
+func TestCriticalityIsTold(t *testing.T) {
+	for _, class := range []event.Criticality{event.CriticalitySheddable, event.CriticalityNormal, event.CriticalityCritical} {
+		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
+		r := record(s)
+		sink := logTo(t, s, logger.LevelDebug)
+		err := s.Execute(marked(class), s.Read())
+		require.Len(t, r.decided, 6)
+		for _, e := range r.decided {
+			assert.Equal(t, class, e.Criticality)
+		}
+		require.Len(t, r.finished, 1)
+		assert.Equal(t, class, r.finished[0].Criticality)
+		assert.Equal(t, class, scripted.As[*event.RetryError](t, err).Criticality)
+		assert.Len(t, sink.keys, 7)
+		for _, keys := range sink.keys {
+			got, found := keys["criticality"]
+			assert.Equal(t, class != event.CriticalityNormal, found)
+			assert.True(t, !found || got == class.String(), "%v: %v", class, got)
+		}
+	}
 }

@@ -15,7 +15,6 @@ func TestLoadBalancedSessions(t *testing.T) {
 	id := bson.NewObjectID()
 	server := description.Server{ServiceID: &id, WireVersion: &description.VersionRange{Max: 25}}
 	assert.True(t, retryWritesSupported(server))
-
 	client, err := session.NewClientSession(&session.Pool{}, uuid.UUID{})
 	assert.NoError(t, err)
 	assert.NoError(t, client.SetServer())

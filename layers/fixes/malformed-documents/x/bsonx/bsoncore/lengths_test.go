@@ -3,12 +3,13 @@ package bsoncore_test
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 
+	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
@@ -29,26 +30,18 @@ func TestWrongLengthOfValue(t *testing.T) {
 	t.Parallel()
 	for _, kind := range prefixedTypes {
 		for _, length := range wrongLengths {
-			kind, length := kind, length
-			t.Run(fmt.Sprintf("%v of %d", kind, length), func(t *testing.T) {
-				t.Parallel()
-				data := binary.LittleEndian.AppendUint32(nil, uint32(length))
-				data = append(data, 0, 0)
-				assert.Error(t, bsoncore.Value{Type: kind, Data: data}.Validate())
-				_, _, ok := bsoncore.ReadValue(data, kind)
-				assert.False(t, ok)
-
-				doc := append([]byte{0, 0, 0, 0, byte(kind), 'a', 0}, data...)
-				doc = append(doc, 0)
-				binary.LittleEndian.PutUint32(doc, uint32(len(doc)))
-				assert.Error(t, bsoncore.Document(doc).Validate())
-				_, err := bsoncore.Document(doc).Elements()
-				assert.Error(t, err)
-				_, err = bsoncore.Array(doc).Values()
-				assert.Error(t, err)
-				_, err = bsoncore.Document(doc).LookupErr("b")
-				assert.Error(t, err)
-			})
+			data := append(binary.LittleEndian.AppendUint32(nil, uint32(length)), 0, 0)
+			assert.Error(t, bsoncore.Value{Type: kind, Data: data}.Validate(), "%v of %d", kind, length)
+			_, _, ok := bsoncore.ReadValue(data, kind)
+			assert.False(t, ok, "%v of %d", kind, length)
+			doc := wrapped(kind, data)
+			assert.Error(t, doc.Validate(), "%v of %d", kind, length)
+			_, err := doc.Elements()
+			assert.Error(t, err, "%v of %d", kind, length)
+			_, err = bsoncore.Array(doc).Values()
+			assert.Error(t, err, "%v of %d", kind, length)
+			_, err = doc.LookupErr("b")
+			assert.Error(t, err, "%v of %d", kind, length)
 		}
 	}
 }
@@ -56,21 +49,17 @@ func TestWrongLengthOfValue(t *testing.T) {
 // TestShortDocument is about documents and arrays that say to be shorter than an empty one.
 func TestShortDocument(t *testing.T) {
 	t.Parallel()
-	for length := int32(0); length < 5; length++ {
-		length := length
-		t.Run(fmt.Sprint(length), func(t *testing.T) {
-			t.Parallel()
-			for size := 4; size < 8; size++ {
-				data := make([]byte, size)
-				binary.LittleEndian.PutUint32(data, uint32(length))
-				assert.ErrorIs(t, bsoncore.Document(data).Validate(), bsoncore.ErrInvalidLength)
-				assert.ErrorIs(t, bsoncore.Array(data).Validate(), bsoncore.ErrInvalidLength)
-				_, err := bsoncore.NewDocumentFromReader(bytes.NewReader(data))
-				assert.ErrorIs(t, err, bsoncore.ErrInvalidLength)
-				_, err = bsoncore.NewArrayFromReader(bytes.NewReader(data))
-				assert.ErrorIs(t, err, bsoncore.ErrInvalidLength)
-			}
-		})
+	for length := uint32(0); length < 5; length++ {
+		for size := 4; size < 8; size++ {
+			data := make([]byte, size)
+			binary.LittleEndian.PutUint32(data, length)
+			assert.ErrorIs(t, bsoncore.Document(data).Validate(), bsoncore.ErrInvalidLength, "%d", length)
+			assert.ErrorIs(t, bsoncore.Array(data).Validate(), bsoncore.ErrInvalidLength, "%d", length)
+			_, err := bsoncore.NewDocumentFromReader(bytes.NewReader(data))
+			assert.ErrorIs(t, err, bsoncore.ErrInvalidLength, "%d", length)
+			_, err = bsoncore.NewArrayFromReader(bytes.NewReader(data))
+			assert.ErrorIs(t, err, bsoncore.ErrInvalidLength, "%d", length)
+		}
 	}
 }
 
@@ -117,4 +106,92 @@ func TestAnnouncedLengthAllocates(t *testing.T) {
 	long := make([]byte, size)
 	binary.LittleEndian.PutUint32(long, size)
 	assert.Less(t, allocated(long), uint64(10<<20))
+}
+
+// wrapped returns a document with one value under the key "0", which is a valid array, too.
+func wrapped(kind bsoncore.Type, data []byte) bsoncore.Document {
+	doc := append([]byte{0, 0, 0, 0, byte(kind), '0', 0}, data...)
+	doc = append(doc, 0)
+	binary.LittleEndian.PutUint32(doc, uint32(len(doc)))
+	return doc
+}
+
+// TestLookupInMalformed is about embedded documents and arrays, at every depth that the keys reach, with every length that they
+// cannot have, and about what a lookup returns of them.
+func TestLookupInMalformed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []bsoncore.Type{bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray} {
+		for length := int32(-1); length < 9; length++ {
+			if length == 5 {
+				continue
+			}
+			for depth := 0; depth < 4; depth++ {
+				doc := wrapped(kind, binary.LittleEndian.AppendUint32(nil, uint32(length)))
+				keys := []string{"0", "0"}
+				for i := 0; i < depth; i++ {
+					doc = wrapped([]bsoncore.Type{bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray}[i%2], doc)
+					keys = append(keys, "0")
+				}
+				val, err := doc.LookupErr(keys...)
+				assert.Error(t, err, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bsoncore.Value{}, val, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bsoncore.Value{}, doc.Lookup(keys...), "%v of %d below %d", kind, length, depth)
+				_, err = bson.Raw(doc).LookupErr(keys...)
+				assert.Error(t, err, "%v of %d below %d", kind, length, depth)
+				assert.Equal(t, bson.RawValue{}, bson.Raw(doc).Lookup(keys...), "%v of %d below %d", kind, length, depth)
+			}
+		}
+	}
+}
+
+// TestIndexOfMalformed is about values that say to be shorter than their length, of which an empty one was made without an error.
+func TestIndexOfMalformed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []bsoncore.Type{bsoncore.TypeEmbeddedDocument, bsoncore.TypeArray, bsoncore.TypeCodeWithScope} {
+		for length := uint32(0); length < 4; length++ {
+			arr := wrapped(kind, binary.LittleEndian.AppendUint32(nil, length))
+			_, err := bsoncore.Array(arr).IndexErr(0)
+			assert.Error(t, err, "%v of %d", kind, length)
+			_, err = bson.RawArray(arr).IndexErr(0)
+			assert.Error(t, err, "%v of %d", kind, length)
+		}
+	}
+}
+
+// TestLookup is about what has not changed: which value is found, and the errors.
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	inner := bsoncore.NewDocumentBuilder().AppendInt32("n", 7).AppendInt32("n", 8).Build()
+	list := bsoncore.NewArrayBuilder().AppendString("s").AppendDocument(inner).Build()
+	doc := bsoncore.NewDocumentBuilder().AppendDocument("d", inner).AppendArray("a", list).AppendInt32("i", 1).Build()
+
+	for keys, want := range map[string]any{
+		"d":     inner.String(),
+		"d.n":   `{"$numberInt":"7"}`,
+		"a.0":   `"s"`,
+		"a.1.n": `{"$numberInt":"7"}`,
+		"x":     bsoncore.ErrElementNotFound,
+		"x.n":   bsoncore.ErrElementNotFound,
+		"d.x":   bsoncore.ErrElementNotFound,
+		"a.2":   bsoncore.ErrElementNotFound,
+		"i.n":   bsoncore.InvalidDepthTraversalError{Key: "i", Type: bsoncore.TypeInt32},
+		"a.0.n": bsoncore.InvalidDepthTraversalError{Key: "0", Type: bsoncore.TypeString},
+	} {
+		val, err := doc.LookupErr(strings.Split(keys, ".")...)
+		if text, found := want.(string); found {
+			require.NoError(t, err, keys)
+			assert.Equal(t, text, val.String(), keys)
+			continue
+		}
+		assert.Equal(t, want, err, keys)
+	}
+	second, err := list.IndexErr(1)
+	require.NoError(t, err)
+	assert.Equal(t, inner.String(), second.String())
+	_, err = doc.LookupErr()
+	assert.Equal(t, bsoncore.ErrEmptyKey, err)
+	_, err = list.IndexErr(2)
+	assert.Equal(t, bsoncore.ErrOutOfBounds, err)
+	_, err = bsoncore.Document{5, 0}.LookupErr("a", "b")
+	assert.Error(t, err)
 }

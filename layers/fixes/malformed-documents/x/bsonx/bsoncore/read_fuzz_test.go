@@ -137,10 +137,7 @@ func FuzzReadValue(f *testing.F) {
 func seedDocuments() []bsoncore.Document {
 	nested := bsoncore.NewDocumentBuilder().AppendInt32("b", 1).Build()
 	list := bsoncore.NewArrayBuilder().AppendDocument(nested).AppendString("s").Build()
-	all := bsoncore.NewDocumentBuilder().
-		AppendDouble("double", 1.5).
-		AppendString("string", "text \u00e9 \x01").
-		AppendDocument("a", nested).
+	all := bsoncore.NewDocumentBuilder().AppendDouble("double", 1.5).AppendString("string", "text \u00e9 \x01").AppendDocument("a", nested).
 		AppendArray("list", list).
 		AppendBinary("binary", 0x02, []byte{1, 2, 3}).
 		AppendBinary("generic", 0x00, []byte{1, 2, 3}).

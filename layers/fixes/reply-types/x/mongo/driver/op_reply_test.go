@@ -26,22 +26,11 @@ func TestMalformedOpReply(t *testing.T) {
 	for name, documents := range tests {
 		for flags := wiremessage.ReplyFlag(0); flags < 16; flags++ {
 			for returned := int32(-1); returned < 3; returned++ {
-				idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
-				wm = wiremessage.AppendReplyFlags(wm, flags)
-				wm = wiremessage.AppendReplyCursorID(wm, 0)
-				wm = wiremessage.AppendReplyStartingFrom(wm, 0)
-				wm = wiremessage.AppendReplyNumberReturned(wm, returned)
-				wm = append(wm, documents...)
-				wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
-
-				conn := &mnet.Connection{ReadWriteCloser: cannedConn{wm: wm}}
+				conn := &mnet.Connection{ReadWriteCloser: cannedConn{wm: replyMessage(flags, returned, documents)}}
 				_, err := Operation{}.readWireMessage(context.Background(), conn)
-				good := name == "a document" || name == "a document and a half"
-				if flags&(wiremessage.QueryFailure|wiremessage.CursorNotFound) != 0 || returned != 1 || !good {
-					assert.Error(t, err, "%s, flags %d, %d returned", name, flags, returned)
-				} else {
-					assert.NoError(t, err, "%s, flags %d, %d returned", name, flags, returned)
-				}
+				failed := flags&(wiremessage.QueryFailure|wiremessage.CursorNotFound) != 0
+				good := !failed && returned == 1 && (name == "a document" || name == "a document and a half")
+				assert.Equal(t, good, err == nil, "%s, flags %d, %d returned: %v", name, flags, returned, err)
 			}
 		}
 	}
@@ -50,14 +39,13 @@ func TestMalformedOpReply(t *testing.T) {
 // TestTruncatedOpReply is about failed queries whose reply ends before the documents.
 func TestTruncatedOpReply(t *testing.T) {
 	t.Parallel()
-	for length := 0; length <= 20; length++ {
-		idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
-		fields := wiremessage.AppendReplyFlags(nil, wiremessage.QueryFailure)
-		wm = append(wm, append(fields, make([]byte, 16)...)[:length]...)
-		wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+	const header, fields = 16, 20
+	for length := 0; length <= fields; length++ {
+		wm := replyMessage(wiremessage.QueryFailure, 0, nil)[:header+length]
+		wm = bsoncore.UpdateLength(wm, 0, int32(len(wm)))
 		conn := &mnet.Connection{ReadWriteCloser: cannedConn{wm: wm}}
 		_, err := Operation{}.readWireMessage(context.Background(), conn)
 		assert.Error(t, err, "%d bytes", length)
-		assert.Equal(t, length == 20, strings.Contains(err.Error(), "a failed query without a document"), "%d bytes: %v", length, err)
+		assert.Equal(t, length == fields, strings.Contains(err.Error(), "a failed query without a document"), "%d bytes: %v", length, err)
 	}
 }

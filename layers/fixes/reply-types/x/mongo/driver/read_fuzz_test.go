@@ -25,6 +25,17 @@ type cannedConn struct {
 
 func (c cannedConn) Read(context.Context) ([]byte, error) { return c.wm, nil }
 
+// replyMessage returns an OP_REPLY, which says that it has so many documents.
+func replyMessage(flags wiremessage.ReplyFlag, returned int32, documents []byte) []byte {
+	idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
+	wm = wiremessage.AppendReplyFlags(wm, flags)
+	wm = wiremessage.AppendReplyCursorID(wm, 0)
+	wm = wiremessage.AppendReplyStartingFrom(wm, 0)
+	wm = wiremessage.AppendReplyNumberReturned(wm, returned)
+	wm = append(wm, documents...)
+	return bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+}
+
 // FuzzReadReply reads bytes as the reply to a command, as an operation does, and follows its cursor and its error.
 func FuzzReadReply(f *testing.F) {
 	for _, doc := range seedReplies() {
@@ -71,10 +82,7 @@ func followReply(t *testing.T, res bsoncore.Document) {
 		return
 	}
 	bc, err := NewBatchCursor(resp, nil, nil, CursorOptions{})
-	if err != nil {
-		return
-	}
-	if bc.currentBatch == nil {
+	if err != nil || bc.currentBatch == nil {
 		return
 	}
 	_ = bc.Batch().Count()
@@ -95,10 +103,6 @@ func FuzzExtractError(f *testing.F) {
 			_ = err.Error()
 		}
 	})
-}
-
-var compressors = []wiremessage.CompressorID{
-	wiremessage.CompressorNoOp, wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
 }
 
 // seedReplies returns replies with all fields that the driver reads.
@@ -135,16 +139,10 @@ func seedMessages(f *testing.F, doc bsoncore.Document) [][]byte {
 	msg = append(msg, doc...)
 	msg = bsoncore.UpdateLength(msg, idx, int32(len(msg)))
 
-	idx, reply := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpReply)
-	reply = wiremessage.AppendReplyFlags(reply, 0)
-	reply = wiremessage.AppendReplyCursorID(reply, 0)
-	reply = wiremessage.AppendReplyStartingFrom(reply, 0)
-	reply = wiremessage.AppendReplyNumberReturned(reply, 1)
-	reply = append(reply, doc...)
-	reply = bsoncore.UpdateLength(reply, idx, int32(len(reply)))
-
-	messages := [][]byte{msg, reply}
-	for _, id := range compressors {
+	messages := [][]byte{msg, replyMessage(0, 1, doc)}
+	for _, id := range []wiremessage.CompressorID{
+		wiremessage.CompressorNoOp, wiremessage.CompressorSnappy, wiremessage.CompressorZLib, wiremessage.CompressorZstd,
+	} {
 		in, err := CompressPayload(msg[16:], CompressionOpts{Compressor: id, ZlibLevel: 6, ZstdLevel: 6})
 		if err != nil {
 			f.Fatal(err)
@@ -165,10 +163,8 @@ func TestOperationTimeOfReplies(t *testing.T) {
 	} {
 		reply, err := bson.Marshal(bson.M{"operationTime": value})
 		require.NoError(t, err)
-
 		op := Operation{Client: &session.Client{}}
 		op.updateOperationTime(reply)
-
 		time, isTime := value.(bson.Timestamp)
 		assert.Equal(t, isTime && !time.IsZero(), op.Client.OperationTime != nil, "%v", value)
 	}

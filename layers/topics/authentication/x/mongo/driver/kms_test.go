@@ -109,49 +109,55 @@ func (c *corked) Close() error {
 	return c.Conn.Close()
 }
 
+// says answers in parts.
+func says(parts ...string) func(net.Conn) {
+	return func(conn net.Conn) {
+		for _, part := range parts {
+			_, _ = conn.Write([]byte(part))
+		}
+	}
+}
+
 // TestKMSRequest is about a service that answers in parts, one whose answer comes with the end of the connection, and one that does not
 // answer.
 func TestKMSRequest(t *testing.T) {
 	last, asked := kmsService(t, false, func(conn net.Conn) {
 		conn.(*tls.Conn).NetConn().(*corked).keeps = true
-		_, _ = conn.Write([]byte("key"))
+		says("key")(conn)
 		_ = conn.Close()
 	})
 	last.tlsConfig["local"].MaxVersion = tls.VersionTLS12
 	require.NoError(t, last.sendKMSRequest(context.Background(), asked))
 	assert.Equal(t, "key", string(asked.answer))
-
-	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("ke")); _, _ = conn.Write([]byte("y")) })
+	c, q := kmsService(t, false, says("ke", "y"))
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
-
-	c, q = kmsService(t, false, func(net.Conn) {})
-	assert.Equal(t, errFromTheService, c.sendKMSRequest(context.Background(), q))
-
-	c, q = kmsService(t, false, func(net.Conn) {})
-	q.again = true
-	assert.NoError(t, c.sendKMSRequest(context.Background(), q), "libmongocrypt asks again")
+	for again, want := range map[bool]error{false: errFromTheService, true: nil} { // then libmongocrypt asks again
+		c, q = kmsService(t, false, says())
+		q.again = again
+		assert.Equal(t, want, c.sendKMSRequest(context.Background(), q))
+	}
 }
 
 // TestKMSRequestThatFails is about errors of libmongocrypt and of the connection: none is lost, though the request can be repeated.
 func TestKMSRequestThatFails(t *testing.T) {
-	for _, method := range []string{"HostName", "MessageAfterPause", "FeedResponse"} {
-		c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
-		q.again, q.fails = true, method
-		assert.EqualError(t, c.sendKMSRequest(context.Background(), q), method)
+	for want, change := range map[string]func(*crypt, *question){
+		"HostName":          func(_ *crypt, q *question) { q.fails = "HostName" },
+		"MessageAfterPause": func(_ *crypt, q *question) { q.fails = "MessageAfterPause" },
+		"FeedResponse":      func(_ *crypt, q *question) { q.fails = "FeedResponse" },
+		"connect":           func(_ *crypt, q *question) { q.address = "127.0.0.1:0" },
+		"certificate":       func(c *crypt, _ *question) { delete(c.tlsConfig, "local") },
+	} {
+		c, q := kmsService(t, false, says("key"))
+		q.again = true
+		change(c, q)
+		assert.ErrorContains(t, c.sendKMSRequest(context.Background(), q), want)
 	}
-	c, q := kmsService(t, true, func(net.Conn) {})
-	q.again = true
-	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no TLS")
-	c, q = kmsService(t, false, func(net.Conn) {})
-	q.again, q.more = true, make([]byte, 64<<20)
-	assert.Error(t, c.sendKMSRequest(context.Background(), q), "only the first bytes were read")
-	c, q = kmsService(t, false, func(net.Conn) {})
-	q.again, q.address = true, "127.0.0.1:0"
-	assert.Error(t, c.sendKMSRequest(context.Background(), q), "no service")
-	delete(c.tlsConfig, "local")
-	_, q = kmsService(t, false, func(net.Conn) {})
-	assert.ErrorContains(t, c.sendKMSRequest(context.Background(), q), "certificate")
+	for silent, more := range map[bool]int{true: 0, false: 64 << 20} { // no TLS, and only the first bytes are read
+		c, q := kmsService(t, silent, says())
+		q.again, q.more = true, make([]byte, more)
+		assert.Error(t, c.sendKMSRequest(context.Background(), q), "silent: %v", silent)
+	}
 }
 
 // TestKMSConnectionIsClosed is about the end of a request, which closes its connection though the context lives.
@@ -165,11 +171,10 @@ func TestKMSConnectionIsClosed(t *testing.T) {
 // TestKMSAnswerBeforeTheEnd is about a context that ends when all of the answer has come, and one that ended before the request.
 func TestKMSAnswerBeforeTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
+	c, q := kmsService(t, false, says("key"))
 	q.onFed = cancel
 	require.NoError(t, c.sendKMSRequest(ctx, q))
 	assert.Equal(t, "key", string(q.answer))
-
 	q = &question{}
 	err := c.sendKMSRequest(ctx, q)
 	assert.True(t, errors.Is(err, context.Canceled), "%v", err)
@@ -200,7 +205,6 @@ func TestKMSRequestHasADeadline(t *testing.T) {
 	deadline, limited := ctx.Deadline()
 	require.True(t, limited)
 	assert.LessOrEqual(t, time.Until(deadline), defaultKmsTimeout)
-
 	callers, cancelCallers := context.WithTimeout(context.Background(), time.Hour)
 	defer cancelCallers()
 	ctx, cancel = kmsContext(callers)
@@ -211,13 +215,12 @@ func TestKMSRequestHasADeadline(t *testing.T) {
 // TestKMSPauseEndsWithItsContext is about a repeated request, before which libmongocrypt wants a pause: it is made, and ends when the
 // context does, without a request.
 func TestKMSPauseEndsWithItsContext(t *testing.T) {
-	c, q := kmsService(t, false, func(conn net.Conn) { _, _ = conn.Write([]byte("key")) })
+	c, q := kmsService(t, false, says("key"))
 	q.pause = time.Millisecond
 	start := time.Now()
 	require.NoError(t, c.sendKMSRequest(context.Background(), q))
 	assert.Equal(t, "key", string(q.answer))
 	assert.GreaterOrEqual(t, time.Since(start), q.pause)
-
 	ctx, cancel := context.WithCancel(context.Background())
 	q = &question{pause: 24 * time.Hour}
 	time.AfterFunc(time.Millisecond, cancel)

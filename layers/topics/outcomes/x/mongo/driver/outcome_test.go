@@ -23,36 +23,30 @@ func TestOutcomes(t *testing.T) {
 	duplicate := reply("writeErrors", bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 11000}}})
 	rejected := scripted.Repeat(6, scripted.Rejected())
 	closed := scripted.Repeat(2, io.ErrUnexpectedEOF)
+	ok, unsent := scripted.OK(), outcome{driver.OutcomeUnsent, 4, 2}
+	noDocument := reply("writeErrors", bson.A{bson.D{{Key: "index", Value: 2}, {Key: "code", Value: 11000}}})
+	withoutConcern := then(then([]any{scripted.Rejected(), retryableWriteConcern}, rejected[:4]...), ok, ok)
 	for name, tt := range map[string]struct {
-		replies   []any
-		unordered bool
-		lost      bool // there is no reply
-		want      []outcome
+		replies []any
+		ordered bool
+		replied bool
+		want    []outcome
 	}{
-		"all succeed": {replies: scripted.Repeat(3, scripted.OK())},
-		"the second is rejected": {replies: then([]any{scripted.OK()}, rejected...),
-			want: []outcome{{driver.OutcomeRejected, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"the second fails": {replies: []any{scripted.OK(), scripted.Failure(13)},
-			want: []outcome{{driver.OutcomeFailed, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"the second may be executed": {replies: then([]any{scripted.OK()}, closed...), lost: true,
-			want: []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"the second tells of a document that it does not have": {
-			replies: []any{scripted.OK(), reply("writeErrors", bson.A{bson.D{{Key: "index", Value: 2}, {Key: "code", Value: 11000}}})},
-			want:    []outcome{{driver.OutcomeUnknown, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"the last was interrupted": {replies: []any{scripted.OK(), scripted.OK(), scripted.Failure(50)},
-			want: []outcome{{driver.OutcomeUnknown, 4, 2}}},
-		"the first finds no server": {replies: []any{scripted.NoServer{Err: io.EOF}}, lost: true, want: []outcome{{driver.OutcomeUnsent, 0, 6}}},
-		"a duplicate ends an ordered write": {replies: []any{scripted.OK(), duplicate},
-			want: []outcome{{driver.OutcomeExecuted, 2, 2}, {driver.OutcomeUnsent, 4, 2}}},
-		"duplicates of an unordered write": {replies: []any{duplicate, scripted.OK(), duplicate}, unordered: true,
-			want: []outcome{{driver.OutcomeExecuted, 0, 2}, {driver.OutcomeExecuted, 4, 2}}},
-		"without the write concern, and then rejected": {
-			replies: then(then([]any{scripted.Rejected(), retryableWriteConcern}, rejected[:4]...), scripted.OK(), scripted.OK()),
-			want:    []outcome{{driver.OutcomeExecuted, 0, 2}}},
+		"all succeed":               {scripted.Repeat(3, ok), true, true, nil},
+		"the second is rejected":    {then([]any{ok}, rejected...), true, true, []outcome{{driver.OutcomeRejected, 2, 2}, unsent}},
+		"the second fails":          {[]any{ok, scripted.Failure(13)}, true, true, []outcome{{driver.OutcomeFailed, 2, 2}, unsent}},
+		"the second may be done":    {then([]any{ok}, closed...), true, false, []outcome{{driver.OutcomeUnknown, 2, 2}, unsent}},
+		"it tells of another one's": {[]any{ok, noDocument}, true, true, []outcome{{driver.OutcomeUnknown, 2, 2}, unsent}},
+		"the last was interrupted":  {[]any{ok, ok, scripted.Failure(50)}, true, true, []outcome{{driver.OutcomeUnknown, 4, 2}}},
+		"the first finds no server": {[]any{scripted.NoServer{Err: io.EOF}}, true, false, []outcome{{driver.OutcomeUnsent, 0, 6}}},
+		"a duplicate ends a write":  {[]any{ok, duplicate}, true, true, []outcome{{driver.OutcomeExecuted, 2, 2}, unsent}},
+		"but no unordered one": {[]any{duplicate, ok, duplicate}, false, true,
+			[]outcome{{driver.OutcomeExecuted, 0, 2}, {driver.OutcomeExecuted, 4, 2}}},
+		"without the write concern, and then rejected": {withoutConcern, true, true, []outcome{{driver.OutcomeExecuted, 0, 2}}},
 	} {
+		ordered := tt.ordered
 		s := scripted.New(t, tt.replies...)
 		op := s.Write()
-		ordered := !tt.unordered
 		op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(6), Ordered: &ordered}
 		err := s.Execute(context.Background(), op)
 		var got []outcome
@@ -61,10 +55,9 @@ func TestOutcomes(t *testing.T) {
 			require.True(t, ok, "%s: %T", name, err)
 			for _, o := range failed.Outcomes {
 				got = append(got, outcome{o.Kind, o.First, o.Documents})
-				assert.Equal(t, o.Kind != driver.OutcomeUnsent && !tt.lost, replied(o.Err) || o.Written.Raw != nil,
-					"%s: %v", name, o.Kind)
+				assert.Equal(t, o.Kind != driver.OutcomeUnsent && tt.replied, replied(o.Err) || o.Written.Raw != nil, "%s: %v", name, o.Kind)
 			}
-			assert.Equal(t, !tt.lost, replied(failed.Err), "%s", name)
+			assert.Equal(t, tt.replied, replied(failed.Err), "%s", name)
 		}
 		assert.Equal(t, tt.want, got, "%s", name)
 		assert.Equal(t, tt.want == nil, err == nil, "%s: %v", name, err)

@@ -29,12 +29,8 @@ func (versionSink) Error(error, string, ...any) {}
 func openingLog(t *testing.T, level options.LogLevel, required string, newer bool) versionSink {
 	t.Helper()
 	sink := versionSink{}
-	opts := options.Client().ApplyURI("mongodb://127.0.0.1:1/?serverMonitoringMode=poll").SetLoggerOptions(
-		options.Logger().SetSink(sink).SetComponentLevel(options.LogComponentTopology, level))
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	topo, err := New(cfg)
-	require.NoError(t, err)
+	topo := newTopology(t, options.Client().ApplyURI("mongodb://127.0.0.1:1/?serverMonitoringMode=poll").SetLoggerOptions(
+		options.Logger().SetSink(sink).SetComponentLevel(options.LogComponentTopology, level)))
 	topo.logRequired(required, newer)
 	topo.publishTopologyOpeningEvent()
 	topo.cfg.logger.Close()
@@ -46,12 +42,10 @@ func TestLogSaysWhichDriverRuns(t *testing.T) {
 	log := openingLog(t, options.LogLevelDebug, "v2.5.0", false)
 	require.Equal(t, 1, len(log))
 	assert.Equal(t, version.Driver, log[logger.TopologyOpening]["driverVersion"])
-
 	log = openingLog(t, options.LogLevelInfo, "v99.0.0", true)
 	require.Equal(t, 1, len(log))
 	assert.Equal(t, "v99.0.0", log["The program requires a newer driver than the one that it was built with"]["requiredVersion"])
 	assert.Equal(t, version.Driver, log["The program requires a newer driver than the one that it was built with"]["driverVersion"])
-
 	assert.Equal(t, 0, len(openingLog(t, options.LogLevelInfo, "v2.5.0", false)), "nothing to tell")
 	assert.Equal(t, 0, len(openingLog(t, options.LogLevel(0), "v99.0.0", true)), "no logging")
 }

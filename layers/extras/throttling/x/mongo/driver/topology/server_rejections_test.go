@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
@@ -40,26 +43,19 @@ type selection struct {
 	topology *Topology
 }
 
-// newSelection returns the selection of a client with adaptiveThrottling.
-func newSelection(t testing.TB, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *selection {
-	return newSelectionWith(t, options.Client().SetAdaptiveThrottling(true), kind, server, hosts...)
+// newSelection returns the selection of a client with adaptiveThrottling, from secondaries.
+func newSelection(t *testing.T, hosts ...address.Address) *selection {
+	return newSelectionWith(t, options.Client().SetAdaptiveThrottling(true), hosts...)
 }
 
-func newSelectionWith(
-	t testing.TB, opts *options.ClientOptions, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address,
-) *selection {
-	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}}
-	cfg, err := NewConfig(opts, nil)
-	require.NoError(t, err)
-	cfg.overload.Clock = &s.clock
-	s.topology, err = New(cfg)
-	require.NoError(t, err)
-
+func newSelectionWith(t *testing.T, opts *options.ClientOptions, hosts ...address.Address) *selection {
+	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}, topology: newTopology(t, opts)}
+	s.topology.cfg.overload.Clock = &s.clock
 	s.topology.state = topologyConnected
-	desc := description.Topology{Kind: kind}
+	desc := description.Topology{Kind: description.TopologyKindReplicaSetNoPrimary}
 	for _, host := range hosts {
-		desc.Servers = append(desc.Servers, description.Server{Addr: host, Kind: server, AverageRTTSet: true})
-		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, cfg.ServerOpts...)
+		desc.Servers = append(desc.Servers, description.Server{Addr: host, Kind: description.ServerKindRSSecondary, AverageRTTSet: true})
+		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, s.topology.cfg.ServerOpts...)
 	}
 	s.topology.desc.Store(desc)
 	return s
@@ -95,7 +91,7 @@ func (s *selection) expect(when string, hosts ...address.Address) {
 
 // TestSelectionWeighsRejections is about what a rejection is worth: as much as an operation in progress.
 func TestSelectionWeighsRejections(t *testing.T) {
-	s := newSelection(t, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, "a", "b")
+	s := newSelection(t, "a", "b")
 	s.topology.servers["b"].operationCount = 2
 	s.expect("b is busy", "a")
 	s.reject("a")
@@ -114,14 +110,14 @@ func TestSelectionWeighsRejections(t *testing.T) {
 // overloaded count.
 func TestServerCountsConnections(t *testing.T) {
 	for want, err := range []error{ConnectionError{Wrapped: io.EOF}, ConnectionError{Wrapped: io.EOF, overloaded: true}} {
-		s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+		s := newSelection(t, "a")
 		s.topology.servers["a"].ProcessHandshakeError(err, 0, nil)
 		assert.Equal(t, int64(want), s.topology.servers["a"].load())
 	}
 }
 
 func TestCommandsThatSucceedAllocateNothing(t *testing.T) {
-	s := newSelection(t, description.TopologyKindSingle, description.ServerKindStandalone, "a")
+	s := newSelection(t, "a")
 	server := s.topology.servers["a"]
 	assert.Equal(t, float64(0), testing.AllocsPerRun(100, func() { server.ProcessError(nil, freshConnection{}) }))
 }
@@ -137,7 +133,7 @@ func TestServerWithoutOverloadPolicy(t *testing.T) {
 func TestSelectionOfServersThatLeft(t *testing.T) {
 	hosts := []address.Address{"a:27017", "b:27017"}
 	for _, left := range hosts {
-		s := newSelection(t, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, hosts...)
+		s := newSelection(t, hosts...)
 		s.reject("b:27017")
 		delete(s.topology.servers, left)
 		for i := 0; i < 20; i++ {
@@ -146,14 +142,9 @@ func TestSelectionOfServersThatLeft(t *testing.T) {
 	}
 }
 
-func newRejections() (*recentRejections, *manualClock) {
-	clock := &manualClock{time: time.Unix(1, 0)}
-	return &recentRejections{now: clock.Now}, clock
-}
-
 func TestRejectionsConcurrent(t *testing.T) {
 	const goroutines, each = 8, 100
-	r, _ := newRejections()
+	r := &recentRejections{now: (&manualClock{time: time.Unix(1, 0)}).Now}
 	var wg sync.WaitGroup
 	for i := 0; i < goroutines; i++ {
 		wg.Add(1)
@@ -168,7 +159,56 @@ func TestRejectionsConcurrent(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	if got := r.count(); got != goroutines*each {
-		t.Errorf("count is %d, want %d", got, goroutines*each)
+	assert.Equal(t, int64(goroutines*each), int64(r.count()))
+}
+
+// TestServersThrottleApart: what a client learns of one server says nothing of another.
+func TestServersThrottleApart(t *testing.T) {
+	s := newSelection(t, "a:27017", "b:27017")
+	topology := s.topology
+	require.Equal(t, map[string]float64{"localhost:27017": 0, "a:27017": 0, "b:27017": 0}, withLocalhost(topology.ThrottleProbabilities()))
+	var selected driver.Server = &SelectedServer{Server: topology.servers["a:27017"]}
+	addr, known := backpressure.ThrottleOf(selected)
+	assert.Equal(t, address.Address("a:27017"), addr)
+	for i := 0; i < 9; i++ {
+		known.Ended(throttle.Attempt{First: true, Write: true}, true, 0)
 	}
+	probabilities := topology.ThrottleProbabilities()
+	assert.InDelta(t, 1.0, probabilities["a:27017"], 1e-9, "of writes")
+	assert.True(t, probabilities["a:27017"] < 1)
+	assert.Equal(t, 0.0, probabilities["b:27017"])
+	s.clock.time = s.clock.time.Add(time.Minute)
+	assert.Equal(t, 0.0, topology.ThrottleProbabilities()["a:27017"])
+}
+
+// TestRefusedConnectionsThrottle: connections that are refused count once there is a herd of them, not those of one command.
+func TestRefusedConnectionsThrottle(t *testing.T) {
+	s := newSelectionWith(t, options.Client(), "a:27017")
+	s.topology.servers["a:27017"].ProcessHandshakeError(errRejected, 0, nil)
+	_, accepted := s.topology.servers["a:27017"].throttle.State(false)
+	assert.Equal(t, 0.0, accepted, "without the option each counts")
+	for _, tt := range []struct {
+		name  string
+		n     int
+		every time.Duration
+		want  float64
+	}{
+		{name: "one command, with its retries", n: 6, want: 0},
+		{name: "ten at once", n: 10, want: 0},
+		{name: "a herd", n: 1000, want: 1},
+		{name: "many, one after the other", n: 1000, every: 100 * time.Millisecond, want: 0},
+	} {
+		s := newSelection(t, "a:27017")
+		for i := 0; i < tt.n; i++ {
+			s.clock.time = s.clock.time.Add(tt.every)
+			s.topology.servers["a:27017"].ProcessHandshakeError(errRejected, 0, nil)
+		}
+		assert.InDelta(t, tt.want, s.topology.ThrottleProbabilities()["a:27017"], 1e-9, tt.name)
+	}
+}
+
+// withLocalhost adds the server that clients without a URI may know.
+func withLocalhost(probabilities map[string]float64) map[string]float64 {
+	probabilities["localhost:27017"] = 0
+	return probabilities
 }

@@ -36,11 +36,8 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				conn := newConnection("test")
-				conn.nc = brokenConn{Conn: client, err: cause, cancel: cancel}
-				conn.state = connConnected
-
+				conn.nc, conn.state = brokenConn{Conn: client, err: cause, cancel: cancel}, connConnected
 				err := run(ctx, conn)
-
 				var connErr ConnectionError
 				require.True(t, errors.As(err, &connErr), "%v", err)
 				assert.Equal(t, cause, connErr.Wrapped)

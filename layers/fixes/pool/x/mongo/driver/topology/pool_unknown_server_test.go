@@ -20,7 +20,6 @@ func TestPoolOfUnknownServerStaysPaused(t *testing.T) {
 	require.NoError(t, listener.Close())
 
 	for _, minPoolSize := range []uint64{0, 1} {
-		minPoolSize := minPoolSize
 		events := make(chan string, 10)
 		server := NewServer(address.Address(listener.Addr().String()), bson.NewObjectID(), time.Minute,
 			WithMinConnections(func(uint64) uint64 { return minPoolSize }),

@@ -28,16 +28,10 @@ func TestCountResult(t *testing.T) {
 		{name: "no batch", reply: bson.M{"cursor": bson.M{}}, want: -1},
 		{name: "cursor of another type", reply: bson.M{"cursor": int32(1)}, want: -1},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			reply, err := bson.Marshal(tc.reply)
-			require.NoError(t, err)
-			got, err := buildCountResult(reply)
-			if tc.want < 0 {
-				assert.Error(t, err)
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, tc.want, got.N)
-		})
+		reply, err := bson.Marshal(tc.reply)
+		require.NoError(t, err)
+		got, err := buildCountResult(reply)
+		assert.Equal(t, tc.want < 0, err != nil, "%s: %v", tc.name, err)
+		assert.True(t, tc.want < 0 || got.N == tc.want, "%s: %d", tc.name, got.N)
 	}
 }

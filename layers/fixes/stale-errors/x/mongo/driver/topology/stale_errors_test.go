@@ -39,7 +39,6 @@ func TestStaleErrors(t *testing.T) {
 	result := server.ProcessError(ConnectionError{Wrapped: io.EOF}, staleConnection{asked: func() { held = changing(server) }})
 	assert.Equal(t, driver.NoChange, result)
 	assert.True(t, held, "an error of an operation is compared without the lock")
-
 	server.pool.generation.Lock()
 	done := make(chan struct{})
 	go func() {

@@ -13,7 +13,6 @@ func TestTokenOfAReturnedConnection(t *testing.T) {
 	first.SetOIDCTokenGenID(7)
 	assert.Equal(t, uint64(7), first.OIDCTokenGenID())
 	assert.Equal(t, uint64(7), (&Connection{connection: inner}).OIDCTokenGenID())
-
 	first.mu.Lock()
 	first.connection = nil // it was returned
 	first.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
@@ -101,23 +102,20 @@ func TestPoolIsClosedWhileDialling(t *testing.T) {
 // TestClosedSubscription is about whoever waits for a server with a subscription that is closed: there will be no other description. An
 // error of the selector ends the wait, too.
 func TestClosedSubscription(t *testing.T) {
-	topo, err := New(nil)
-	assert.NoError(t, err)
+	topo := newTopology(t, options.Client())
 	updates := make(chan description.Topology)
 	close(updates)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	none := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, nil })
-	_, err = topo.selectServerFromSubscription(ctx, updates, none)
+	_, err := topo.selectServerFromSubscription(ctx, updates, none)
 	assert.Equal(t, ErrTopologyClosed, err)
-
 	failed := errors.New("no tags")
 	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, failed })
 	known := make(chan description.Topology, 1)
 	known <- description.Topology{}
 	_, err = topo.selectServerFromSubscription(ctx, known, failing)
 	assert.ErrorIs(t, err, failed)
-
 	cancel()
 	_, err = topo.selectServerFromSubscription(ctx, nil, none)
 	assert.ErrorIs(t, err, context.Canceled)
@@ -136,8 +134,7 @@ func (c joining) Done() <-chan struct{} { c.once.Do(c.join); return c.Context.Do
 // for its operations: each learns that the pool is closed.
 func TestDrainWakesAll(t *testing.T) {
 	for _, graceful := range []bool{false, true} {
-		topo, err := New(nil)
-		assert.NoError(t, err)
+		topo := newTopology(t, options.Client())
 		server := NewServer("a:27017", topo.id, time.Second, WithMaxConnections(func(uint64) uint64 { return 1 }))
 		topo.servers["a:27017"] = server
 		only := newConnection("a:27017") // so that nobody dials another one
@@ -182,8 +179,7 @@ func TestDrainWakesAll(t *testing.T) {
 
 // TestConnectionOfAClosedPool is about whoever asks for a connection when the client is disconnected, and not before.
 func TestConnectionOfAClosedPool(t *testing.T) {
-	topo, err := New(nil)
-	assert.NoError(t, err)
+	topo := newTopology(t, options.Client())
 	server := NewServer("a:27017", topo.id, time.Second, func(cfg *serverConfig) { cfg.overload = topo.cfg.overload })
 	server.state = serverConnected
 	server.pool.close(context.Background())

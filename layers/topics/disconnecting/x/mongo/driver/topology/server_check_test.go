@@ -28,7 +28,6 @@ func TestDisconnectEndsACheck(t *testing.T) {
 	conn, err := silent.Accept() // the check is in progress, and gets no reply
 	require.NoError(t, err)
 	defer conn.Close()
-
 	done := make(chan error, 1)
 	go func() { done <- server.Disconnect(context.Background()) }()
 	select {
