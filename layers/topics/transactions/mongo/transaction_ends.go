@@ -18,11 +18,15 @@ import (
 func (s *Session) CommitTransaction(ctx context.Context) error {
 	ctx, cancel := withTimeout(ctx, s.client.timeout)
 	defer cancel()
+	repeats := s.clientSession.TransactionCommitted()
 	retErr := s.upstreamCommitTransaction(ctx)
 	s.clientSession.Committing = false // which it still is after a timeout
-	if errorHasLabel(retErr, driver.UnknownTransactionCommitResult) && !errors.Is(retErr, backpressure.ErrNeverSent) {
+	switch unknown := errorHasLabel(retErr, driver.UnknownTransactionCommitResult); {
+	case unknown && !errors.Is(retErr, backpressure.ErrNeverSent):
 		s.clientSession.UpdateCommitTransactionWriteConcern()
 		_ = s.clientSession.CommitTransaction() // sets the state
+	case !unknown && repeats:
+		retErr = ofLaterCommand(retErr) // the commit before may have taken place
 	}
 	return retErr
 }

@@ -115,6 +115,20 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 	}
 }
 
+// TestRejectedCommitAfterAnUnknownOne is about a commit that is sent again: its error must not say that nothing was executed.
+func TestRejectedCommitAfterAnUnknownOne(t *testing.T) {
+	rejected := scripted.Repeat(6, scripted.Rejected())
+	s := newShardedScript(t, append([]any{scripted.OK(), io.ErrUnexpectedEOF, io.ErrUnexpectedEOF}, rejected...)...)
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		require.NoError(t, insertAny(ctx, coll))
+		assert.True(t, errorHasLabel(session.CommitTransaction(ctx), driver.UnknownTransactionCommitResult))
+		err := session.CommitTransaction(ctx)
+		assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
+		assert.False(t, errorHasLabel(err, driver.ErrRetryableError), "got %v", err)
+		assert.False(t, errorHasLabel(err, driver.NoWritesPerformed), "got %v", err)
+	})
+}
+
 // TestTransientErrorIsUnpinned is about a command whose error is that of an earlier attempt.
 func TestTransientErrorIsUnpinned(t *testing.T) {
 	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
