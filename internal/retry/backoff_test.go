@@ -4,18 +4,20 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
 func TestBackoff(t *testing.T) {
 	// The specification: "This results in delays of 100ms, 200ms, 400ms, 800ms, and 1600ms before accounting for jitter."
 	for i, ms := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000} {
 		for jitter, part := range map[float64]time.Duration{0: 0, 0.5: time.Millisecond / 2, 1: time.Millisecond} {
-			assert.Equal(t, ms*part, Backoff(BaseBackoff, i+1, jitter), "attempt %d, jitter %v", i+1, jitter)
+			if got := Backoff(BaseBackoff, i+1, jitter); got != ms*part {
+				t.Errorf("attempt %d, jitter %v: got %v, want %v", i+1, jitter, got, ms*part)
+			}
 		}
 	}
-	assert.Equal(t, 10*time.Second, Backoff(BaseBackoff, math.MaxInt, 1))
+	if got := Backoff(BaseBackoff, math.MaxInt, 1); got != 10*time.Second {
+		t.Errorf("Backoff(MaxInt, 1) = %v, want 10s", got)
+	}
 }
 
 func FuzzBackoff(f *testing.F) {

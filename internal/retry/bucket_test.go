@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.mongodb.org/mongo-driver/v2/internal/assert"
 )
 
 // holding returns a bucket that holds so many tenths of a token.
@@ -63,8 +61,9 @@ func TestExecutionTokens(t *testing.T) {
 			}
 			last = execution.Failed(*failure).Reason
 		}
-		assert.Equal(t, tt.last, last, "%s: the last verdict", tt.name)
-		assert.Equal(t, tt.want, policy.Bucket.tenths.Load(), "%s: tenths of a token", tt.name)
+		if got := policy.Bucket.tenths.Load(); last != tt.last || got != tt.want {
+			t.Errorf("%s: the last verdict %q and %d tenths of a token, want %q and %d", tt.name, last, got, tt.last, tt.want)
+		}
 	}
 }
 
@@ -94,5 +93,7 @@ func TestTokenBucketConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	deposited := int64(goroutines * rounds / 10)
-	assert.Equal(t, start+deposited-bought.Load()*10, bucket.tenths.Load(), "after %d retries", bought.Load())
+	if got, want := bucket.tenths.Load(), start+deposited-bought.Load()*10; got != want {
+		t.Errorf("%d tenths after %d retries, want %d", got, bought.Load(), want)
+	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"github.com/google/go-cmp/cmp"
 )
 
 // newPolicy returns a policy with the numbers of the specification's revision of 2026-03-12, which makes each backoff half of its longest.
@@ -136,7 +136,9 @@ func TestExecutionFailed(t *testing.T) {
 	} {
 		execution := tt.policy.Start(tt.kind, tt.limit)
 		for i, s := range tt.steps {
-			assert.Equal(t, s.want, execution.Failed(s.fails), "%s: attempt %d", tt.name, i+1)
+			if diff := cmp.Diff(s.want, execution.Failed(s.fails)); diff != "" {
+				t.Errorf("%s: attempt %d (-want +got):\n%s", tt.name, i+1, diff)
+			}
 		}
 	}
 }
