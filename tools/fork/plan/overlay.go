@@ -289,7 +289,7 @@ func layersBelow(root, pattern string, list []string) (layers []*Layer, err erro
 	return layers, nil
 }
 
-// Edit changes a function at one place. The place is told by the names that stand there, so that nothing of upstream's text is repeated.
+// Edit changes a function at one place. The names that stand there tell the place, so that nothing of upstream's text is repeated.
 type Edit struct {
 	// Base is the range of upstream's versions that it is for; all, if there is none.
 	Base syntax.BaseRange `yaml:"base"`

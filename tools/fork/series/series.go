@@ -161,6 +161,12 @@ type Options struct {
 	Comments map[string][]int `yaml:"comments"`
 }
 
+// OursAlone reports whether a function has our comment alone.
+func (o Options) OursAlone(key string) bool {
+	added, listed := o.Comments[key]
+	return listed && len(added) == 0
+}
+
 // left reports whether a file or a layer stays out of the series.
 func (o Options) left(name string) bool {
 	return slices.ContainsFunc(o.Left, func(out string) bool { return name == out || strings.HasPrefix(name, out+"/") })
@@ -279,10 +285,9 @@ func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
 // from functions that are one with their wrapper, too.
 func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 	for _, touch := range p.Touches {
-		added, listed := s.Options.Comments[touch.Key.String()]
-		oursAlone := listed && len(added) == 0
-		kept := touch.How == syntax.Replace && !oursAlone
-		if !kept && !(touch.How == syntax.Wrap && oursAlone) || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
+		oursAlone := s.Options.OursAlone(touch.Key.String())
+		fits := touch.How == syntax.Replace && !oursAlone || touch.How == syntax.Wrap && oursAlone // which has both comments
+		if !fits || touch.Theirs.Func == nil || touch.Theirs.Func.Doc == nil {
 			continue
 		}
 		name := touch.Theirs.File.Path
@@ -301,7 +306,7 @@ func (s *Series) keepComments(p *plan.Plan, t filetree.Tree) error {
 		if oursAlone {
 			text = bytes.TrimPrefix(had, append(text, between...))
 		}
-		for _, n := range added {
+		for _, n := range s.Options.Comments[touch.Key.String()] {
 			if n < 1 || n > len(paragraphs) {
 				return fmt.Errorf("%s: the comment of %s has no paragraph %d", setup, touch.Key, n)
 			}

@@ -319,8 +319,9 @@ func (t *Tests) run(ctx context.Context, folder string, names []string, limit ti
 
 // Look is that of a Judge: the tests that meet a mutant, quick ones first.
 func (t *Tests) Look(ctx context.Context, m Mutant) (string, error) {
-	for i := range 2 * len(t.ByFolder) {
-		in := meeting{m.Name, slices.Sorted(maps.Keys(t.ByFolder))[i%len(t.ByFolder)], i >= len(t.ByFolder)}
+	folders := slices.Sorted(maps.Keys(t.ByFolder))
+	for i := range 2 * len(folders) {
+		in := meeting{m.Name, folders[i%len(folders)], i >= len(folders)}
 		if t.met[in] == nil {
 			continue
 		}
