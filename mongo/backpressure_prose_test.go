@@ -30,7 +30,7 @@ func findOne(s *scripted.Script, client *Client) error {
 
 func assertOverloadError(t *testing.T, err error) {
 	t.Helper()
-	labeled := asError[LabeledError](t, err)
+	labeled := scripted.As[LabeledError](t, err)
 	assert.True(t, labeled.HasErrorLabel(driver.ErrSystemOverloadedError))
 	assert.True(t, labeled.HasErrorLabel(driver.ErrRetryableError))
 }
@@ -93,7 +93,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 			s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
 			_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
 			s.Finish()
-			serverErr := asError[ServerError](t, err)
+			serverErr := scripted.As[ServerError](t, err)
 			assert.True(t, serverErr.HasErrorCode(int(tt.code)), "got %v", err)
 			assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed))
 		})

@@ -81,7 +81,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				if method.silent || cleansUp[failed] && (!closesCursor[method.name] || len(s.Sent) > failing) {
 					continue
 				}
-				server := asError[ServerError](t, err, name, failed)
+				server := scripted.As[ServerError](t, err, name, failed)
 				assert.True(t, server.HasErrorCode(13), "%s, %s: %v", name, failed, err)
 				if command, ok := server.(CommandError); ok {
 					told := fmt.Sprintf("%s %s %s %v", command.Name, command.Message, command.Labels, command.Raw.Lookup("code"))

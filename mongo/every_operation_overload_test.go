@@ -143,9 +143,9 @@ func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, end
 	case "SearchIndexView.DropOne", "SearchIndexView.UpdateOne": // the type of their errors is not this test's
 		return
 	}
-	command := asError[CommandError](t, err)
+	command := scripted.As[CommandError](t, err)
 	assert.Equal(t, int32(462), command.Code)
-	server := asError[ServerError](t, err)
+	server := scripted.As[ServerError](t, err)
 	assert.True(t, server.HasErrorCode(462))
 	assert.False(t, errors.As(err, new(WriteException)), "nothing was executed")
 	var bulk BulkWriteException

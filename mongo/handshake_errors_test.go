@@ -76,19 +76,6 @@ func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) 
 	return a
 }
 
-// ofType returns the pool's events of a type so far.
-func (a *authenticating) ofType(kind string) []*event.PoolEvent {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var found []*event.PoolEvent
-	for _, e := range a.events {
-		if e.Type == kind {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // TestRetryBeforeItsPoolIsCleared is about a retry that is made while the application is told of the first attempt's failure, before the
 // pool is cleared for it. Nobody waits for the application, which may use the client itself.
 func TestRetryBeforeItsPoolIsCleared(t *testing.T) {

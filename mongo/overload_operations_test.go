@@ -81,19 +81,6 @@ func TestBackpressureProse4(t *testing.T) {
 	assert.Len(t, s.Sent, 3)
 }
 
-// spentBucket returns a token bucket without tokens.
-func spentBucket(t *testing.T) *retry.TokenBucket {
-	t.Helper()
-	bucket := retry.NewTokenBucket()
-	policy := retry.Policy{RetryReads: true, MaxRetries: retry.Unlimited, Jitter: func() float64 { return 0 }, Bucket: bucket}
-	command := policy.Start(retry.Read, retry.Never)
-	for again := true; again; {
-		again = command.Failed(retry.Failure{Cause: retry.Overload, Left: retry.NoDeadline}).Retry
-	}
-	require.Equal(t, 0.0, bucket.Tokens())
-	return bucket
-}
-
 func TestRetryTokens(t *testing.T) {
 	s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
 	s.Policy.Bucket = retry.NewTokenBucket()
@@ -188,9 +175,9 @@ func TestInterruptedWrite(t *testing.T) {
 			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
 			var found *WriteConcernError
 			if bulk {
-				found = asError[BulkWriteException](t, err).WriteConcernError
+				found = scripted.As[BulkWriteException](t, err).WriteConcernError
 			} else {
-				found = asError[WriteException](t, err).WriteConcernError
+				found = scripted.As[WriteException](t, err).WriteConcernError
 			}
 			require.NotNil(t, found, "got %T (%v)", err, err)
 			assert.Equal(t, 462, found.Code)

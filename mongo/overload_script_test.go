@@ -54,13 +54,6 @@ func must[T any](result T, err error) func(t testing.TB, msgAndArgs ...any) T {
 // second returns the error of a call.
 func second[T any](_ T, err error) error { return err }
 
-// asError returns what errors.As finds, and ends the test if that is nothing.
-func asError[E error](t testing.TB, err error, of ...any) (found E) {
-	t.Helper()
-	require.True(t, errors.As(err, &found), "%v: got %T (%v)", of, err, err)
-	return found
-}
-
 // endsInBackoff returns a context that ends with the error during the first backoff.
 func endsInBackoff(s *scripted.Script, err error) *scripted.Context {
 	ctx := scripted.NewContext()

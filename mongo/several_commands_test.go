@@ -24,15 +24,6 @@ func newShardedScript(t *testing.T, replies ...any) *scripted.Script {
 	return s
 }
 
-// servers returns the hosts that the commands were sent to, without the port.
-func servers(s *scripted.Script) string {
-	var hosts string
-	for _, sent := range s.Sent {
-		hosts += string(sent.Server[:1])
-	}
-	return hosts
-}
-
 // withTransaction runs the function by WithTransaction, and ends the session.
 func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
 	t.Helper()

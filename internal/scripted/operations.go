@@ -123,10 +123,9 @@ func (s *Script) Commit() driver.Operation {
 }
 
 // As returns the first error of the type that an error is or wraps. The test fails if there is none.
-func As[E error](t testing.TB, err error) E {
+func As[E error](t testing.TB, err error, of ...any) (found E) {
 	t.Helper()
-	var found E
-	require.True(t, errors.As(err, &found), "got %T (%v), want %T", err, err, found)
+	require.True(t, errors.As(err, &found), "%v: got %T (%v), want %T", of, err, err, found)
 	return found
 }
 

@@ -62,7 +62,7 @@ func TestExecuteOverload(t *testing.T) {
 		{"other errors have no backoff but count for the next", write, "", []any{shuttingDown, overloaded, ok}, 0, backoffs[1:2]},
 		{"a broken connection counts too", read, "", []any{io.ErrUnexpectedEOF, overloaded, ok}, 0, backoffs[1:2]},
 
-		{"a rejected write whose retry is refused by the options is an error", write, "retryWrites", []any{rejected}, 462, nil},
+		{"a rejected write whose retry the options refuse is an error", write, "retryWrites", []any{rejected}, 462, nil},
 		{"a rejected write without retries is an error", transaction, "retryWrites", []any{rejected}, 462, nil},
 		{"a rejected write whose retries are used up is an error", write, "", scripted.Repeat(6, rejected), 462, backoffs},
 		{"a rejected command is an error", command, "retryReads", []any{rejected}, 462, nil},

@@ -25,7 +25,7 @@ func TestRetryErrorOfSeveralCommands(t *testing.T) {
 			_, s := newModel(t, commandEnd{"accepted", accepted}, commandEnd{"rejected", (*modelServer).reject})
 			coll := scriptColl(t, s)
 			_, err := call.run(bgCtx, coll, 2*scripted.MaxBatchCount, ordered)
-			retries := asError[*RetryError](t, err, call.name)
+			retries := scripted.As[*RetryError](t, err, call.name)
 			assert.Equal(t, 5, retries.Retries)
 			assert.Equal(t, event.RetryReasonLimit, retries.Reason)
 			assert.Contains(t, err.Error(), "no further retry after")
@@ -70,7 +70,7 @@ func TestRetryErrorKeepsTimeouts(t *testing.T) {
 	err := scriptColl(t, s).FindOne(bgCtx, bson.D{}).Err()
 	assert.True(t, IsTimeout(err), "got %v", err)
 	assert.True(t, errors.Is(err, context.DeadlineExceeded))
-	retries := asError[*RetryError](t, err)
+	retries := scripted.As[*RetryError](t, err)
 	assert.Equal(t, event.RetryReasonContextDone, retries.Reason)
 }
 
@@ -80,7 +80,7 @@ func TestEveryOperationTellsItsAttempts(t *testing.T) {
 		if m.silent {
 			return
 		}
-		retries := asError[*RetryError](t, err)
+		retries := scripted.As[*RetryError](t, err)
 		assert.Greater(t, retries.Attempts, retries.Retries)
 	})
 }

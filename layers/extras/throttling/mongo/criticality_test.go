@@ -32,7 +32,7 @@ func TestCriticalityDoesNothingByItself(t *testing.T) {
 	for _, class := range []Criticality{Sheddable, Normal, Critical} {
 		s := lasting(t, scripted.Overloaded())
 		err := insertAny(NewCriticalityContext(bgCtx, class), scriptColl(t, s))
-		retries := asError[*RetryError](t, err)
+		retries := scripted.As[*RetryError](t, err)
 		assert.Equal(t, 6, retries.Attempts)
 		assert.Len(t, s.Sent, 6)
 		assert.Len(t, s.Slept, 5)

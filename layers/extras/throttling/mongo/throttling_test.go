@@ -35,10 +35,6 @@ var rejection = bson.D{
 	{Key: "ok", Value: 0}, {Key: "code", Value: 462}, {Key: "errorLabels", Value: bson.A{"SystemOverloadedError", "RetryableError"}},
 }
 
-var noDocuments = bson.D{{Key: "ok", Value: 1}, {Key: "cursor", Value: bson.D{
-	{Key: "id", Value: int64(0)}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: bson.A{}},
-}}}
-
 func TestClientThrottles(t *testing.T) {
 	const times = 200
 	l := scripted.Listen(t, rejection, nil)

@@ -61,8 +61,6 @@ func TestLargeWriterIsNotKept(t *testing.T) {
 	}
 }
 
-type flushed struct{ A int32 }
-
 // TestMarshalInParallel: goroutines that encode documents of all sizes, and put an _id into the room that was left, get their own; none of
 // them changes while others are encoded, and neither does the application's memory.
 func TestMarshalInParallel(t *testing.T) {

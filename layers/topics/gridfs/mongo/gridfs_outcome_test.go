@@ -544,7 +544,7 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 	sess := must(bucket.db.client.StartSession())(t)
 	require.NoError(t, sess.StartTransaction())
 	err := bucket.UploadFromStreamWithID(NewSessionContext(bgCtx, sess), 1, "name", strings.NewReader("a file"))
-	failed := asError[ServerError](t, err)
+	failed := scripted.As[ServerError](t, err)
 	require.True(t, failed.HasErrorCode(112), "%v", err)
 	require.NotContains(t, err.Error(), "could not be deleted")
 }

@@ -270,7 +270,7 @@ func TestChangeStreamPausesBetweenCalls(t *testing.T) {
 	stream := watchScript(t, s)
 	for i := 0; i < 3; i++ {
 		require.False(t, stream.Next(bgCtx))
-		require.Equal(t, int32(91), asError[CommandError](t, stream.Err()).Code)
+		require.Equal(t, int32(91), scripted.As[CommandError](t, stream.Err()).Code)
 		require.NotEqual(t, int64(0), stream.ID())
 	}
 	require.True(t, stream.Next(bgCtx), "got %v", stream.Err())

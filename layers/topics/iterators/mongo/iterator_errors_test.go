@@ -312,7 +312,7 @@ func TestCloseAfterTheEnd(t *testing.T) {
 	cancel()
 	err := cursor.Close(ctx)
 	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-	assert.Equal(t, int32(13), asError[CommandError](t, err).Code)
+	assert.Equal(t, int32(13), scripted.As[CommandError](t, err).Code)
 	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
 	s.Finish()
 }

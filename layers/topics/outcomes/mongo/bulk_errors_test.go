@@ -27,7 +27,7 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 	s := lasting(t, scripted.OK(concernError(64)))
 	coll := scriptColl(t, s)
 	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
-	failed := asError[BulkWriteException](t, err)
+	failed := scripted.As[BulkWriteException](t, err)
 	_, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
 	require.Error(t, invalid)
 
@@ -58,7 +58,7 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 		NewInsertOneModel().SetDocument(anything),
 		NewUpdateOneModel().SetFilter(anything).SetUpdate(bson.D{{Key: "$set", Value: make(chan int)}}),
 	}, options.BulkWrite().SetOrdered(false))
-	failed := asError[BulkWriteException](t, err)
+	failed := scripted.As[BulkWriteException](t, err)
 	var marshaling MarshalError
 	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil && marshaling.Err != nil, "%v", err)
 	assert.True(t, failed.HasErrorLabel(driver.ErrSystemOverloadedError))
@@ -176,7 +176,7 @@ func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded), "got %v", err)
-		failed := asError[ClientBulkWriteException](t, err)
+		failed := scripted.As[ClientBulkWriteException](t, err)
 		assert.Contains(t, failed.Error(), failed.WriteError.Message)
 		assert.NotEmpty(t, failed.WriteError.Message)
 		assert.Equal(t, int64(2), res.InsertedCount)
@@ -204,7 +204,7 @@ func TestInterruptedBulkWrite(t *testing.T) {
 	s.Finish()
 
 	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v does not wrap the context's error", err)
-	exception := asError[BulkWriteException](t, err)
+	exception := scripted.As[BulkWriteException](t, err)
 	require.Len(t, exception.WriteErrors, 1)
 	assert.Equal(t, 1, exception.WriteErrors[0].Index)
 	assert.Equal(t, models[1], exception.WriteErrors[0].Request)

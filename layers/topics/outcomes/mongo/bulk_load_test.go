@@ -1,12 +1,53 @@
 package mongo_test
 
 import (
+	"context"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
+
+// TestBulkLoadFinishes is about the example, ordered and not: it inserts all documents, each of them once, or returns the error that
+// remains.
+func TestBulkLoadFinishes(t *testing.T) {
+	single := scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 462}}}})
+	concern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}}})
+	rejected := scripted.Repeat(6, scripted.Rejected())
+	for name, tt := range map[string]struct {
+		replies []any
+		fails   bool
+	}{
+		"one command is rejected":           {replies: append([]any{scripted.OK()}, rejected...)},
+		"one write is rejected":             {replies: []any{single}},
+		"rejected, and a write concern":     {replies: append([]any{concern}, rejected...), fails: true},
+		"a write concern, and all are done": {replies: []any{concern}, fails: true},
+		"error 13":                          {replies: []any{scripted.Failure(13)}, fails: true},
+	} {
+		for _, ordered := range []bool{true, false} {
+			s := scripted.New(t, tt.replies...)
+			s.Rest = scripted.OK()
+			opts := options.Client()
+			opts.Deployment = s
+			client, err := mongo.Connect(opts)
+			require.NoError(t, err)
+			docs := make([]any, 2*scripted.MaxBatchCount)
+			for i := range docs {
+				docs[i] = bson.D{{Key: "_id", Value: i}}
+			}
+			err = bulkLoad(context.Background(), client.Database("db").Collection("coll"), docs, 0, ordered)
+			require.Equal(t, tt.fails, err != nil, "%s, ordered %v: %v", name, ordered, err)
+			times := inserted(t, s, tt.replies, ordered)
+			require.True(t, tt.fails || len(times) == len(docs), "%s, ordered %v: %v", name, ordered, times)
+			for id, n := range times {
+				require.Equal(t, 1, n, "%s, ordered %v: document %d", name, ordered, id)
+			}
+		}
+	}
+}
 
 // inserted returns how often the servers have inserted each document that was sent, which their replies tell.
 func inserted(t *testing.T, s *scripted.Script, replies []any, ordered bool) map[int32]int {

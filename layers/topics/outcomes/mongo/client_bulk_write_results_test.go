@@ -116,7 +116,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 					want = BulkWriteOutcome{Unknown: []int{0, 1}}
 				}
 				assert.Equal(t, want, BulkOutcome(err, 2), name)
-				exception := asError[ClientBulkWriteException](t, err, name)
+				exception := scripted.As[ClientBulkWriteException](t, err, name)
 				assert.Equal(t, 13, exception.WriteError.Code, name)
 				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
 				if verbose {

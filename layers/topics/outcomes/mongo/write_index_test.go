@@ -65,7 +65,7 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 	} {
 		coll := scriptColl(t, scripted.New(t, scripted.OK(writeErrorsAt(tt.indexes...))))
 		res, err := coll.InsertMany(bgCtx, []any{numbered(0), numbered(1)}, options.InsertMany().SetOrdered(false))
-		assert.Len(t, asError[BulkWriteException](t, err, tt.indexes).WriteErrors, tt.errors, "%v", tt.indexes)
+		assert.Len(t, scripted.As[BulkWriteException](t, err, tt.indexes).WriteErrors, tt.errors, "%v", tt.indexes)
 		assert.Equal(t, tt.inserted, fmt.Sprint(res.InsertedIDs), "%v", tt.indexes)
 	}
 }

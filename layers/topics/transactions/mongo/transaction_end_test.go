@@ -207,7 +207,7 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 				err := session.CommitTransaction(ctx)
 				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
 				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				failed := asError[CommandError](t, err)
+				failed := scripted.As[CommandError](t, err)
 				assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
 				assert.NotEmpty(t, failed.Raw)
 			})

@@ -51,7 +51,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		assert.True(t, IsTimeout(err), "%v is no timeout", err)
 		assert.True(t, errors.Is(err, context.DeadlineExceeded))
 		assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "the labels of the last error are lost")
-		assert.Equal(t, int32(251), asError[CommandError](t, err).Code)
+		assert.Equal(t, int32(251), scripted.As[CommandError](t, err).Code)
 	}
 	for _, tt := range []struct {
 		name         string
