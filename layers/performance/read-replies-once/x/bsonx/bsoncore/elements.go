@@ -5,16 +5,22 @@ package bsoncore
 //fork:replace the slice grew with the elements
 func (d Document) Elements() ([]Element, error) {
 	count := 0
-	err := d.eachElement(func(Element) { count++ })
-	if count == 0 {
+	_ = d.eachElement(func(Element) error { count++; return nil }) // what is malformed is found by the second pass
+	list := make([]Element, 0, count)
+	err := d.eachElement(func(e Element) error {
+		err := e.Validate()
+		if err == nil {
+			list = append(list, e)
+		}
+		return err
+	})
+	if len(list) == 0 {
 		return nil, err
 	}
-	list := make([]Element, 0, count)
-	_ = d.eachElement(func(e Element) { list = append(list, e) }) // with the same error
 	return list, err
 }
 
-func (d Document) eachElement(found func(Element)) error {
+func (d Document) eachElement(found func(Element) error) error {
 	length, rest, ok := ReadLength(d)
 	if !ok {
 		return NewInsufficientBytesError(d, rest)
@@ -25,10 +31,9 @@ func (d Document) eachElement(found func(Element)) error {
 		if next, rest, ok = ReadElement(rest); !ok {
 			return NewInsufficientBytesError(d, rest)
 		}
-		if err := next.Validate(); err != nil {
+		if err := found(next); err != nil {
 			return err
 		}
-		found(next)
 		left -= int32(len(next))
 	}
 	return nil
