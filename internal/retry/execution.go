@@ -12,10 +12,12 @@ type Execution struct {
 	unestablished int   // those among them for which no connection could be established
 	limit         Limit // that of the older specifications, and the policy's MaxRetries from the first retryable overload error on
 	retrying      bool  // an attempt has failed, other than by a limit of the client itself: those from now on are retries
+	rejected      bool  // an attempt was rejected
 }
 
-// First reports whether no attempt has failed yet that was or will be retried. The throttle judges first attempts apart.
-func (e *Execution) First() bool { return e.attempt == 0 }
+// First reports whether no attempt was rejected yet. The throttle judges these apart from retries after an overload error, and so does not
+// withhold the retries of the older specifications.
+func (e *Execution) First() bool { return !e.rejected }
 
 // Failed records the failure of an attempt and decides about a retry.
 func (e *Execution) Failed(f Failure) Verdict {
@@ -31,6 +33,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 		e.policy.Bucket.deposit(retryReturn)
 	}
 	e.retrying = true // only now: the failure of a first attempt earns nothing
+	e.rejected = e.rejected || f.Cause.Rejected()
 	return e.decide(f)
 }
 

@@ -14,7 +14,7 @@ import (
 type Attempt struct {
 	Class int8 // -1 if it is sheddable, 1 if it is critical
 	Write bool // reads and writes are judged apart, as a server may reject one of them
-	First bool // of its command
+	First bool // of its command, or after errors other than rejections
 	// Continues is whether the server holds a cursor for the command.
 	Continues bool
 	// Routed is whether the server stands for others, of which perhaps only one is overloaded.

@@ -345,6 +345,13 @@ func TestRetriesAfterRefusedConnections(t *testing.T) {
 	assert.Len(t, s.Slept, 1)
 }
 
+// TestRetriesOfOlderSpecifications: a retry after another error than a rejection is sent, however long the overload lasts.
+func TestRetriesOfOlderSpecifications(t *testing.T) {
+	s := lasting(t, 2*time.Second, []any{io.EOF, scripted.OK()})
+	require.NoError(t, s.Execute(context.Background(), s.Read()))
+	assert.Len(t, s.Sent, 2)
+}
+
 // TestOneOverloadedServer: a retry that is withheld from one server goes to another.
 func TestOneOverloadedServer(t *testing.T) {
 	s := lasting(t, 2*time.Second, []any{scripted.Overloaded(), scripted.OK()}, "b")
