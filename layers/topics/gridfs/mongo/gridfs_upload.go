@@ -305,7 +305,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if len(buffer) == 0 { // without a chunk size, which the options of the upload may have
 		buffer = nil
 	}
-	if _, err = io.CopyBuffer(us, uploadSource{source, ctx}, buffer); err == nil {
+	if _, err = io.CopyBuffer(us, &uploadSource{Reader: source}, buffer); err == nil {
 		err = us.Close()
 	}
 	err = us.ofLaterCommand(err, 0)
@@ -319,16 +319,21 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
 }
 
-// uploadSource is the source of an upload. Reading ends with the context, even if the source returns no bytes for ever.
+// uploadSource is the source of an upload. It fails if it returns no bytes for too long, as that of a bufio.Reader does.
 type uploadSource struct {
 	io.Reader
-	ctx context.Context
+	empty int // reads in a row without bytes
 }
 
-func (s uploadSource) Read(p []byte) (int, error) {
+const mostEmptyReads = 100 // of bufio.Reader
+
+func (s *uploadSource) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
-	if n == 0 && err == nil {
-		err = s.ctx.Err()
+	if s.empty++; n > 0 {
+		s.empty = 0
+	}
+	if s.empty > mostEmptyReads && err == nil {
+		err = io.ErrNoProgress
 	}
 	return n, err
 }

@@ -42,6 +42,9 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 		"another":                 {err: errors.New("another"), other: 2},
 		"what cannot be encoded":  {err: invalid, failed: 2},
 		"a client that is closed": {err: ErrClientDisconnected, notExecuted: 2},
+		"one closed in a backoff": {err: CommandError{Wrapped: ErrClientDisconnected}, other: 2},
+		"no connection is free":   {err: topology.WaitQueueTimeoutError{}, notExecuted: 2},
+		"one cannot be made":      {err: topology.ConnectionError{}, notExecuted: 2},
 	} {
 		outcome := BulkOutcome(tt.err, 2)
 		assert.Len(t, outcome.Done, tt.done, name)
