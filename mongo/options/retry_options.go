@@ -16,7 +16,7 @@ package options
 //
 // After an overload error, SetMaxAdaptiveRetries limits all retries of a command.
 //
-// RunCommand is retried after overload errors only, if SetRetryReads is true as well. CommitTransaction and
+// RunCommand is retried after overload errors only, and only if SetRetryReads is true as well. CommitTransaction and
 // AbortTransaction are retried regardless of this option.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Writes specification.
@@ -39,12 +39,12 @@ func (c *ClientOptions) SetRetryWrites(b bool) *ClientOptions {
 // Watch, and the methods that list databases, collections and indexes, are also retried after network errors and when the primary
 // changes: at once, and only once or, if the operation has a timeout, until it ends.
 //
-// Lists of search indexes and GridFS downloads send such commands, so they are retried, too. After these errors, getMore is not: the
-// driver cannot know whether the cursor has advanced on the server. Nor is any command in a transaction.
+// Lists of search indexes and GridFS downloads send such commands, so they are retried, too. A getMore is retried after overload errors
+// only, because after others the driver cannot know whether the cursor has advanced on the server; so is any command in a transaction.
 //
 // After an overload error, SetMaxAdaptiveRetries limits all retries of a command.
 //
-// RunCommand, which is not retried after other errors, is retried after overload errors if SetRetryWrites is true as well.
+// RunCommand is retried after overload errors only, and only if SetRetryWrites is true as well.
 //
 // See the Client Backpressure specification, "Overload retry policy", and the Retryable Reads specification.
 //
