@@ -10,7 +10,7 @@ import (
 //
 //fork:extend an error that leaves the cursor open, and where it was, ended it
 type Cursor struct {
-	goesOn bool // it has not
+	goesOn bool // the error of the last Next has not ended it
 	closed bool // by Close
 }
 

@@ -152,7 +152,7 @@ func (s *Session) commitTransaction(ctx context.Context, res any, retries *trans
 		case cmdErr.HasErrorLabel(driver.UnknownTransactionCommitResult) && !cmdErr.IsMaxTimeMSExpiredError() &&
 			!cmdErr.HasErrorLabel(driver.ErrSystemOverloadedError):
 			pause := ctx
-			if !errors.Is(err, backpressure.ErrNeverSent) { // whoever is no longer waiting for it may have what it did
+			if !errors.Is(err, backpressure.ErrNeverSent) { // a commit that was sent is repeated even if the context has ended
 				pause = newBackgroundContext(ctx)
 			}
 			if err := retries.wait(pause, transactionBackoff(failed, retries.jitter()), err); err != nil {

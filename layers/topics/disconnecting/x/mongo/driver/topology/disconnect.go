@@ -196,7 +196,7 @@ func giveAll(waiting *wantConnQueue, err error) {
 }
 
 // checkInInterval is how often a pool that is being closed looks whether its connections are back.
-const checkInInterval = 10 * time.Millisecond // too short to be noticed, too long to cost anything
+const checkInInterval = 10 * time.Millisecond // short beside the end of a client, long beside a look
 
 // close closes the pool and its connections, and gives ErrPoolClosed to whoever waits for one. If the context has a deadline, it first
 // waits until the connections are back, or the context ends.
