@@ -21,7 +21,7 @@ import (
 type application struct {
 	*mongo.Client
 	variant
-	number  int32
+	name    string
 	run     *run
 	servers *servers
 	leaving atomic.Bool // it is disconnected
@@ -47,10 +47,12 @@ const heartbeat = 500 * time.Millisecond
 
 // connect starts a client.
 func connect(r *run, s *servers, number int) *application {
-	a := &application{number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
+	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
 		busy: map[string]int64{}, heard: map[string]int{}}
-	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
-		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
+	if s.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
+		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
+	}
+	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).SetServerSelectionTimeout(10 * time.Second)
 	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}
 	client, err := mongo.Connect(list[:1]...)
@@ -109,7 +111,7 @@ const checked = "a check succeeded"
 // hear keeps an event, counts what it says of a server, and asks whether a session has one user.
 func (a *application) hear(happened any) {
 	_, reply := happened.(*event.CommandSucceededEvent) // whose room is the driver's
-	a.kept.keep(fmt.Sprintf("an event: %T", happened), happened, !reply)
+	a.kept.keep("an event", happened, !reply)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch e := happened.(type) {
@@ -156,10 +158,14 @@ const (
 	failed     = 4 // reads in a row, each after all retries and the time for the selection of a server
 )
 
-// read lets the client read a document. The key says how servers treat that.
-func (a *application) read(ctx context.Context, key string) error {
-	filter := bson.D{d("nonce", a.number), d("docs", int32(1)), d(key, a.number)}
-	return a.Database("db").Collection("c").FindOne(ctx, filter).Err()
+// collection returns one that is read from any server.
+func (a *application) collection(name string) *mongo.Collection {
+	return a.Database("db").Collection(name, options.Collection().SetReadPreference(readpref.Nearest()))
+}
+
+// read lets the client read a document that is there. The comment says how servers treat that.
+func (a *application) read(ctx context.Context, comment string) error {
+	return a.collection("fs.files").FindOne(ctx, bson.D{}, options.FindOne().SetComment(comment)).Err()
 }
 
 // askForShare asks, once all servers are up again, whether a client uses each of them.
@@ -167,21 +173,21 @@ func (a *application) askForShare(ctx context.Context) {
 	start, hosts := time.Now(), a.servers.Hosts()
 	before, errs := a.checks(hosts), 0
 	for n := 1; ctx.Err() == nil; n++ {
-		err := a.read(ctx, "probe")
+		err := a.read(ctx, a.name)
 		if errs++; err == nil {
 			errs = 0
 		}
-		lost, spent := a.servers.unused(a.number), time.Since(start).Round(time.Second)
+		lost, spent := a.servers.unused(a.name), time.Since(start).Round(time.Second)
 		switch {
 		case errs >= failed:
-			a.run.finding("share", "client %d cannot read although all servers have been up for %v: %v", a.number, spent, err)
+			a.run.finding("share", "%s cannot read although all servers have been up for %v: %v", a.name, spent, err)
 			return
 		case len(lost) == 0:
 			return
 		case n < missed*len(hosts):
 		case a.checks(hosts) >= before+heartbeats || spent > patience/4:
-			a.run.finding("share", "client %d (%q) sent %d reads, in %v, to %d of %d servers that are up, and none to %s",
-				a.number, a.uri, n, spent, len(hosts)-len(lost), len(hosts), lost)
+			a.run.finding("share", "%s (%q) sent %d reads, in %v, to %d of %d servers that are up, and none to %s",
+				a.name, a.uri, n, spent, len(hosts)-len(lost), len(hosts), lost)
 			return
 		default:
 			time.Sleep(10 * time.Millisecond)
@@ -215,7 +221,7 @@ func (o *round) oldGeneration() {
 	defer cancel()
 	var reading sync.WaitGroup
 	for range reads {
-		reading.Go(func() { _ = a.read(ctx, "slow") })
+		reading.Go(func() { _ = a.read(ctx, slow) })
 	}
 	defer reading.Wait()
 	defer close(o.servers.release)

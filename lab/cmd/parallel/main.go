@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,12 +17,11 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/virtual"
+	"mongofork/lab/virtual/trial"
 	"mongofork/tools/command"
 )
 
@@ -61,6 +59,8 @@ type run struct {
 	start time.Time
 
 	operations, cancelled, stopped, rejected, cleared, left, kept, lent, found atomic.Int64
+
+	results sync.Map // of calls, by what these are
 
 	mu       sync.Mutex
 	findings map[string]int // by what asks
@@ -166,8 +166,9 @@ func (r *run) round(ctx context.Context, number int, length time.Duration) {
 		panic(err)
 	}
 	defer end()
-	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2), cursors: map[int64]*cursor{},
+	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2),
 		probes: map[string]bool{}, release: make(chan struct{})}
+	trial.PutFile(cluster)
 	cluster.Intercept(o.servers.answer)
 	for i := range o.slots {
 		o.slots[i].Store(connect(r, o.servers, i+number))
@@ -204,79 +205,31 @@ func (o *round) work(number int) {
 	chance := o.rand(o.number, number)
 	kept := &shelf{run: o.run}
 	defer kept.close()
-	for n := int32(1); !o.stop.Load(); n++ {
-		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int32(number)<<25|n)
+	for n := int64(1); !o.stop.Load(); n++ {
+		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int64(number+1)<<40|n)
 	}
-}
-
-// one makes a call and judges how it ends.
-func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int32) {
-	ctx := newSpan(chance)
-	coll := a.Database("db").Collection("c")
-	c := &call{loan: &loan{run: o.run, chance: chance, nonce: nonce}, ctx: ctx.Context, app: a, coll: coll, shelf: kept}
-	what := reads[chance.IntN(len(reads))]
-	if !o.kind.headless && chance.IntN(2) == 0 {
-		what = writes[chance.IntN(len(writes))]
-	}
-	err := what(c)
-	calm := !o.servers.stormed.Load() && !isLate(err)
-	ctx.end()
-	c.back()
-	o.operations.Add(1)
-	if err != nil {
-		kept.keep("an error", err, true)
-	}
-	switch {
-	case errors.Is(err, errWrong):
-		o.finding("reply", "%v", err)
-	case ctx.ended && err == nil:
-		o.finding("context", "a call succeeds although its context had ended before")
-	case !ctx.free:
-		o.cancelled.Add(1)
-	case errors.Is(err, context.Canceled) && !a.leaving.Load():
-		o.finding("context", "a call ends as cancelled although nobody cancelled its context: %v", err)
-	case err != nil && calm:
-		o.finding("failure", "a call fails although its context lasts and nothing is wrong with any server: %v", err)
-	}
-}
-
-// isLate reports whether an error may be that of a slow machine.
-func isLate(err error) bool {
-	return mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &topology.WaitQueueTimeoutError{}) ||
-		errors.As(err, &topology.ServerSelectionError{})
 }
 
 // disturb makes servers come and go.
 func (o *round) disturb(ctx context.Context, duration time.Duration) {
-	c, end := o.servers, time.Now().Add(duration)
-	left := false
+	end, left := time.Now().Add(duration), false
 	if strings.HasPrefix(o.kind.topology, "replicaset") {
 		o.servers.smaller.Store(true)
 		_ = clock.Wait(ctx, 2*heartbeat)
 		o.servers.smaller.Store(false)
 	}
 	for time.Now().Before(end) && ctx.Err() == nil {
-		host := o.chance.IntN(len(c.Hosts()))
+		what := []string{trial.Stop, trial.Stop, trial.Reset, trial.StepDown, trial.Silent, trial.Breaking, ""}[o.chance.IntN(7)]
 		length := time.Duration(o.chance.IntN(300)+20) * time.Millisecond
-		switch what := o.chance.IntN(7); {
-		case what < 2:
+		switch {
+		case what == trial.Stop:
 			o.stopped.Add(1)
-			c.Stop(host)
-			_ = clock.Wait(ctx, length)
-			c.Restart(host)
-		case what == 2:
-			c.Reset(host)
-		case what == 3:
-			c.StepDown(length)
-		case what < 6:
-			c.SetLink([]virtual.Link{virtual.Silent, virtual.Breaking}[what-4], host)
-			_ = clock.Wait(ctx, length)
-			c.SetLink(virtual.Up, host)
-		case !left:
+		case what == "" && !left:
 			left = true
 			o.leave()
 		}
-		_ = clock.Wait(ctx, length/2)
+		trial.Fault{What: what, Host: 1 + o.chance.IntN(50), For: length}.Inflict(o.servers.Cluster)
+		_ = clock.Wait(ctx, length+length/2)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestKeep(t *testing.T) {
 	s.keep("the list", servers, false)
 	s.keep("its start", servers[:1], true)
 	s.close()
-	assert.Contains(t, out.String(), "the list changed after the driver had handed it out")
+	assert.Contains(t, out.String(), "the list: a []description.Server changed after the driver had handed it out")
 	assert.Equal(t, 1, s.run.findings["handed out"])
 	assert.Equal(t, description.Server{}, servers[1])
 
@@ -71,9 +71,9 @@ func TestLoan(t *testing.T) {
 	for range 40 {
 		var out strings.Builder
 		l := &loan{run: newRun(&out), chance: rand.New(rand.NewPCG(rand.Uint64(), 1)), nonce: 77}
-		doc := l.doc("a document", 10)
-		list := lendAll(l, "a list", []any{doc, 1})
-		opts := lendOptions(l, options.Find().SetLimit(1))
+		doc := l.hand(bson.D{d("_id", 1), d("call", 1)})
+		list := l.hand([]any{doc, 1})
+		opts := l.hand(options.Find().SetLimit(1)).(*options.FindOptionsBuilder)
 		before := digest(doc, false)
 		l.back()
 		assert.Empty(t, out.String())
@@ -82,16 +82,16 @@ func TestLoan(t *testing.T) {
 		require.NoError(t, opts.Opts[0](&options.FindOptions{}))
 		assert.Contains(t, out.String(), "the driver applied options after the call that got them had returned")
 
-		doc = l.doc("a document", 10)
+		doc = l.hand(bson.D{d("_id", 1), d("call", 1)})
 		switch doc := doc.(type) {
 		case bson.Raw:
 			doc[:cap(doc)][cap(doc)-1]++
 		case bson.D:
-			doc[0].Key = "_id"
+			doc[0].Key = "id"
 		}
 		l.parts = l.parts[len(l.parts)-1:]
 		l.back()
-		assert.Contains(t, out.String(), "the driver changed a document")
+		assert.Contains(t, out.String(), "the driver changed a bson.")
 	}
 }
 

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -14,9 +12,15 @@ import (
 
 	"mongofork/lab/internal/bsondoc"
 	"mongofork/lab/virtual"
+	"mongofork/lab/virtual/trial"
 )
 
-// servers answer commands instead of a database: each reply has the nonce of its command, and documents of that nonce alone.
+// slow is the comment of commands that wait, and writes are those that have a nonce.
+const slow = "slow"
+
+var writes = []string{"insert", "update", "delete", "bulkWrite", "findAndModify"}
+
+// servers are a deployment whose servers see to it that each command is of one nonce.
 type servers struct {
 	*virtual.Cluster
 	run     *run
@@ -24,21 +28,12 @@ type servers struct {
 	storm   atomic.Bool
 	stormed atomic.Bool // a storm has begun
 	smaller atomic.Bool // a member has left its set
-	clock   atomic.Uint32
 
 	mu      sync.Mutex
 	chance  *rand.Rand
-	last    int64
-	cursors map[int64]*cursor
 	probes  map[string]bool // hosts that got a probe, with the client that sent it
 	held    []virtual.Command
 	release chan struct{} // closed once these need not wait any more
-}
-
-// cursor is what is left of a result.
-type cursor struct {
-	nonce, next, docs, size int32
-	stream                  bool
 }
 
 // answer is the hook of the cluster.
@@ -49,24 +44,24 @@ func (s *servers) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 	case "endSessions":
 		return run()
 	}
-	if s.storm.Load() {
-		if reply, done := s.trouble(c); done {
-			return reply
-		}
-	}
-	q := &asked{numbers: map[string]int32{}}
-	if q.read(c.Body); q.wrong() {
+	if nonce, whole := owner(c.Body); !whole || nonce == 0 && slices.Contains(writes, c.Name) {
 		s.run.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the "+
 			"application overwrote after the call, or mixed two operations: %s", c.Name, brief(c.Body))
 		return virtual.Fail(c, 2)
 	}
-	if q.numbers["slow"] != 0 {
-		s.mu.Lock()
+	if s.storm.Load() {
+		return s.trouble().Reply(c, run)
+	}
+	comment, _ := c.Body.Lookup("comment").StringValueOK()
+	s.mu.Lock()
+	if s.probes[c.Host+comment] = true; comment == slow {
 		s.held = append(s.held, c)
-		s.mu.Unlock()
+	}
+	s.mu.Unlock()
+	if comment == slow {
 		<-s.release
 	}
-	return s.reply(c, q)
+	return run()
 }
 
 // waiting returns the slow commands, which wait.
@@ -77,17 +72,10 @@ func (s *servers) waiting() []virtual.Command {
 }
 
 // unused returns the hosts that have got no probe of a client.
-func (s *servers) unused(client int32) []string {
+func (s *servers) unused(client string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(s.Hosts(), func(host string) bool { return s.probes[fmt.Sprint(host, client)] })
-}
-
-// open reports whether a cursor of an operation is open.
-func (s *servers) open(nonce int32) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.cursors)), func(c *cursor) bool { return c.nonce == nonce })
+	return slices.DeleteFunc(s.Hosts(), func(host string) bool { return s.probes[host+client] })
 }
 
 // hello hides the primary of a set that has none, and a member that has left its set.
@@ -103,134 +91,61 @@ func (s *servers) hello(reply bson.Raw) bson.Raw {
 	return bsondoc.Rebuild(reply, []string{"primary", "electionId"}, nil)
 }
 
-// trouble is what commands meet in a storm.
-func (s *servers) trouble(c virtual.Command) (bson.Raw, bool) {
-	s.mu.Lock()
-	p := s.chance.Float64()
-	s.mu.Unlock()
-	if p > 0.97 {
-		time.Sleep(time.Duration(int(p*100_000)%20) * time.Millisecond)
-	}
-	switch {
-	case p < 0.01:
-		return nil, true
-	case p < 0.02:
-		c.Reset()
-		return nil, true
-	case p < 0.03:
-		return virtual.Fail(c, []int32{91, 189, 11600, 10107, 43, 50}[int(p*100_000)%6]), true
-	case p < 0.07:
-		s.run.rejected.Add(1)
-		return virtual.RequestRate.Reply(), true
-	}
-	return nil, false
-}
-
-// reply answers a command that is in order, with what any command wants.
-func (s *servers) reply(c virtual.Command, q *asked) bson.Raw {
-	batch, known := s.batch(c, q)
-	if !known {
-		return virtual.Fail(c, 43)
-	}
-	nonce, n, size := q.numbers["nonce"], q.statements, q.numbers["size"]
-	if q.numbers["echo"] != 0 { // so that the result of a write tells whose it is
-		n = nonce
-	}
-	if c.Name == "find" {
-		size = 0
-	}
-	now := bson.Timestamp{T: uint32(time.Now().Unix()), I: s.clock.Add(1)}
-	value := document(nonce, 0, size)
-	return bsondoc.Marshal(append(document(nonce, 0, size), bsondoc.D("ok", 1.0, "n", n, "nModified", n, "value", value,
-		"cursor", batch, "nErrors", 0, "nInserted", n, "nMatched", 0, "nUpserted", 0, "nDeleted", 0,
-		"$clusterTime", bsondoc.D("clusterTime", now), "operationTime", now)...))
-}
-
-// document is one of a result.
-func document(nonce, i, size int32) bson.D {
-	return bsondoc.D("_id", bsondoc.D("nonce", nonce, "i", i), "nonce", nonce, "i", i, "pad", pad(nonce, int(size)))
-}
-
-// batch returns the next documents of a cursor, unless that is not known.
-func (s *servers) batch(c virtual.Command, q *asked) (bson.D, bool) {
+// trouble is what a command meets in a storm, if anything.
+func (s *servers) trouble() *trial.Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if client := q.numbers["probe"]; client != 0 {
-		s.probes[fmt.Sprint(c.Host, client)] = true
+	switch p := s.chance.Float64(); {
+	case p < 0.01:
+		return &trial.Fault{What: trial.Close}
+	case p < 0.02:
+		return &trial.Fault{What: trial.Abort}
+	case p < 0.03:
+		return &trial.Fault{What: trial.Error, Code: []int32{91, 189, 11600, 10107, 43, 50}[s.chance.IntN(6)]}
+	case p < 0.07:
+		s.run.rejected.Add(1)
+		return &trial.Fault{What: trial.Reject, Code: 462}
+	case p > 0.97:
+		return &trial.Fault{What: trial.Slow, For: time.Duration(s.chance.IntN(20)) * time.Millisecond}
 	}
-	left, id, name, docs := &cursor{}, int64(0), "firstBatch", bson.A{}
-	switch c.Name {
-	case "find", "aggregate":
-		left = &cursor{q.numbers["nonce"], 0, q.numbers["docs"], q.numbers["size"], q.stream}
-		if last, resumed := q.numbers["i"]; resumed {
-			left.next = last + 1
-		}
-	case "getMore":
-		id, name = c.Body.Lookup("getMore").Int64(), "nextBatch"
-		if left = s.cursors[id]; left == nil {
-			return nil, false
-		}
-		q.numbers["nonce"] = left.nonce
-	case "killCursors":
-		killed, _ := c.Body.Lookup("cursors").Array().Values()
-		for _, id := range killed {
-			delete(s.cursors, id.Int64())
-		}
-	}
-	for most := int(q.numbers["batchSize"]); left.next < left.docs && (most == 0 || len(docs) < most); left.next++ {
-		docs = append(docs, document(left.nonce, left.next, left.size))
-	}
-	switch more := left.next < left.docs || left.stream; {
-	case more && id == 0:
-		s.last++
-		id = s.last
-		s.cursors[id] = left
-	case !more:
-		delete(s.cursors, id)
-		id = 0
-	}
-	return bsondoc.D("id", id, "ns", "db.c", name, docs, "postBatchResumeToken", bsondoc.D("nonce", left.nonce, "i", left.next-1)), true
+	return nil
 }
 
-// asked is what a command asks for, wherever it says so: each document of a call has the call's nonce, and may have more such fields.
-type asked struct {
-	numbers    map[string]int32 // by key: nonce, docs and size of the result, probe, echo, batchSize
-	statements int32            // of a write
-	stream     bool
-	pads       string // what paddings consist of
-	torn       bool
+// perNonce is how many numbers a nonce has: all from the least nonce's on are of one.
+const perNonce, least = 20, 1 << 40 * perNonce
+
+// owner returns of which nonce a document is, if anything in it tells, and whether all of it is, as it was handed to the driver.
+func owner(doc bson.Raw) (nonce int64, whole bool) {
+	var o marks
+	o.read(doc)
+	return o.nonce, !o.torn && o.nonce != spoiled/perNonce && (o.pads == "" || byte(o.nonce) == o.pads[0])
 }
 
-// read reads a command, or a part of it.
-func (q *asked) read(doc bson.Raw) {
+// marks are what a document consists of.
+type marks struct {
+	nonce int64
+	pads  string // what paddings consist of
+	torn  bool
+}
+
+// read reads a document, or an array.
+func (o *marks) read(doc bson.Raw) {
 	elements, err := doc.Elements()
-	q.torn = q.torn || err != nil
+	o.torn = o.torn || err != nil
 	for _, e := range elements {
-		key, value := e.Key(), e.Value()
-		switch value.Type {
-		case bson.TypeEmbeddedDocument:
-			q.stream = q.stream || key == "$changeStream"
-			q.read(value.Document())
-		case bson.TypeArray:
-			if list, _ := value.Array().Values(); key == "documents" || key == "updates" || key == "deletes" || key == "ops" {
-				q.statements += int32(len(list))
+		switch value := e.Value(); value.Type {
+		case bson.TypeEmbeddedDocument, bson.TypeArray:
+			o.read(value.Value)
+		case bson.TypeInt64:
+			if nonce := value.Int64() / perNonce; nonce >= least/perNonce {
+				o.torn = o.torn || o.nonce != 0 && o.nonce != nonce
+				o.nonce = nonce
 			}
-			q.read(bson.Raw(value.Array()))
-		case bson.TypeInt32:
-			before, is := q.numbers[key]
-			q.torn = q.torn || key == "nonce" && is && before != value.Int32()
-			q.numbers[key] = value.Int32()
 		case bson.TypeBinary:
-			if _, data := value.Binary(); key == "pad" && len(data) > 0 {
-				q.torn = q.torn || bytes.Count(data, data[:1]) != len(data) || q.pads != "" && q.pads[0] != data[0]
-				q.pads = string(data[:1])
+			if _, data := value.Binary(); e.Key() == "pad" && len(data) > 0 {
+				o.torn = o.torn || bytes.Count(data, data[:1]) != len(data) || o.pads != "" && o.pads[0] != data[0]
+				o.pads = string(data[:1])
 			}
 		}
 	}
-}
-
-// wrong reports whether a command has several nonces, or bytes that are not those of its nonce. Writes have a nonce.
-func (q *asked) wrong() bool {
-	nonce := q.numbers["nonce"]
-	return q.torn || nonce == spoiled || nonce == 0 && q.statements > 0 || q.pads != "" && byte(nonce) != q.pads[0]
 }
