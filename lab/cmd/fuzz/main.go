@@ -59,11 +59,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
 		defer upstream.close()
-		peaceful := uint64(1)
-		for !trial.New(peaceful).Peaceful() {
-			peaceful++
-		}
-		if t := upstream.run(trial.New(peaceful)); t.Crash != "" {
+		if t := upstream.run(trial.Plan{Topology: "standalone"}); t.Crash != "" {
 			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
 		}
 		return c.judge(ctx, stdout, trial.New, func(plan trial.Plan) string { return compare(upstream, fork, plan) })

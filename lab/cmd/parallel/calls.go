@@ -119,40 +119,34 @@ func (o own) Err() error {
 
 // newContext returns a context of some form that can be cancelled.
 func newContext(chance *rand.Rand) (context.Context, context.CancelFunc) {
-	switch chance.IntN(4) {
+	switch chance.IntN(3) {
 	case 0:
 		ctx := own{context.Background(), make(chan struct{})}
 		return ctx, sync.OnceFunc(func() { close(ctx.done) })
 	case 1:
 		return context.WithTimeout(context.Background(), time.Hour)
 	}
-	above, cancel := context.WithCancel(context.Background())
-	if chance.IntN(2) == 0 {
-		return above, cancel
-	}
-	ctx, because := context.WithCancelCause(above) // which ends for a reason of its own
-	context.AfterFunc(above, func() { because(errors.New("the application's own cause")) })
-	return ctx, cancel
+	return context.WithCancel(context.Background())
 }
 
 // newSpan returns a context, one in seven of which ends sooner than its call may. Others are cancelled once the call has returned, when
 // another one has its connection, or never end.
-func newSpan(chance *rand.Rand) span {
-	ctx, cancel := newContext(chance)
+func newSpan(chance *rand.Rand) (s span) {
+	s.Context, s.end = newContext(chance)
 	soon := time.Duration(chance.Int64N(int64(4 * time.Millisecond)))
 	switch what := chance.IntN(35); {
 	case what == 0:
-		cancel()
-		return span{ctx, cancel, false, true}
+		s.end()
+		s.ended = true
 	case what == 1:
-		ctx, stop := context.WithTimeout(ctx, soon)
-		return span{ctx, func() { stop(); cancel() }, false, false}
+		s.Context, s.end = context.WithTimeout(s.Context, soon)
 	case what < 5:
-		time.AfterFunc(soon, cancel)
-		return span{ctx, cancel, false, false}
+		time.AfterFunc(soon, s.end)
 	case what < 10:
-		cancel()
-		return span{context.WithoutCancel(ctx), func() {}, true, false}
+		s.end()
+		s.Context, s.free = context.WithoutCancel(s.Context), true
+	default:
+		s.free = true
 	}
-	return span{ctx, cancel, true, false}
+	return s
 }

@@ -15,6 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+
+	"mongofork/lab/virtual"
 )
 
 // application is a client with what it keeps.
@@ -52,7 +54,8 @@ func connect(r *run, s *servers, number int) *application {
 	if s.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
 		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
 	}
-	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).SetServerSelectionTimeout(10 * time.Second)
+	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
+		SetServerSelectionTimeout(10 * time.Second)
 	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}
 	client, err := mongo.Connect(list[:1]...)
@@ -105,9 +108,6 @@ func (a *application) setMonitors(opts *options.ClientOptions) {
 	}
 }
 
-// checked is what clients say of a server that their monitor has reached.
-const checked = "a check succeeded"
-
 // hear keeps an event, counts what it says of a server, and asks whether a session has one user.
 func (a *application) hear(happened any) {
 	_, reply := happened.(*event.CommandSucceededEvent) // whose room is the driver's
@@ -115,9 +115,6 @@ func (a *application) hear(happened any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch e := happened.(type) {
-	case *event.ServerHeartbeatSucceededEvent:
-		host, _, _ := strings.Cut(e.ConnectionID, "[") // of a monitor
-		a.heard[host+" "+checked]++
 	case *event.PoolEvent:
 		a.heard[e.Address+" "+e.Type]++
 		if e.Type == event.ConnectionPoolCleared {
@@ -150,14 +147,6 @@ func (a *application) ended(request int64) {
 	maps.DeleteFunc(a.busy, func(_ string, busy int64) bool { return busy == request })
 }
 
-// What a server has to miss until it counts as lost: so many reads for each server, while the client checked another one so often. On a
-// slow machine both take longer.
-const (
-	missed     = 60
-	heartbeats = 20
-	failed     = 4 // reads in a row, each after all retries and the time for the selection of a server
-)
-
 // collection returns one that is read from any server.
 func (a *application) collection(name string) *mongo.Collection {
 	return a.Database("db").Collection(name, options.Collection().SetReadPreference(readpref.Nearest()))
@@ -170,37 +159,15 @@ func (a *application) read(ctx context.Context, comment string) error {
 
 // askForShare asks, once all servers are up again, whether a client uses each of them.
 func (a *application) askForShare(ctx context.Context) {
-	start, hosts := time.Now(), a.servers.Hosts()
-	before, errs := a.checks(hosts), 0
-	for n := 1; ctx.Err() == nil; n++ {
-		err := a.read(ctx, a.name)
-		if errs++; err == nil {
-			errs = 0
-		}
-		lost, spent := a.servers.unused(a.name), time.Since(start).Round(time.Second)
-		switch {
-		case errs >= failed:
-			a.run.finding("share", "%s cannot read although all servers have been up for %v: %v", a.name, spent, err)
-			return
-		case len(lost) == 0:
-			return
-		case n < missed*len(hosts):
-		case a.checks(hosts) >= before+heartbeats || spent > patience/4:
-			a.run.finding("share", "%s (%q) sent %d reads, in %v, to %d of %d servers that are up, and none to %s",
-				a.name, a.uri, n, spent, len(hosts)-len(lost), len(hosts), lost)
-			return
-		default:
-			time.Sleep(10 * time.Millisecond)
-		}
+	var err error
+	used := func() bool {
+		err = a.read(ctx, a.name)
+		return len(a.servers.unused(a.name)) == 0 || ctx.Err() != nil
 	}
-}
-
-// checks returns how often the client has checked the server that it checked most often.
-func (a *application) checks(hosts []string) (most int) {
-	for _, host := range hosts {
-		most = max(most, a.times(host, checked))
+	if !within(patience/5, used) {
+		a.run.finding("share", "%s (%q) sends no reads to %s although all servers are up; its last read: %v", a.name, a.uri,
+			a.servers.unused(a.name), err)
 	}
-	return most
 }
 
 // oldGeneration asks whether a connection that is older than the last clearing of its pool can clear it again, of a client that tells of
@@ -225,10 +192,10 @@ func (o *round) oldGeneration() {
 	}
 	defer reading.Wait()
 	defer close(o.servers.release)
-	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
+	var held []virtual.Command
+	if !soon(func() bool { held = o.servers.waiting(); return len(held) == reads }) {
 		return
 	}
-	held := o.servers.waiting()
 	host := held[0].Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
 	held[0].Reset()

@@ -109,9 +109,11 @@ func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
 	return r.found.Load()
 }
 
-// soon waits until something is so, and reports whether it is within ten seconds.
-func soon(so func() bool) bool {
-	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+func soon(so func() bool) bool { return within(10*time.Second, so) }
+
+// within waits until something is so, and reports whether it is within that time.
+func within(patience time.Duration, so func() bool) bool {
+	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
