@@ -29,7 +29,7 @@ func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int64)
 	name, given := fmt.Sprint("c", nonce), trial.Call{ID: c.ID + 1}
 	l := &loan{run: o.run, chance: chance, nonce: nonce}
 	for i := range 7 {
-		o.servers.Put("db."+name, append(given.Document(i), l.pad(5000)))
+		o.Put("db."+name, append(given.Document(i), l.pad(5000)))
 	}
 	ctx, wrong := newSpan(chance), error(nil)
 	see := func(value any) {
@@ -41,9 +41,9 @@ func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int64)
 	}
 	result, err := c.Make(ctx.Context, a.collection(name), trial.Hooks{Given: given, Await: time.Millisecond, Wrote: func(int) {},
 		Returned: func() {}, In: l.hand, Out: see})
-	calm := !o.servers.stormed.Load() && !isLate(err)
+	calm := !o.stormed.Load() && !isLate(err)
 	ctx.end()
-	l.back()
+	l.run.look(l.parts)
 	o.operations.Add(1)
 	if err != nil {
 		kept.keep("an error", err, true)
@@ -61,10 +61,10 @@ func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int64)
 		o.finding("context", "a call ends as cancelled although nobody cancelled its context: %v", err)
 	case err != nil && calm:
 		o.finding("failure", "%s %s fails although its context lasts and nothing is wrong with any server: %v", c.Kind, c.Way, err)
-	case calm && o.servers.Cursors("db."+name) > 0:
+	case calm && o.Cursors("db."+name) > 0:
 		o.finding("left", "a cursor of %s is open at the server although all was read, or it was closed, without an error", c.Kind)
 	}
-	o.servers.Drop("db." + name)
+	o.Drop("db." + name)
 }
 
 // ids are numbers that are not the same in all results.

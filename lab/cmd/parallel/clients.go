@@ -24,8 +24,7 @@ type application struct {
 	*mongo.Client
 	variant
 	name    string
-	run     *run
-	servers *servers
+	round   *round
 	leaving atomic.Bool // it is disconnected
 	kept    shelf       // by monitors
 
@@ -48,13 +47,13 @@ var variants = []variant{{"", false}, {"", true}, {"adaptiveThrottling=true&comp
 const heartbeat = 500 * time.Millisecond
 
 // connect starts a client.
-func connect(r *run, s *servers, number int) *application {
-	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
+func (o *round) connect(number int) *application {
+	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], round: o, kept: shelf{run: o.run},
 		busy: map[string]int64{}, heard: map[string]int{}}
-	if s.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
+	if o.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
 		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
 	}
-	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
+	opts := o.Client(a.uri).SetHeartbeatInterval(max(o.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second)
 	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}
@@ -63,7 +62,7 @@ func connect(r *run, s *servers, number int) *application {
 		panic(err)
 	}
 	if a.Client = client; list[1] != nil {
-		r.finding("handed in", "the driver wrote behind the end of the slice of options that Connect got")
+		o.finding("handed in", "the driver wrote behind the end of the slice of options that Connect got")
 	}
 	return a
 }
@@ -73,15 +72,15 @@ func (a *application) disconnect(calm bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if n := a.NumberSessionsInProgress(); n != 0 && calm {
-		a.run.finding("left", "%d sessions are in use although no operation is under way", n)
+		a.round.finding("left", "%d sessions are in use although no operation is under way", n)
 	}
 	a.leaving.Store(true)
 	if err := a.Disconnect(ctx); err != nil {
-		a.run.finding("left", "Disconnect fails: %v", err)
+		a.round.finding("left", "Disconnect fails: %v", err)
 	}
-	for _, host := range a.servers.Hosts() {
+	for _, host := range a.round.Hosts() {
 		if n := a.times(host, event.ConnectionCheckedOut) - a.times(host, event.ConnectionCheckedIn); n != 0 && calm {
-			a.run.finding("left", "%d connections to %s are checked out after the client was disconnected", n, host)
+			a.round.finding("left", "%d connections to %s are checked out after the client was disconnected", n, host)
 		}
 	}
 	a.kept.close()
@@ -118,12 +117,12 @@ func (a *application) hear(happened any) {
 	case *event.PoolEvent:
 		a.heard[e.Address+" "+e.Type]++
 		if e.Type == event.ConnectionPoolCleared {
-			a.run.cleared.Add(1)
+			a.round.cleared.Add(1)
 		}
 	case *event.CommandStartedEvent:
 		id, used := e.Command.Lookup("lsid").DocumentOK()
 		if other := a.busy[string(id)]; other != 0 {
-			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
+			a.round.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
 				"not ended", e.CommandName, e.RequestID, other)
 		}
 		if used {
@@ -162,11 +161,11 @@ func (a *application) askForShare(ctx context.Context) {
 	var err error
 	used := func() bool {
 		err = a.read(ctx, a.name)
-		return len(a.servers.unused(a.name)) == 0 || ctx.Err() != nil
+		return len(a.round.unused(a.name)) == 0 || ctx.Err() != nil
 	}
 	if !within(patience/5, used) {
-		a.run.finding("share", "%s (%q) sends no reads to %s although all servers are up; its last read: %v", a.name, a.uri,
-			a.servers.unused(a.name), err)
+		a.round.finding("share", "%s (%q) sends no reads to %s although all servers are up; its last read: %v", a.name, a.uri,
+			a.round.unused(a.name), err)
 	}
 }
 
@@ -191,9 +190,9 @@ func (o *round) oldGeneration() {
 		reading.Go(func() { _ = a.read(ctx, slow) })
 	}
 	defer reading.Wait()
-	defer close(o.servers.release)
+	defer close(o.release)
 	var held []virtual.Command
-	if !soon(func() bool { held = o.servers.waiting(); return len(held) == reads }) {
+	if !soon(func() bool { held = o.waiting(); return len(held) == reads }) {
 		return
 	}
 	host := held[0].Host

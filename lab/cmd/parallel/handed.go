@@ -14,37 +14,46 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
+// item is a value that one side of the driver's API got from the other, and that has to stay as it was.
+type item struct {
+	what  string
+	value any
+	hash  uint64
+	room  bool   // what is behind its slices may be overwritten
+	spoil func() // of what was handed in: overwrites it
+}
+
+// look compares values with what they were, and spoils those that were handed in.
+func (r *run) look(items []item) {
+	for _, i := range items {
+		if i.room {
+			overwriteRoom(i.value)
+		}
+	}
+	for _, i := range items {
+		if digest(i.value, i.spoil != nil) != i.hash {
+			r.finding("handed over", "%s: a %T changed after it had been handed over; it is now %s", i.what, i.value, brief(i.value))
+		}
+	}
+	for _, i := range items {
+		if i.spoil != nil {
+			i.spoil()
+		}
+	}
+}
+
 // loan is what one call hands to the driver. Once the call has returned, each part has to be as it was, and is spoiled: the servers, or the
 // race detector, notice a driver that reads it later.
 type loan struct {
 	run    *run
 	chance *rand.Rand
 	nonce  int64
-	parts  []part
-}
-
-type part struct {
-	value any
-	hash  uint64
-	spoil func()
+	parts  []item
 }
 
 func (l *loan) lend(value any, spoil func()) {
-	l.parts = append(l.parts, part{value, digest(value, true), spoil})
-}
-
-// back ends the loan.
-func (l *loan) back() {
-	for _, p := range l.parts {
-		l.run.lent.Add(1)
-		if digest(p.value, true) != p.hash {
-			l.run.finding("handed in", "the driver changed a %T that the application handed in: it is now %s", p.value,
-				brief(p.value))
-		}
-	}
-	for _, p := range l.parts {
-		p.spoil()
-	}
+	l.run.lent.Add(1)
+	l.parts = append(l.parts, item{"handed in", value, digest(value, true), false, spoil})
 }
 
 // spoiled is what nobody sends.
@@ -148,13 +157,6 @@ type shelf struct {
 	bytes int
 }
 
-type item struct {
-	what  string
-	value any
-	room  bool
-	hash  uint64
-}
-
 // What a shelf holds before it looks at all of it.
 const mostItems, mostBytes = 2000, 8 << 20
 
@@ -164,7 +166,7 @@ func (s *shelf) keep(what string, value any, room bool) {
 	if room {
 		overwriteRoom(value)
 	}
-	one := item{what, value, room, digest(value, false)}
+	one := item{what, value, digest(value, false), room, nil}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.items = append(s.items, one)
@@ -174,19 +176,9 @@ func (s *shelf) keep(what string, value any, room bool) {
 	}
 }
 
-// look compares things with what they were, and lets them go. The shelf is locked.
+// look looks at all, and lets it go. The shelf is locked.
 func (s *shelf) look() {
-	for _, i := range s.items {
-		if i.room {
-			overwriteRoom(i.value)
-		}
-	}
-	for _, i := range s.items {
-		if digest(i.value, false) != i.hash {
-			s.run.finding("handed out", "%s: a %T changed after the driver had handed it out; it is now %s", i.what, i.value,
-				brief(i.value))
-		}
-	}
+	s.run.look(s.items)
 	s.items, s.bytes = nil, 0
 }
 

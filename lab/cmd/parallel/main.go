@@ -109,6 +109,7 @@ func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
 	return r.found.Load()
 }
 
+// soon waits until something is so, and reports whether it is within ten seconds.
 func soon(so func() bool) bool { return within(10*time.Second, so) }
 
 // within waits until something is so, and reports whether it is within that time.
@@ -136,22 +137,31 @@ const balanced = "loadbalanced:2"
 
 var shapes = []shape{
 	{topology: "sharded:3", clients: 4},
-	{topology: "replicaset:3", batch: 6, clients: 5},
-	{topology: "sharded:2", batch: 5, clients: 6},
+	{topology: "replicaset:3", batch: 2, clients: 5},
+	{topology: "sharded:2", batch: 1, clients: 6},
 	{topology: "replicaset:3", headless: true, clients: 4},
 	{topology: balanced, clients: 4},
 	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
 }
 
-// round is the work of one deployment.
+// round is the work of one deployment, whose servers see to it that each command is of one nonce.
 type round struct {
 	*run
+	*virtual.Cluster
 	number  int
 	kind    shape
-	servers *servers
 	slots   []atomic.Pointer[application]
 	stop    atomic.Bool
 	chance  *rand.Rand // of the goroutine that disturbs
+	storm   atomic.Bool
+	stormed atomic.Bool // a storm has begun
+	smaller atomic.Bool // a member has left its set
+
+	lock     sync.Mutex
+	troubles *rand.Rand
+	probes   map[string]bool // hosts that got a probe, with the client that sent it
+	held     []virtual.Command
+	release  chan struct{} // closed once these need not wait any more
 }
 
 func (r *run) rand(round, part int) *rand.Rand {
@@ -161,29 +171,27 @@ func (r *run) rand(round, part int) *rand.Rand {
 // round runs one deployment: calm, in a storm, and after it.
 func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	kind := shapes[number%len(shapes)]
-	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1),
-		slots: make([]atomic.Pointer[application], kind.clients)}
 	cluster, end, err := virtual.Start(virtual.Options{Topology: kind.topology, Batch: kind.batch})
 	if err != nil {
 		panic(err)
 	}
 	defer end()
-	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2),
-		probes: map[string]bool{}, release: make(chan struct{})}
+	o := &round{run: r, Cluster: cluster, number: number, kind: kind, slots: make([]atomic.Pointer[application], kind.clients),
+		chance: r.rand(number, -1), troubles: r.rand(number, -2), probes: map[string]bool{}, release: make(chan struct{})}
 	trial.PutFile(cluster)
-	cluster.Intercept(o.servers.answer)
+	cluster.Intercept(o.answer)
 	for i := range o.slots {
-		o.slots[i].Store(connect(r, o.servers, i+number))
+		o.slots[i].Store(o.connect(i + number))
 	}
 	var working sync.WaitGroup
 	for i := range 32 {
 		working.Go(func() { o.work(i) })
 	}
 	_ = clock.Wait(ctx, length)
-	o.servers.stormed.Store(true)
-	o.servers.storm.Store(true)
+	o.stormed.Store(true)
+	o.storm.Store(true)
 	o.disturb(ctx, length)
-	o.servers.storm.Store(false)
+	o.storm.Store(false)
 	o.stop.Store(true)
 	working.Wait()
 	if kind.topology != balanced { // of which clients do not choose a server
@@ -216,9 +224,9 @@ func (o *round) work(number int) {
 func (o *round) disturb(ctx context.Context, duration time.Duration) {
 	end, left := time.Now().Add(duration), false
 	if strings.HasPrefix(o.kind.topology, "replicaset") {
-		o.servers.smaller.Store(true)
+		o.smaller.Store(true)
 		_ = clock.Wait(ctx, 2*heartbeat)
-		o.servers.smaller.Store(false)
+		o.smaller.Store(false)
 	}
 	for time.Now().Before(end) && ctx.Err() == nil {
 		what := []string{trial.Stop, trial.Stop, trial.Reset, trial.StepDown, trial.Silent, trial.Breaking, ""}[o.chance.IntN(7)]
@@ -230,7 +238,7 @@ func (o *round) disturb(ctx context.Context, duration time.Duration) {
 			left = true
 			o.leave()
 		}
-		trial.Fault{What: what, Host: 1 + o.chance.IntN(50), For: length}.Inflict(o.servers.Cluster)
+		trial.Fault{What: what, Host: 1 + o.chance.IntN(50), For: length}.Inflict(o.Cluster)
 		_ = clock.Wait(ctx, length+length/2)
 	}
 }
@@ -240,7 +248,7 @@ func (o *round) leave() {
 	slot := o.chance.IntN(len(o.slots))
 	old := o.slots[slot].Load()
 	old.leaving.Store(true)
-	o.slots[slot].Store(connect(o.run, o.servers, slot+o.number+len(o.slots)))
+	o.slots[slot].Store(o.connect(slot + o.number + len(o.slots)))
 	old.disconnect(false)
 	o.left.Add(1)
 }

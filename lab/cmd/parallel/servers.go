@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -20,71 +17,55 @@ const slow = "slow"
 
 var writes = []string{"insert", "update", "delete", "bulkWrite", "findAndModify"}
 
-// servers are a deployment whose servers see to it that each command is of one nonce.
-type servers struct {
-	*virtual.Cluster
-	run     *run
-	kind    shape
-	storm   atomic.Bool
-	stormed atomic.Bool // a storm has begun
-	smaller atomic.Bool // a member has left its set
-
-	mu      sync.Mutex
-	chance  *rand.Rand
-	probes  map[string]bool // hosts that got a probe, with the client that sent it
-	held    []virtual.Command
-	release chan struct{} // closed once these need not wait any more
-}
-
 // answer is the hook of the cluster.
-func (s *servers) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
+func (o *round) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 	switch c.Name {
 	case "hello", "isMaster", "ismaster":
-		return s.hello(run())
+		return o.hello(run())
 	case "endSessions":
 		return run()
 	}
 	if nonce, whole := owner(c.Body); !whole || nonce == 0 && slices.Contains(writes, c.Name) {
-		s.run.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the "+
+		o.finding("handed in", "the %s that a server got is not as one operation gave it: the driver read what the "+
 			"application overwrote after the call, or mixed two operations: %s", c.Name, brief(c.Body))
 		return virtual.Fail(c, 2)
 	}
-	if s.storm.Load() {
-		return s.trouble().Reply(c, run)
+	if o.storm.Load() {
+		return o.trouble().Reply(c, run)
 	}
 	comment, _ := c.Body.Lookup("comment").StringValueOK()
-	s.mu.Lock()
-	if s.probes[c.Host+comment] = true; comment == slow {
-		s.held = append(s.held, c)
+	o.lock.Lock()
+	if o.probes[c.Host+comment] = true; comment == slow {
+		o.held = append(o.held, c)
 	}
-	s.mu.Unlock()
+	o.lock.Unlock()
 	if comment == slow {
-		<-s.release
+		<-o.release
 	}
 	return run()
 }
 
 // waiting returns the slow commands, which wait.
-func (s *servers) waiting() []virtual.Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.held)
+func (o *round) waiting() []virtual.Command {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return slices.Clone(o.held)
 }
 
 // unused returns the hosts that have got no probe of a client.
-func (s *servers) unused(client string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(s.Hosts(), func(host string) bool { return s.probes[host+client] })
+func (o *round) unused(client string) []string {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	return slices.DeleteFunc(o.Hosts(), func(host string) bool { return o.probes[host+client] })
 }
 
 // hello hides the primary of a set that has none, and a member that has left its set.
-func (s *servers) hello(reply bson.Raw) bson.Raw {
-	if hosts, is := reply.Lookup("hosts").ArrayOK(); is && s.smaller.Load() {
+func (o *round) hello(reply bson.Raw) bson.Raw {
+	if hosts, is := reply.Lookup("hosts").ArrayOK(); is && o.smaller.Load() {
 		values, _ := hosts.Values()
 		reply = bsondoc.With(reply, d("hosts", slices.Delete(values, 1, 2)))
 	}
-	if !s.kind.headless || reply == nil {
+	if !o.kind.headless || reply == nil {
 		return reply
 	}
 	reply = bsondoc.With(reply, d("isWritablePrimary", false), d("ismaster", false), d("secondary", true))
@@ -92,21 +73,21 @@ func (s *servers) hello(reply bson.Raw) bson.Raw {
 }
 
 // trouble is what a command meets in a storm, if anything.
-func (s *servers) trouble() *trial.Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch p := s.chance.Float64(); {
+func (o *round) trouble() *trial.Fault {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	switch p := o.troubles.Float64(); {
 	case p < 0.01:
 		return &trial.Fault{What: trial.Close}
 	case p < 0.02:
 		return &trial.Fault{What: trial.Abort}
 	case p < 0.03:
-		return &trial.Fault{What: trial.Error, Code: []int32{91, 189, 11600, 10107, 43, 50}[s.chance.IntN(6)]}
+		return &trial.Fault{What: trial.Error, Code: []int32{91, 189, 11600, 10107, 43, 50}[o.troubles.IntN(6)]}
 	case p < 0.07:
-		s.run.rejected.Add(1)
+		o.rejected.Add(1)
 		return &trial.Fault{What: trial.Reject, Code: 462}
 	case p > 0.97:
-		return &trial.Fault{What: trial.Slow, For: time.Duration(s.chance.IntN(20)) * time.Millisecond}
+		return &trial.Fault{What: trial.Slow, For: time.Duration(o.troubles.IntN(20)) * time.Millisecond}
 	}
 	return nil
 }
