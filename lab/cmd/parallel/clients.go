@@ -15,8 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
-
-	"mongofork/lab/virtual"
 )
 
 // application is a client with what it keeps.
@@ -169,11 +167,12 @@ func (a *application) askForShare(ctx context.Context) {
 	}
 }
 
+const slowReads = 12 // that wait at the servers
+
 // oldGeneration asks whether a connection that is older than the last clearing of its pool can clear it again, of a client that tells of
 // its pools: it lets reads wait at the servers, breaks one of their connections, waits until that has cleared the pool and the pool is
 // ready again, and then breaks the others.
 func (o *round) oldGeneration() {
-	const reads = 12
 	var a *application
 	for i := range o.slots {
 		if client := o.slots[i].Load(); client.monitors {
@@ -186,26 +185,26 @@ func (o *round) oldGeneration() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var reading sync.WaitGroup
-	for range reads {
+	for range slowReads {
 		reading.Go(func() { _ = a.read(ctx, slow) })
 	}
 	defer reading.Wait()
 	defer close(o.release)
-	var held []virtual.Command
-	if !soon(func() bool { held = o.waiting(); return len(held) == reads }) {
+	if !soon(func() bool { return len(o.held) == slowReads }) {
 		return
 	}
-	host := held[0].Host
+	first := <-o.held
+	host := first.Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
-	held[0].Reset()
+	first.Reset()
 	if !soon(func() bool {
 		return a.times(host, event.ConnectionPoolCleared) > cleared && a.times(host, event.ConnectionPoolReady) > ready
 	}) {
 		return
 	}
 	cleared = a.times(host, event.ConnectionPoolCleared)
-	for _, other := range held[1:] {
-		if other.Host == host {
+	for range slowReads - 1 {
+		if other := <-o.held; other.Host == host {
 			other.Reset()
 		}
 	}

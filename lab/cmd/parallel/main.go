@@ -157,11 +157,9 @@ type round struct {
 	stormed atomic.Bool // a storm has begun
 	smaller atomic.Bool // a member has left its set
 
-	lock     sync.Mutex
-	troubles *rand.Rand
-	probes   map[string]bool // hosts that got a probe, with the client that sent it
-	held     []virtual.Command
-	release  chan struct{} // closed once these need not wait any more
+	probes  sync.Map // hosts that got a probe, with the client that sent it
+	held    chan virtual.Command
+	release chan struct{} // closed once these need not wait any more
 }
 
 func (r *run) rand(round, part int) *rand.Rand {
@@ -177,7 +175,7 @@ func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	}
 	defer end()
 	o := &round{run: r, Cluster: cluster, number: number, kind: kind, slots: make([]atomic.Pointer[application], kind.clients),
-		chance: r.rand(number, -1), troubles: r.rand(number, -2), probes: map[string]bool{}, release: make(chan struct{})}
+		chance: r.rand(number, -1), held: make(chan virtual.Command, slowReads), release: make(chan struct{})}
 	trial.PutFile(cluster)
 	cluster.Intercept(o.answer)
 	for i := range o.slots {

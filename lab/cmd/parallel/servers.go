@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -34,29 +35,22 @@ func (o *round) answer(c virtual.Command, run func() bson.Raw) bson.Raw {
 		return o.trouble().Reply(c, run)
 	}
 	comment, _ := c.Body.Lookup("comment").StringValueOK()
-	o.lock.Lock()
-	if o.probes[c.Host+comment] = true; comment == slow {
-		o.held = append(o.held, c)
-	}
-	o.lock.Unlock()
-	if comment == slow {
-		<-o.release
+	if o.probes.Store(c.Host+comment, true); comment == slow {
+		select {
+		case o.held <- c:
+			<-o.release
+		case <-o.release: // it is a retry
+		}
 	}
 	return run()
 }
 
-// waiting returns the slow commands, which wait.
-func (o *round) waiting() []virtual.Command {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	return slices.Clone(o.held)
-}
-
 // unused returns the hosts that have got no probe of a client.
 func (o *round) unused(client string) []string {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	return slices.DeleteFunc(o.Hosts(), func(host string) bool { return o.probes[host+client] })
+	return slices.DeleteFunc(o.Hosts(), func(host string) bool {
+		_, used := o.probes.Load(host + client)
+		return used
+	})
 }
 
 // hello hides the primary of a set that has none, and a member that has left its set.
@@ -74,20 +68,18 @@ func (o *round) hello(reply bson.Raw) bson.Raw {
 
 // trouble is what a command meets in a storm, if anything.
 func (o *round) trouble() *trial.Fault {
-	o.lock.Lock()
-	defer o.lock.Unlock()
-	switch p := o.troubles.Float64(); {
+	switch p := rand.Float64(); {
 	case p < 0.01:
 		return &trial.Fault{What: trial.Close}
 	case p < 0.02:
 		return &trial.Fault{What: trial.Abort}
 	case p < 0.03:
-		return &trial.Fault{What: trial.Error, Code: []int32{91, 189, 11600, 10107, 43, 50}[o.troubles.IntN(6)]}
+		return &trial.Fault{What: trial.Error, Code: []int32{91, 189, 11600, 10107, 43, 50}[rand.IntN(6)]}
 	case p < 0.07:
 		o.rejected.Add(1)
 		return &trial.Fault{What: trial.Reject, Code: 462}
 	case p > 0.97:
-		return &trial.Fault{What: trial.Slow, For: time.Duration(o.troubles.IntN(20)) * time.Millisecond}
+		return &trial.Fault{What: trial.Slow, For: time.Duration(rand.IntN(20)) * time.Millisecond}
 	}
 	return nil
 }
@@ -97,36 +89,28 @@ const perNonce, least = 20, 1 << 40 * perNonce
 
 // owner returns of which nonce a document is, if anything in it tells, and whether all of it is, as it was handed to the driver.
 func owner(doc bson.Raw) (nonce int64, whole bool) {
-	var o marks
-	o.read(doc)
-	return o.nonce, !o.torn && o.nonce != spoiled/perNonce && (o.pads == "" || byte(o.nonce) == o.pads[0])
-}
-
-// marks are what a document consists of.
-type marks struct {
-	nonce int64
-	pads  string // what paddings consist of
-	torn  bool
-}
-
-// read reads a document, or an array.
-func (o *marks) read(doc bson.Raw) {
-	elements, err := doc.Elements()
-	o.torn = o.torn || err != nil
-	for _, e := range elements {
-		switch value := e.Value(); value.Type {
-		case bson.TypeEmbeddedDocument, bson.TypeArray:
-			o.read(value.Value)
-		case bson.TypeInt64:
-			if nonce := value.Int64() / perNonce; nonce >= least/perNonce {
-				o.torn = o.torn || o.nonce != 0 && o.nonce != nonce
-				o.nonce = nonce
-			}
-		case bson.TypeBinary:
-			if _, data := value.Binary(); e.Key() == "pad" && len(data) > 0 {
-				o.torn = o.torn || bytes.Count(data, data[:1]) != len(data) || o.pads != "" && o.pads[0] != data[0]
-				o.pads = string(data[:1])
+	torn, pads := false, []byte(nil) // what paddings consist of
+	var read func(doc bson.Raw)
+	read = func(doc bson.Raw) {
+		elements, err := doc.Elements()
+		torn = torn || err != nil
+		for _, e := range elements {
+			switch value := e.Value(); value.Type {
+			case bson.TypeEmbeddedDocument, bson.TypeArray:
+				read(value.Value)
+			case bson.TypeInt64:
+				if of := value.Int64() / perNonce; of >= least/perNonce {
+					torn = torn || nonce != 0 && nonce != of
+					nonce = of
+				}
+			case bson.TypeBinary:
+				if _, data := value.Binary(); e.Key() == "pad" && len(data) > 0 {
+					torn = torn || bytes.Count(data, data[:1]) != len(data)
+					pads = append(pads, data[0])
+				}
 			}
 		}
 	}
+	read(doc)
+	return nonce, !torn && nonce != spoiled/perNonce && bytes.Count(pads, []byte{byte(nonce)}) == len(pads)
 }

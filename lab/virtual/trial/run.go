@@ -6,9 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -177,27 +175,12 @@ func (a *application) call(c Call) {
 	o := a.of(c.ID)
 	a.note(func() { o.Call, o.Start = c, a.now() })
 	returned := func() { a.note(func() { o.End = cmp.Or(o.End, a.now()) }) }
-	result, err := caught(func() (any, error) {
-		return c.Make(ctx, a.client.Database("db").Collection("c"), Hooks{Await: 100 * time.Millisecond, Returned: returned,
-			Wrote: func(id int) { a.note(func() { o.written = append(o.written, id) }) },
-			In:    func(value any) any { return value }, Out: func(any) {}})
-	})
+	result, err := c.Make(ctx, a.client.Database("db").Collection("c"), Hooks{Await: 100 * time.Millisecond, Returned: returned,
+		Wrote: func(id int) { a.note(func() { o.written = append(o.written, id) }) },
+		In:    func(value any) any { return value }, Out: func(any) {}})
 	a.finish(c.ID, result, err)
 	returned()
 	a.note(func() { o.err = err })
-}
-
-// errPanic is in the error of a call that panics.
-var errPanic = errors.New("panic")
-
-// caught makes a call. What it panics with is its error, so that the others go on.
-func caught(call func() (any, error)) (result any, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, reason, debug.Stack())
-		}
-	}()
-	return call()
 }
 
 // links are the faults that change the network.
