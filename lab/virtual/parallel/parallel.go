@@ -1,7 +1,7 @@
-// Parallel runs the driver as an application with many goroutines does: in real time, on all processors, with servers in memory that come
-// and go. It asks what holds whatever happens: each reply belongs to its command, nothing that was handed out or in changes, each server
-// that is up is used, and nothing is left at the end.
-package main
+// Package parallel runs the driver as an application with many goroutines does: in real time, on all processors, with servers in memory
+// that come and go. It asks what holds whatever happens: each reply belongs to its command, nothing that was handed out or in changes, each
+// server that is up is used, and nothing is left at the end.
+package parallel
 
 import (
 	"context"
@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/clock"
@@ -25,36 +24,16 @@ import (
 	"mongofork/tools/command"
 )
 
-const about = `Runs the driver with many goroutines, in real time, on a network and servers in memory that come and go, and judges
-what the application and the servers saw. Build it with -race to have the race detector judge, too.
-
-Exit codes: 0 no finding, 1 a finding, 2 wrong usage or a panic of the driver, 66 a finding of the race detector.`
-
-type cli struct {
-	Seed     uint64        `default:"1" help:"What is drawn by chance."`
-	Duration time.Duration `default:"60s" help:"For how long."`
-	First    bool          `help:"End with the first finding."`
-}
-
-func main() { command.Main(execute) }
-
-// execute executes one command line and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c cli
-	return command.Program{
-		Name: "parallel", Description: about, CLI: &c,
-		Do: func(*kong.Context) error {
-			if n := runRounds(ctx, c, stdout); n > 0 {
-				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
-			}
-			return ctx.Err()
-		},
-	}.Run(args, stdout, stderr)
+// Options are what is drawn by chance, for how long, and whether to end with the first finding.
+type Options struct {
+	Seed     uint64
+	Duration time.Duration
+	First    bool
 }
 
 // run is all rounds, with what they did and found.
 type run struct {
-	cli
+	Options
 	out   io.Writer
 	start time.Time
 
@@ -86,12 +65,12 @@ func (r *run) finding(by, format string, args ...any) {
 // patience is how long a round may take until an operation in it is taken to wait for ever.
 const patience = 10 * time.Minute
 
-// runRounds runs rounds for some time, and returns how many findings there are.
-func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
+// Run runs rounds for some time, and returns how many findings there are.
+func Run(ctx context.Context, c Options, out io.Writer) (findings int64) {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	debug.SetTraceback("all")
 	before := goleak.IgnoreCurrent()
-	r := &run{cli: c, out: out, start: time.Now(), findings: map[string]int{}}
+	r := &run{Options: c, out: out, start: time.Now(), findings: map[string]int{}}
 	length := max(500*time.Millisecond, min(4*time.Second, c.Duration/time.Duration(3*len(shapes))))
 	rounds := 0
 	for ; time.Since(r.start) < c.Duration && ctx.Err() == nil; rounds++ {

@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"errors"
@@ -98,6 +98,6 @@ func TestLoan(t *testing.T) {
 // TestRun runs all kinds of deployments with the driver that go.mod requires.
 func TestRun(t *testing.T) { // alone, because it looks for goroutines that are left
 	var out strings.Builder
-	assert.Zero(t, runRounds(t.Context(), cli{Seed: 1, Duration: time.Second}, &out), out.String())
+	assert.Zero(t, Run(t.Context(), Options{Seed: 1, Duration: time.Second}, &out), out.String())
 	assert.Regexp(t, `1 rounds, [1-9]\d+ operations, [1-9]`, out.String())
 }
