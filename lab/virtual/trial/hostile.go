@@ -310,7 +310,7 @@ func (s source) document(reply bson.Raw) bson.Raw {
 
 // message encodes a reply, which may say of itself what is not so.
 func (s source) message(m *proxy.Message) []byte {
-	if s.chance(6) { // which may be at places where it has a size and a compressor, below
+	if s.chance(2) { // which may be at places where it has a size and a compressor, below
 		m.Compressor = pick(s, wiremessage.CompressorSnappy, wiremessage.CompressorZLib)
 	}
 	data := encode(m)
