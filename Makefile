@@ -223,8 +223,8 @@ hostile: fork ## Run the driver against hostile servers, in virtual time: make h
 parallel: SECONDS = 60
 parallel: SEED = 1
 parallel: trees rig ## Run the fork with 32 goroutines in real time, and with the race detector: make parallel SECONDS=1800 SEED=7
-	@$(RIG) with --programs $(or $(FORK),$(BASE)) lab -- build -buildvcs=false $(RACE) ./cmd/parallel
-	nice build/with/$(or $(FORK),$(BASE))/parallel --seed $(SEED) --duration $(SECONDS)s
+	@$(RIG) with --programs $(or $(FORK),$(BASE)) lab -- build -buildvcs=false $(RACE) -o ../build/with/$(or $(FORK),$(BASE))/parallel ./cmd/fuzz
+	nice build/with/$(or $(FORK),$(BASE))/parallel parallel --seed $(SEED) --duration $(SECONDS)s
 
 # How many mutants are made, or which defects of etc/planted.yaml instead: DEFECTS=all plants all of them.
 COUNT ?= 300

@@ -70,7 +70,7 @@ func TestQuietStreams(t *testing.T) {
 				assert.Equal(t, getMores, cluster.Count("getMore"))
 				require.NoError(t, stream.Close(context.Background()))
 			}
-			assert.Zero(t, cluster.Cursors())
+			assert.Zero(t, cluster.Cursors(""))
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestCloseWithoutTime(t *testing.T) {
 				assert.LessOrEqual(t, time.Since(start), cleanUp+time.Millisecond)
 				assert.Equal(t, answered || w.mute, err == nil, "%v", err)
 				transactions, _ := cluster.Transactions()
-				assert.Equal(t, answered, cluster.Cursors()+transactions == 0)
+				assert.Equal(t, answered, cluster.Cursors("")+transactions == 0)
 			})
 		}
 	}
@@ -227,7 +227,7 @@ func TestUnknownCursors(t *testing.T) {
 					})
 					err := waitingCalls()[call](t, context.Background(), coll.Database().Client(), coll).call(context.Background())
 					assert.Equal(t, how == "count", err == nil, err)
-					assert.Zero(t, cluster.Cursors())
+					assert.Zero(t, cluster.Cursors(""))
 					assert.Zero(t, n.Load())
 				})
 			}
@@ -316,7 +316,7 @@ func TestGracefulDisconnect(t *testing.T) {
 			assert.Equal(t, answered, cluster.Document("db.c", 11) != nil)
 			if tt.closes {
 				assert.NoError(t, <-closed)
-				assert.Zero(t, cluster.Cursors())
+				assert.Zero(t, cluster.Cursors(""))
 			}
 			assert.ErrorIs(t, insert(13), mongo.ErrClientDisconnected)
 			time.Sleep(time.Minute)
@@ -353,7 +353,7 @@ func (s remains) String() string {
 
 func remainsOf(t *testing.T, cluster *Cluster) (s remains) {
 	t.Helper()
-	s.cursors = cluster.Cursors()
+	s.cursors = cluster.Cursors("")
 	s.transactions, _ = cluster.Transactions()
 	database := connect(t, cluster.Client()).Database("db")
 	for name, n := range map[string]*int64{"fs.files": &s.files, "fs.chunks": &s.chunks} {

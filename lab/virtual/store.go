@@ -586,9 +586,14 @@ func (s *store) watch(q *query, stage bson.Raw) (result, *failure) {
 	return s.open(q, c), nil
 }
 
-// Cursors returns how many cursors are open.
-func (c *Cluster) Cursors() int {
+// Cursors returns how many cursors of a namespace are open; of any if it is empty.
+func (c *Cluster) Cursors(namespace string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.cursors)
+	for _, open := range c.cursors {
+		if namespace == "" || open.namespace == namespace {
+			n++
+		}
+	}
+	return n
 }

@@ -323,7 +323,7 @@ func (e *attempt) expectRest(t *testing.T) {
 	rejected := e.at.rejected || e.end == byRejection
 	if !(lost && e.sends.opens) && !(balanced && rejected && e.sends.onlyEnd()) {
 		time.Sleep(time.Second) // until the server sees the end of a connection
-		assert.Zero(t, e.cluster.Cursors(), "cursors are open, %s", e.what)
+		assert.Zero(t, e.cluster.Cursors(""), "cursors are open, %s", e.what)
 	}
 }
 

@@ -302,6 +302,13 @@ func (s *store) Document(namespace string, id any) bson.Raw {
 	return s.collection(namespace).get(bsondoc.Marshal(bsondoc.D("_id", id)).Lookup("_id"))
 }
 
+// Drop removes a collection.
+func (s *store) Drop(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.collections, namespace)
+}
+
 // Put inserts a document, or replaces it.
 func (s *store) Put(namespace string, doc any) {
 	s.mu.Lock()

@@ -1,4 +1,5 @@
-// Fuzz runs random plans with the driver in virtual time, and judges what the application, the driver's events and the servers saw.
+// Fuzz runs the driver by random plans in virtual time, or with many goroutines in real time, on a network and servers in memory, and
+// judges what the application, the driver's events and the servers saw.
 package main
 
 import (
@@ -18,14 +19,15 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"mongofork/lab/virtual/parallel"
 	"mongofork/lab/virtual/trial"
 	"mongofork/tools/command"
 )
 
-const description = `Runs random plans with the driver in virtual time, on a network and servers in memory, and judges what the application,
-the driver's events and the servers saw.
+const description = `Runs the driver by random plans in virtual time, or with many goroutines in real time, on a network and servers in
+memory, and judges what the application, the driver's events and the servers saw.
 
-Exit codes: 0 no finding, 1 a finding, 2 wrong usage.`
+Exit codes: 0 no finding, 1 a finding, 2 wrong usage or a panic of the driver, 66 a finding of the race detector.`
 
 type cli struct {
 	Seed    uint64 `default:"1" help:"The first seed."`
@@ -34,6 +36,9 @@ type cli struct {
 	Compare struct {
 		Upstream string `required:"" type:"existingfile" help:"This program, built with untouched upstream instead of the fork."`
 	} `cmd:"" help:"Compare the fork with upstream's driver where nothing goes wrong, and with itself where retries get over errors, and hold it to rules."`
+	Parallel struct {
+		Duration time.Duration `default:"60s" help:"For how long."`
+	} `cmd:"" help:"Run 32 goroutines. Build the program with -race to have the race detector judge, too."`
 	Hostile struct{} `cmd:"" help:"Let servers answer anything. The driver must not panic, outlive a deadline, report a success that no server reported, leak, or take memory, work or log lines without end."`
 }
 
@@ -52,6 +57,12 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{Name: "fuzz", Description: description, CLI: &c, Do: func(parsed *kong.Context) error {
+		if parsed.Command() == "parallel" {
+			if n := parallel.Run(ctx, parallel.Options{Seed: c.Seed, Duration: c.Parallel.Duration, First: c.First}, stdout); n > 0 {
+				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
+			}
+			return ctx.Err()
+		}
 		fork := &driver{ctx: ctx, program: os.Args[0]}
 		defer fork.close()
 		if parsed.Command() == "hostile" {
@@ -59,11 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		upstream := &driver{ctx: ctx, program: c.Compare.Upstream}
 		defer upstream.close()
-		peaceful := uint64(1)
-		for !trial.New(peaceful).Peaceful() {
-			peaceful++
-		}
-		if t := upstream.run(trial.New(peaceful)); t.Crash != "" {
+		if t := upstream.run(trial.Plan{Topology: "standalone"}); t.Crash != "" {
 			return fmt.Errorf("%s does not run: %s", c.Compare.Upstream, t.Crash)
 		}
 		return c.judge(ctx, stdout, trial.New, func(plan trial.Plan) string { return compare(upstream, fork, plan) })

@@ -11,10 +11,8 @@ func Wait(ctx context.Context, d time.Duration) error {
 	if err := context.Cause(ctx); err != nil || d <= 0 {
 		return err
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -44,31 +45,26 @@ var errRejected = fmt.Errorf("the rate is exceeded: %w", proxy.ErrClose)
 
 // Limiter is a token bucket.
 type Limiter struct {
-	mu     sync.Mutex
-	limit  Limit
+	limit  atomic.Pointer[Limit]
 	bucket *rate.Limiter
 }
 
 func newLimiter() *Limiter {
 	limit := Unlimited()
-	return &Limiter{limit: limit, bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
+	l := &Limiter{bucket: rate.NewLimiter(rate.Limit(limit.RatePerSec), limit.burst())}
+	l.limit.Store(&limit)
+	return l
 }
 
 // SetLimit changes the limit. As in the server, the bucket keeps as many of its tokens as there is room for.
 func (l *Limiter) SetLimit(limit Limit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.limit = limit
+	l.limit.Store(&limit)
 	l.bucket.SetLimit(rate.Limit(limit.RatePerSec))
 	l.bucket.SetBurst(limit.burst())
 }
 
 // Limit returns the limit.
-func (l *Limiter) Limit() Limit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.limit
-}
+func (l *Limiter) Limit() Limit { return *l.limit.Load() }
 
 // admit returns nil or errRejected.
 func (l *Limiter) admit() error {

@@ -310,12 +310,12 @@ func (s source) document(reply bson.Raw) bson.Raw {
 
 // message encodes a reply, which may say of itself what is not so.
 func (s source) message(m *proxy.Message) []byte {
+	if s.chance(2) { // which may be at places where it has a size and a compressor, below
+		m.Compressor = pick(s, wiremessage.CompressorSnappy, wiremessage.CompressorZLib)
+	}
 	data := encode(m)
 	if s.chance(3) {
 		return s.flipped(data, 16)
-	}
-	if s.chance(4) {
-		return s.compressed(data)
 	}
 	lengths := []uint32{0, 1, 15, 16, 17, uint32(len(data) - 1), uint32(len(data) + 1), 48_000_001, math.MaxInt32, 1 << 31,
 		math.MaxUint32}
@@ -323,20 +323,9 @@ func (s source) message(m *proxy.Message) []byte {
 		at     int
 		values []uint32
 	}{{0, lengths}, {8, []uint32{s.Uint32()}}, {12, []uint32{0, 1, 2004, 2010, 2011, 2012, 2013, s.Uint32()}},
-		{16, []uint32{1, 2, 1 << 16, 3, s.Uint32()}}, {21, lengths}, {21, lengths}}...)
+		{16, []uint32{1, 2, 1 << 16, 3, s.Uint32()}}, {20, lengths}, {21, lengths}, {21, lengths}, {24, []uint32{0, 2, 3, 255}}}...)
 	binary.LittleEndian.PutUint32(data[field.at:], pick(s, field.values...))
 	return data
-}
-
-// compressed returns a message as one that is compressed, with sizes and compressors that are not so.
-func (s source) compressed(data []byte) []byte {
-	content := wiremessage.AppendCompressedOriginalOpCode(nil, wiremessage.OpCode(pick[int32](s, 1, 2012, 2013, 2013, 2013, 0)))
-	sizes := []int32{0, 1, -1, int32(len(data) - 16), int32(len(data)), 48_000_000, math.MaxInt32, math.MinInt32, 1 << 24}
-	content = wiremessage.AppendCompressedUncompressedSize(content, pick(s, sizes...))
-	content = wiremessage.AppendCompressedCompressorID(content, wiremessage.CompressorID(pick(s, 0, 0, 1, 1, 2, 255)))
-	content = append(content, data[16:]...)
-	_, id, responseTo, _, _, _ := wiremessage.ReadHeader(data)
-	return append(wiremessage.AppendHeader(nil, int32(16+len(content)), id, responseTo, wiremessage.OpCompressed), content...)
 }
 
 // deliveries are the ways in which a message does not arrive as one.

@@ -458,3 +458,16 @@ func (b *builder) options(steady bool) {
 		}
 	}
 }
+
+// Draw returns a call that succeeds on a replica set or routers, where nothing goes wrong.
+func Draw(chance *rand.Rand, id int) Call {
+	s := source{chance}
+	c := Call{ID: id, N: 1 + s.IntN(3), Kind: pick(s, names(kinds)...), Way: pick(s, "", pick(s, names(ways)...))}
+	if slices.Contains(rare, c.Kind) {
+		c.N = 2
+	}
+	if c.Kind == "watch" || c.Way == "snapshot" && kinds[c.Kind].effect != isRead {
+		c.Way = ""
+	}
+	return c
+}

@@ -6,9 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -49,13 +47,9 @@ func (a *application) run(t *testing.T) {
 	}
 	a.cluster = virtual.New(t, servers)
 	for i := range 7 {
-		a.cluster.Put("db.c", bson.D{{Key: "_id", Value: i}, {Key: "call", Value: 0}})
+		a.cluster.Put("db.c", Call{}.Document(i))
 	}
-	a.cluster.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
-	for n, data := range []string{"ab", "c"} {
-		chunk := bson.Binary{Data: []byte(data)}
-		a.cluster.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", chunk))
-	}
+	PutFile(a.cluster)
 	rand.Reader = &Chance{Seed: a.plan.Seed}
 	a.cluster.Intercept(a.intercept)
 	if a.plan.isHostile() {
@@ -69,7 +63,7 @@ func (a *application) run(t *testing.T) {
 	a.client = client
 	for i, f := range a.plan.Faults {
 		if f.On == "" {
-			time.AfterFunc(f.At+asideOf(i), func() { a.inflict(f) })
+			time.AfterFunc(f.At+asideOf(i), func() { f.Inflict(a.cluster) })
 		}
 	}
 	endless := time.AfterFunc(patience, func() { panic(fmt.Sprintf("it does not end within %v", patience)) })
@@ -87,6 +81,15 @@ func (a *application) run(t *testing.T) {
 		}
 	}
 	a.judge()
+}
+
+// PutFile puts the file there that calls download.
+func PutFile(c *virtual.Cluster) {
+	c.Put("db.fs.files", bsondoc.D("_id", "file", "length", int64(3), "chunkSize", int32(2), "filename", "x"))
+	for n, data := range []string{"ab", "c"} {
+		chunk := bson.Binary{Data: []byte(data)}
+		c.Put("db.fs.chunks", bsondoc.D("_id", n, "files_id", "file", "n", int32(n), "data", chunk))
+	}
 }
 
 // options returns those of the client: what connection strings lack, and what reports to the application.
@@ -171,53 +174,39 @@ func (a *application) call(c Call) {
 	defer cancel()
 	o := a.of(c.ID)
 	a.note(func() { o.Call, o.Start = c, a.now() })
-	wrote := func(id int) { a.note(func() { o.written = append(o.written, id) }) }
 	returned := func() { a.note(func() { o.End = cmp.Or(o.End, a.now()) }) }
-	result, err := caught(func() (any, error) {
-		call := calling{c, ctx, a.client, a.client.Database("db").Collection("c"), wrote, returned}
-		return ways[c.Way].run(call, kinds[c.Kind].run)
-	})
+	result, err := c.Make(ctx, a.client.Database("db").Collection("c"), Hooks{Await: 100 * time.Millisecond, Returned: returned,
+		Wrote: func(id int) { a.note(func() { o.written = append(o.written, id) }) },
+		In:    func(value any) any { return value }, Out: func(any) {}})
 	a.finish(c.ID, result, err)
 	returned()
 	a.note(func() { o.err = err })
-}
-
-// errPanic is in the error of a call that panics.
-var errPanic = errors.New("panic")
-
-// caught makes a call. What it panics with is its error, so that the others go on.
-func caught(call func() (any, error)) (result any, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, reason, debug.Stack())
-		}
-	}()
-	return call()
 }
 
 // links are the faults that change the network.
 var links = map[string]virtual.Link{Silent: virtual.Silent, Refusing: virtual.Refusing, Closing: virtual.Closing,
 	Breaking: virtual.Breaking}
 
-// inflict carries out a fault of servers or the network.
-func (a *application) inflict(f Fault) {
+// Inflict carries out a fault of servers or the network. If it is to stop all servers, it stops the first.
+func (f Fault) Inflict(c *virtual.Cluster) {
 	var hosts []int
+	host := max(0, f.Host-1) % len(c.Hosts())
 	if f.Host > 0 {
-		hosts = append(hosts, (f.Host-1)%len(a.cluster.Hosts()))
+		hosts = append(hosts, host)
 	}
 	over := func() {}
 	if link, ok := links[f.What]; ok {
-		a.cluster.SetLink(link, hosts...)
-		over = func() { a.cluster.SetLink(virtual.Up, hosts...) }
+		c.SetLink(link, hosts...)
+		over = func() { c.SetLink(virtual.Up, hosts...) }
 	}
 	switch f.What {
 	case Reset:
-		a.cluster.Reset(hosts...)
+		c.Reset(hosts...)
 	case Stop:
-		a.cluster.Stop(0)
-		over = func() { a.cluster.Restart(0) }
+		c.Stop(host)
+		over = func() { c.Restart(host) }
 	case StepDown:
-		a.cluster.StepDown(f.For)
+		c.StepDown(f.For)
 	}
 	time.AfterFunc(f.For+aside, over)
 }
@@ -242,17 +231,17 @@ func (a *application) intercept(c virtual.Command, run func() bson.Raw) bson.Raw
 		})
 		switch {
 		case !f.onCommands() && n == 0:
-			time.AfterFunc(time.Millisecond+asideOf(i), func() { a.inflict(f) })
+			time.AfterFunc(time.Millisecond+asideOf(i), func() { f.Inflict(a.cluster) })
 		case f.onCommands() && failing == nil && n >= 0 && n < f.Times:
 			failing = &f
 		}
 	}
 	a.command(c, failing)
-	return failing.reply(c, run)
+	return failing.Reply(c, run)
 }
 
-// reply answers a command that meets the fault, if there is one.
-func (f *Fault) reply(c virtual.Command, run func() bson.Raw) bson.Raw {
+// Reply answers a command that meets the fault, if there is one.
+func (f *Fault) Reply(c virtual.Command, run func() bson.Raw) bson.Raw {
 	if f == nil {
 		return run()
 	}

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -86,7 +85,6 @@ func TestRules(t *testing.T) {
 		plan      Plan
 		bad, good func(b)
 	}{
-		"a call panics": {none, call(func(c *tally) { c.err = errors.Join(io.EOF, errPanic) }), call(func(c *tally) { c.err = io.EOF })},
 		"a connection is not returned": {none, func(a b) { a.pools[event.ConnectionCheckOutStarted]++ }, // one waits
 			func(a b) {
 				a.pools[event.ConnectionCheckOutStarted], a.pools[event.ConnectionCheckedOut], a.pools[event.ConnectionCheckedIn] = 1, 1, 1

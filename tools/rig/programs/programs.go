@@ -129,7 +129,8 @@ type Parallel struct {
 }
 
 func (p *Parallel) Build(ctx context.Context, b Builder) error {
-	build := []string{"build", "-buildvcs=false", fmt.Sprintf("-race=%t", p.Race), "./cmd/parallel"}
+	file := filepath.Join(b.output(p.Driver), "parallel") // the comparison's program is beside it
+	build := []string{"build", "-buildvcs=false", fmt.Sprintf("-race=%t", p.Race), "-o", file, "./cmd/fuzz"}
 	return (&With{true, p.Driver, "lab", build}).Run(ctx, b)
 }
 
@@ -138,7 +139,8 @@ func (p *Parallel) Build(ctx context.Context, b Builder) error {
 func (p *Parallel) Start(ctx context.Context, b Builder, env ...string) (found string, err error) {
 	var out, stderr strings.Builder
 	env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
-	err = process.Run(ctx, b.Root, env, &out, &stderr, filepath.Join(b.output(p.Driver), "parallel"), "--first", "--duration", "60s")
+	err = process.Run(ctx, b.Root, env, &out, &stderr, filepath.Join(b.output(p.Driver), "parallel"), "parallel",
+		"--first", "--duration", "60s")
 	first, _, _ := strings.Cut(out.String(), "\n")
 	var exit *exec.ExitError
 	switch {

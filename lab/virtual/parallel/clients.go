@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"context"
@@ -21,9 +21,8 @@ import (
 type application struct {
 	*mongo.Client
 	variant
-	number  int32
-	run     *run
-	servers *servers
+	name    string
+	round   *round
 	leaving atomic.Bool // it is disconnected
 	kept    shelf       // by monitors
 
@@ -46,11 +45,14 @@ var variants = []variant{{"", false}, {"", true}, {"adaptiveThrottling=true&comp
 const heartbeat = 500 * time.Millisecond
 
 // connect starts a client.
-func connect(r *run, s *servers, number int) *application {
-	a := &application{number: int32(number + 1), variant: variants[number%len(variants)], run: r, servers: s, kept: shelf{run: r},
+func (o *round) connect(number int) *application {
+	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], round: o, kept: shelf{run: o.run},
 		busy: map[string]int64{}, heard: map[string]int{}}
-	opts := s.Client(a.uri).SetHeartbeatInterval(max(s.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
-		SetServerSelectionTimeout(10 * time.Second).SetReadPreference(readpref.Nearest())
+	if o.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
+		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
+	}
+	opts := o.Client(a.uri).SetHeartbeatInterval(max(o.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
+		SetServerSelectionTimeout(10 * time.Second)
 	a.setMonitors(opts)
 	list := []*options.ClientOptions{opts, nil}
 	client, err := mongo.Connect(list[:1]...)
@@ -58,7 +60,7 @@ func connect(r *run, s *servers, number int) *application {
 		panic(err)
 	}
 	if a.Client = client; list[1] != nil {
-		r.finding("handed in", "the driver wrote behind the end of the slice of options that Connect got")
+		o.finding("handed in", "the driver wrote behind the end of the slice of options that Connect got")
 	}
 	return a
 }
@@ -68,15 +70,15 @@ func (a *application) disconnect(calm bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	if n := a.NumberSessionsInProgress(); n != 0 && calm {
-		a.run.finding("left", "%d sessions are in use although no operation is under way", n)
+		a.round.finding("left", "%d sessions are in use although no operation is under way", n)
 	}
 	a.leaving.Store(true)
 	if err := a.Disconnect(ctx); err != nil {
-		a.run.finding("left", "Disconnect fails: %v", err)
+		a.round.finding("left", "Disconnect fails: %v", err)
 	}
-	for _, host := range a.servers.Hosts() {
+	for _, host := range a.round.Hosts() {
 		if n := a.times(host, event.ConnectionCheckedOut) - a.times(host, event.ConnectionCheckedIn); n != 0 && calm {
-			a.run.finding("left", "%d connections to %s are checked out after the client was disconnected", n, host)
+			a.round.finding("left", "%d connections to %s are checked out after the client was disconnected", n, host)
 		}
 	}
 	a.kept.close()
@@ -103,28 +105,22 @@ func (a *application) setMonitors(opts *options.ClientOptions) {
 	}
 }
 
-// checked is what clients say of a server that their monitor has reached.
-const checked = "a check succeeded"
-
 // hear keeps an event, counts what it says of a server, and asks whether a session has one user.
 func (a *application) hear(happened any) {
 	_, reply := happened.(*event.CommandSucceededEvent) // whose room is the driver's
-	a.kept.keep(fmt.Sprintf("an event: %T", happened), happened, !reply)
+	a.kept.keep("an event", happened, !reply)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch e := happened.(type) {
-	case *event.ServerHeartbeatSucceededEvent:
-		host, _, _ := strings.Cut(e.ConnectionID, "[") // of a monitor
-		a.heard[host+" "+checked]++
 	case *event.PoolEvent:
 		a.heard[e.Address+" "+e.Type]++
 		if e.Type == event.ConnectionPoolCleared {
-			a.run.cleared.Add(1)
+			a.round.cleared.Add(1)
 		}
 	case *event.CommandStartedEvent:
 		id, used := e.Command.Lookup("lsid").DocumentOK()
 		if other := a.busy[string(id)]; other != 0 {
-			a.run.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
+			a.round.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
 				"not ended", e.CommandName, e.RequestID, other)
 		}
 		if used {
@@ -148,60 +144,35 @@ func (a *application) ended(request int64) {
 	maps.DeleteFunc(a.busy, func(_ string, busy int64) bool { return busy == request })
 }
 
-// What a server has to miss until it counts as lost: so many reads for each server, while the client checked another one so often. On a
-// slow machine both take longer.
-const (
-	missed     = 60
-	heartbeats = 20
-	failed     = 4 // reads in a row, each after all retries and the time for the selection of a server
-)
+// collection returns one that is read from any server.
+func (a *application) collection(name string) *mongo.Collection {
+	return a.Database("db").Collection(name, options.Collection().SetReadPreference(readpref.Nearest()))
+}
 
-// read lets the client read a document. The key says how servers treat that.
-func (a *application) read(ctx context.Context, key string) error {
-	filter := bson.D{d("nonce", a.number), d("docs", int32(1)), d(key, a.number)}
-	return a.Database("db").Collection("c").FindOne(ctx, filter).Err()
+// read lets the client read a document that is there. The comment says how servers treat that.
+func (a *application) read(ctx context.Context, comment string) error {
+	return a.collection("fs.files").FindOne(ctx, bson.D{}, options.FindOne().SetComment(comment)).Err()
 }
 
 // askForShare asks, once all servers are up again, whether a client uses each of them.
 func (a *application) askForShare(ctx context.Context) {
-	start, hosts := time.Now(), a.servers.Hosts()
-	before, errs := a.checks(hosts), 0
-	for n := 1; ctx.Err() == nil; n++ {
-		err := a.read(ctx, "probe")
-		if errs++; err == nil {
-			errs = 0
-		}
-		lost, spent := a.servers.unused(a.number), time.Since(start).Round(time.Second)
-		switch {
-		case errs >= failed:
-			a.run.finding("share", "client %d cannot read although all servers have been up for %v: %v", a.number, spent, err)
-			return
-		case len(lost) == 0:
-			return
-		case n < missed*len(hosts):
-		case a.checks(hosts) >= before+heartbeats || spent > patience/4:
-			a.run.finding("share", "client %d (%q) sent %d reads, in %v, to %d of %d servers that are up, and none to %s",
-				a.number, a.uri, n, spent, len(hosts)-len(lost), len(hosts), lost)
-			return
-		default:
-			time.Sleep(10 * time.Millisecond)
-		}
+	var err error
+	used := func() bool {
+		err = a.read(ctx, a.name)
+		return len(a.round.unused(a.name)) == 0 || ctx.Err() != nil
+	}
+	if !within(patience/5, used) {
+		a.round.finding("share", "%s (%q) sends no reads to %s although all servers are up; its last read: %v", a.name, a.uri,
+			a.round.unused(a.name), err)
 	}
 }
 
-// checks returns how often the client has checked the server that it checked most often.
-func (a *application) checks(hosts []string) (most int) {
-	for _, host := range hosts {
-		most = max(most, a.times(host, checked))
-	}
-	return most
-}
+const slowReads = 12 // that wait at the servers
 
 // oldGeneration asks whether a connection that is older than the last clearing of its pool can clear it again, of a client that tells of
 // its pools: it lets reads wait at the servers, breaks one of their connections, waits until that has cleared the pool and the pool is
 // ready again, and then breaks the others.
 func (o *round) oldGeneration() {
-	const reads = 12
 	var a *application
 	for i := range o.slots {
 		if client := o.slots[i].Load(); client.monitors {
@@ -214,26 +185,26 @@ func (o *round) oldGeneration() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var reading sync.WaitGroup
-	for range reads {
-		reading.Go(func() { _ = a.read(ctx, "slow") })
+	for range slowReads {
+		reading.Go(func() { _ = a.read(ctx, slow) })
 	}
 	defer reading.Wait()
-	defer close(o.servers.release)
-	if !soon(func() bool { return len(o.servers.waiting()) == reads }) {
+	defer close(o.release)
+	if !soon(func() bool { return len(o.held) == slowReads }) {
 		return
 	}
-	held := o.servers.waiting()
-	host := held[0].Host
+	first := <-o.held
+	host := first.Host
 	cleared, ready := a.times(host, event.ConnectionPoolCleared), a.times(host, event.ConnectionPoolReady)
-	held[0].Reset()
+	first.Reset()
 	if !soon(func() bool {
 		return a.times(host, event.ConnectionPoolCleared) > cleared && a.times(host, event.ConnectionPoolReady) > ready
 	}) {
 		return
 	}
 	cleared = a.times(host, event.ConnectionPoolCleared)
-	for _, other := range held[1:] {
-		if other.Host == host {
+	for range slowReads - 1 {
+		if other := <-o.held; other.Host == host {
 			other.Reset()
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"bytes"
@@ -14,42 +14,50 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
+// item is a value that one side of the driver's API got from the other, and that has to stay as it was.
+type item struct {
+	what  string
+	value any
+	hash  uint64
+	room  bool   // what is behind its slices may be overwritten
+	spoil func() // of what was handed in: overwrites it
+}
+
+// look compares values with what they were, and spoils those that were handed in.
+func (r *run) look(items []item) {
+	for _, i := range items {
+		if i.room {
+			overwriteRoom(i.value)
+		}
+	}
+	for _, i := range items {
+		if digest(i.value, i.spoil != nil) != i.hash {
+			r.finding("handed over", "%s: a %T changed after it had been handed over; it is now %s", i.what, i.value, brief(i.value))
+		}
+	}
+	for _, i := range items {
+		if i.spoil != nil {
+			i.spoil()
+		}
+	}
+}
+
 // loan is what one call hands to the driver. Once the call has returned, each part has to be as it was, and is spoiled: the servers, or the
 // race detector, notice a driver that reads it later.
 type loan struct {
 	run    *run
 	chance *rand.Rand
-	nonce  int32
-	parts  []part
+	nonce  int64
+	parts  []item
 }
 
-type part struct {
-	what  string
-	value any
-	hash  uint64
-	spoil func()
-}
-
-func (l *loan) lend(what string, value any, spoil func()) {
-	l.parts = append(l.parts, part{what, value, digest(value, true), spoil})
-}
-
-// back ends the loan.
-func (l *loan) back() {
-	for _, p := range l.parts {
-		l.run.lent.Add(1)
-		if digest(p.value, true) != p.hash {
-			l.run.finding("handed in", "the driver changed %s that the application handed in: it is now %s", p.what,
-				brief(p.value))
-		}
-	}
-	for _, p := range l.parts {
-		p.spoil()
-	}
+func (l *loan) lend(value any, spoil func()) {
+	l.run.lent.Add(1)
+	l.parts = append(l.parts, item{"handed in", value, digest(value, true), false, spoil})
 }
 
 // spoiled is what nobody sends.
-const spoiled = int32(-0x22222223)
+const spoiled = int64(1) << 62
 
 func spoilBytes(b []byte) { copy(b, bytes.Repeat([]byte{0xDD}, len(b))) }
 
@@ -61,59 +69,77 @@ func spoilD(doc bson.D) {
 		case []byte:
 			spoilBytes(inner)
 		}
-		doc[i] = d("nonce", spoiled)
+		doc[i] = d("call", spoiled)
 	}
 }
 
 func d(key string, value any) bson.E { return bson.E{Key: key, Value: value} }
 
-// pad is what a server recognizes as a document's of a nonce.
-func pad(nonce int32, size int) []byte { return bytes.Repeat([]byte{byte(nonce)}, size) }
-
-// doc returns a document of the call, in any form, with more fields.
-func (l *loan) doc(what string, size int, more ...bson.E) any {
-	doc := append(bson.D{d("nonce", l.nonce), d("pad", pad(l.nonce, size))}, more...)
-	if l.chance.IntN(3) > 0 {
-		return l.d(what, doc)
+// pad returns a field that tells whose it is, of a size: most are small.
+func (l *loan) pad(most int) bson.E {
+	size := l.chance.IntN(400)
+	switch n := l.chance.IntN(1000); {
+	case n < 2:
+		size = 3 << 20
+	case n < 20:
+		size = 100_000
+	case n < 200:
+		size = 5000
 	}
-	raw, _ := bson.Marshal(doc)
-	room := append(append(make(bson.Raw, 0, len(raw)+40), raw...), pad(7, 40)...)[:len(raw)]
-	l.lend(what, room, func() { spoilBytes(room[:cap(room)]) })
-	return room
+	return d("pad", bytes.Repeat([]byte{byte(l.nonce)}, min(size, most)))
 }
 
-// d lends a document in the form that upstream's examples have.
-func (l *loan) d(what string, doc bson.D) bson.D {
-	l.lend(what, doc, func() { spoilD(doc) })
-	return doc
-}
-
-// lendAll lends a slice of the application's, with room behind it.
-func lendAll[T any](l *loan, what string, all []T) []T {
-	all = append(make([]T, 0, len(all)+3), all...)
-	l.lend(what, all, func() { clear(all[:cap(all)]) })
-	return all
-}
-
-// lendOptions lends options, a builder of upstream's. It must not be applied after the call.
-func lendOptions[T any](l *loan, built T) T {
-	list := reflect.ValueOf(built).Elem().FieldByName("Opts")
-	l.lend("options", nil, func() {
+// hand lends what the driver is to get, in any form.
+func (l *loan) hand(value any) any {
+	switch v := value.(type) {
+	case bson.D:
+		return l.doc(v)
+	case []mongo.WriteModel:
+		first := v[0].(*mongo.InsertOneModel)
+		first.Document = removing{first.Document, v[1:]}
+		return v
+	}
+	v := reflect.ValueOf(value)
+	if v.Kind() == reflect.Slice {
+		room := reflect.MakeSlice(v.Type(), v.Len(), v.Len()+3)
+		reflect.Copy(room, v)
+		l.lend(room.Interface(), func() { room.Slice(0, room.Cap()).Clear() })
+		return room.Interface()
+	}
+	list := v.Elem().FieldByName("Opts") // of a builder of upstream's: options must not be applied after the call
+	l.lend(nil, func() {
 		for i := range list.Len() {
 			list.Index(i).Set(reflect.MakeFunc(list.Type().Elem(), func([]reflect.Value) []reflect.Value {
-				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T",
-					built)
+				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T", value)
 				return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
 			}))
 		}
 	})
-	return built
+	return value
+}
+
+// doc lends a document: in the form that upstream's examples have, or encoded. What the servers keep has a padding.
+func (l *loan) doc(doc bson.D) any {
+	switch {
+	case doc[0].Key == "$inc":
+		doc = append(doc, d("$set", bson.D{l.pad(4 << 20)}))
+	case len(doc) > 1:
+		doc = append(doc, l.pad(1<<20))
+	}
+	if l.chance.IntN(3) > 0 {
+		l.lend(doc, func() { spoilD(doc) })
+		return doc
+	}
+	raw, _ := bson.Marshal(doc)
+	room := append(append(make(bson.Raw, 0, len(raw)+40), raw...), make([]byte, 40)...)[:len(raw)]
+	l.lend(room, func() { spoilBytes(room[:cap(room)]) })
+	return room
 }
 
 // removing is a document that, while the driver encodes it, removes the models that the application handed in beside it, which upstream
 // has copied by then.
 type removing struct {
-	doc    bson.D
+	doc    any
 	models []mongo.WriteModel
 }
 
@@ -131,13 +157,6 @@ type shelf struct {
 	bytes int
 }
 
-type item struct {
-	what  string
-	value any
-	room  bool
-	hash  uint64
-}
-
 // What a shelf holds before it looks at all of it.
 const mostItems, mostBytes = 2000, 8 << 20
 
@@ -147,28 +166,19 @@ func (s *shelf) keep(what string, value any, room bool) {
 	if room {
 		overwriteRoom(value)
 	}
-	one := item{what, value, room, digest(value, false)}
+	one := item{what, value, digest(value, false), room, nil}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.items = append(s.items, one)
-	raw, _ := value.([]byte)
+	raw, _ := value.(bson.Raw)
 	if s.bytes += len(raw); len(s.items) >= mostItems || s.bytes > mostBytes {
 		s.look()
 	}
 }
 
-// look compares things with what they were, and lets them go. The shelf is locked.
+// look looks at all, and lets it go. The shelf is locked.
 func (s *shelf) look() {
-	for _, i := range s.items {
-		if i.room {
-			overwriteRoom(i.value)
-		}
-	}
-	for _, i := range s.items {
-		if digest(i.value, false) != i.hash {
-			s.run.finding("handed out", "%s changed after the driver had handed it out; it is now %s", i.what, brief(i.value))
-		}
-	}
+	s.run.look(s.items)
 	s.items, s.bytes = nil, 0
 }
 

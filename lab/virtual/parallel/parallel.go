@@ -1,11 +1,10 @@
-// Parallel runs the driver as an application with many goroutines does: in real time, on all processors, with servers in memory that come
-// and go. It asks what holds whatever happens: each reply belongs to its command, nothing that was handed out or in changes, each server
-// that is up is used, and nothing is left at the end.
-package main
+// Package parallel runs the driver as an application with many goroutines does: in real time, on all processors, with servers in memory
+// that come and go. It asks what holds whatever happens: each reply belongs to its command, nothing that was handed out or in changes, each
+// server that is up is used, and nothing is left at the end.
+package parallel
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,50 +16,30 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/alecthomas/kong"
-	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 	"go.uber.org/goleak"
 
 	"mongofork/lab/internal/clock"
 	"mongofork/lab/virtual"
+	"mongofork/lab/virtual/trial"
 	"mongofork/tools/command"
 )
 
-const about = `Runs the driver with many goroutines, in real time, on a network and servers in memory that come and go, and judges
-what the application and the servers saw. Build it with -race to have the race detector judge, too.
-
-Exit codes: 0 no finding, 1 a finding, 2 wrong usage or a panic of the driver, 66 a finding of the race detector.`
-
-type cli struct {
-	Seed     uint64        `default:"1" help:"What is drawn by chance."`
-	Duration time.Duration `default:"60s" help:"For how long."`
-	First    bool          `help:"End with the first finding."`
-}
-
-func main() { command.Main(execute) }
-
-// execute executes one command line and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c cli
-	return command.Program{
-		Name: "parallel", Description: about, CLI: &c,
-		Do: func(*kong.Context) error {
-			if n := runRounds(ctx, c, stdout); n > 0 {
-				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
-			}
-			return ctx.Err()
-		},
-	}.Run(args, stdout, stderr)
+// Options are what is drawn by chance, for how long, and whether to end with the first finding.
+type Options struct {
+	Seed     uint64
+	Duration time.Duration
+	First    bool
 }
 
 // run is all rounds, with what they did and found.
 type run struct {
-	cli
+	Options
 	out   io.Writer
 	start time.Time
 
 	operations, cancelled, stopped, rejected, cleared, left, kept, lent, found atomic.Int64
+
+	results sync.Map // of calls, by what these are
 
 	mu       sync.Mutex
 	findings map[string]int // by what asks
@@ -86,12 +65,12 @@ func (r *run) finding(by, format string, args ...any) {
 // patience is how long a round may take until an operation in it is taken to wait for ever.
 const patience = 10 * time.Minute
 
-// runRounds runs rounds for some time, and returns how many findings there are.
-func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
+// Run runs rounds for some time, and returns how many findings there are.
+func Run(ctx context.Context, c Options, out io.Writer) (findings int64) {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	debug.SetTraceback("all")
 	before := goleak.IgnoreCurrent()
-	r := &run{cli: c, out: out, start: time.Now(), findings: map[string]int{}}
+	r := &run{Options: c, out: out, start: time.Now(), findings: map[string]int{}}
 	length := max(500*time.Millisecond, min(4*time.Second, c.Duration/time.Duration(3*len(shapes))))
 	rounds := 0
 	for ; time.Since(r.start) < c.Duration && ctx.Err() == nil; rounds++ {
@@ -110,8 +89,11 @@ func runRounds(ctx context.Context, c cli, out io.Writer) (findings int64) {
 }
 
 // soon waits until something is so, and reports whether it is within ten seconds.
-func soon(so func() bool) bool {
-	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
+func soon(so func() bool) bool { return within(10*time.Second, so) }
+
+// within waits until something is so, and reports whether it is within that time.
+func within(patience time.Duration, so func() bool) bool {
+	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
@@ -134,22 +116,29 @@ const balanced = "loadbalanced:2"
 
 var shapes = []shape{
 	{topology: "sharded:3", clients: 4},
-	{topology: "replicaset:3", batch: 6, clients: 5},
-	{topology: "sharded:2", batch: 5, clients: 6},
+	{topology: "replicaset:3", batch: 2, clients: 5},
+	{topology: "sharded:2", batch: 1, clients: 6},
 	{topology: "replicaset:3", headless: true, clients: 4},
 	{topology: balanced, clients: 4},
 	{topology: "sharded:50", clients: 2, heartbeat: 5 * time.Second},
 }
 
-// round is the work of one deployment.
+// round is the work of one deployment, whose servers see to it that each command is of one nonce.
 type round struct {
 	*run
+	*virtual.Cluster
 	number  int
 	kind    shape
-	servers *servers
 	slots   []atomic.Pointer[application]
 	stop    atomic.Bool
 	chance  *rand.Rand // of the goroutine that disturbs
+	storm   atomic.Bool
+	stormed atomic.Bool // a storm has begun
+	smaller atomic.Bool // a member has left its set
+
+	probes  sync.Map // hosts that got a probe, with the client that sent it
+	held    chan virtual.Command
+	release chan struct{} // closed once these need not wait any more
 }
 
 func (r *run) rand(round, part int) *rand.Rand {
@@ -159,28 +148,27 @@ func (r *run) rand(round, part int) *rand.Rand {
 // round runs one deployment: calm, in a storm, and after it.
 func (r *run) round(ctx context.Context, number int, length time.Duration) {
 	kind := shapes[number%len(shapes)]
-	o := &round{run: r, number: number, kind: kind, chance: r.rand(number, -1),
-		slots: make([]atomic.Pointer[application], kind.clients)}
 	cluster, end, err := virtual.Start(virtual.Options{Topology: kind.topology, Batch: kind.batch})
 	if err != nil {
 		panic(err)
 	}
 	defer end()
-	o.servers = &servers{Cluster: cluster, run: r, kind: kind, chance: r.rand(number, -2), cursors: map[int64]*cursor{},
-		probes: map[string]bool{}, release: make(chan struct{})}
-	cluster.Intercept(o.servers.answer)
+	o := &round{run: r, Cluster: cluster, number: number, kind: kind, slots: make([]atomic.Pointer[application], kind.clients),
+		chance: r.rand(number, -1), held: make(chan virtual.Command, slowReads), release: make(chan struct{})}
+	trial.PutFile(cluster)
+	cluster.Intercept(o.answer)
 	for i := range o.slots {
-		o.slots[i].Store(connect(r, o.servers, i+number))
+		o.slots[i].Store(o.connect(i + number))
 	}
 	var working sync.WaitGroup
 	for i := range 32 {
 		working.Go(func() { o.work(i) })
 	}
 	_ = clock.Wait(ctx, length)
-	o.servers.stormed.Store(true)
-	o.servers.storm.Store(true)
+	o.stormed.Store(true)
+	o.storm.Store(true)
 	o.disturb(ctx, length)
-	o.servers.storm.Store(false)
+	o.storm.Store(false)
 	o.stop.Store(true)
 	working.Wait()
 	if kind.topology != balanced { // of which clients do not choose a server
@@ -204,79 +192,31 @@ func (o *round) work(number int) {
 	chance := o.rand(o.number, number)
 	kept := &shelf{run: o.run}
 	defer kept.close()
-	for n := int32(1); !o.stop.Load(); n++ {
-		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int32(number)<<25|n)
+	for n := int64(1); !o.stop.Load(); n++ {
+		o.one(o.slots[number%len(o.slots)].Load(), kept, chance, int64(number+1)<<40|n)
 	}
-}
-
-// one makes a call and judges how it ends.
-func (o *round) one(a *application, kept *shelf, chance *rand.Rand, nonce int32) {
-	ctx := newSpan(chance)
-	coll := a.Database("db").Collection("c")
-	c := &call{loan: &loan{run: o.run, chance: chance, nonce: nonce}, ctx: ctx.Context, app: a, coll: coll, shelf: kept}
-	what := reads[chance.IntN(len(reads))]
-	if !o.kind.headless && chance.IntN(2) == 0 {
-		what = writes[chance.IntN(len(writes))]
-	}
-	err := what(c)
-	calm := !o.servers.stormed.Load() && !isLate(err)
-	ctx.end()
-	c.back()
-	o.operations.Add(1)
-	if err != nil {
-		kept.keep("an error", err, true)
-	}
-	switch {
-	case errors.Is(err, errWrong):
-		o.finding("reply", "%v", err)
-	case ctx.ended && err == nil:
-		o.finding("context", "a call succeeds although its context had ended before")
-	case !ctx.free:
-		o.cancelled.Add(1)
-	case errors.Is(err, context.Canceled) && !a.leaving.Load():
-		o.finding("context", "a call ends as cancelled although nobody cancelled its context: %v", err)
-	case err != nil && calm:
-		o.finding("failure", "a call fails although its context lasts and nothing is wrong with any server: %v", err)
-	}
-}
-
-// isLate reports whether an error may be that of a slow machine.
-func isLate(err error) bool {
-	return mongo.IsTimeout(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &topology.WaitQueueTimeoutError{}) ||
-		errors.As(err, &topology.ServerSelectionError{})
 }
 
 // disturb makes servers come and go.
 func (o *round) disturb(ctx context.Context, duration time.Duration) {
-	c, end := o.servers, time.Now().Add(duration)
-	left := false
+	end, left := time.Now().Add(duration), false
 	if strings.HasPrefix(o.kind.topology, "replicaset") {
-		o.servers.smaller.Store(true)
+		o.smaller.Store(true)
 		_ = clock.Wait(ctx, 2*heartbeat)
-		o.servers.smaller.Store(false)
+		o.smaller.Store(false)
 	}
 	for time.Now().Before(end) && ctx.Err() == nil {
-		host := o.chance.IntN(len(c.Hosts()))
+		what := []string{trial.Stop, trial.Stop, trial.Reset, trial.StepDown, trial.Silent, trial.Breaking, ""}[o.chance.IntN(7)]
 		length := time.Duration(o.chance.IntN(300)+20) * time.Millisecond
-		switch what := o.chance.IntN(7); {
-		case what < 2:
+		switch {
+		case what == trial.Stop:
 			o.stopped.Add(1)
-			c.Stop(host)
-			_ = clock.Wait(ctx, length)
-			c.Restart(host)
-		case what == 2:
-			c.Reset(host)
-		case what == 3:
-			c.StepDown(length)
-		case what < 6:
-			c.SetLink([]virtual.Link{virtual.Silent, virtual.Breaking}[what-4], host)
-			_ = clock.Wait(ctx, length)
-			c.SetLink(virtual.Up, host)
-		case !left:
+		case what == "" && !left:
 			left = true
 			o.leave()
 		}
-		_ = clock.Wait(ctx, length/2)
+		trial.Fault{What: what, Host: 1 + o.chance.IntN(50), For: length}.Inflict(o.Cluster)
+		_ = clock.Wait(ctx, length+length/2)
 	}
 }
 
@@ -285,7 +225,7 @@ func (o *round) leave() {
 	slot := o.chance.IntN(len(o.slots))
 	old := o.slots[slot].Load()
 	old.leaving.Store(true)
-	o.slots[slot].Store(connect(o.run, o.servers, slot+o.number+len(o.slots)))
+	o.slots[slot].Store(o.connect(slot + o.number + len(o.slots)))
 	old.disconnect(false)
 	o.left.Add(1)
 }

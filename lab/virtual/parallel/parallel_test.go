@@ -1,4 +1,4 @@
-package main
+package parallel
 
 import (
 	"errors"
@@ -53,8 +53,8 @@ func TestKeep(t *testing.T) {
 	s.keep("the list", servers, false)
 	s.keep("its start", servers[:1], true)
 	s.close()
-	assert.Contains(t, out.String(), "the list changed after the driver had handed it out")
-	assert.Equal(t, 1, s.run.findings["handed out"])
+	assert.Contains(t, out.String(), "the list: a []description.Server changed after")
+	assert.Equal(t, 1, s.run.findings["handed over"])
 	assert.Equal(t, description.Server{}, servers[1])
 
 	s.keep("bytes", []byte{1, 2, 3}[:2], true)
@@ -62,7 +62,7 @@ func TestKeep(t *testing.T) {
 		s.keep("nothing", nil, true)
 	}
 	s.close()
-	assert.Equal(t, 1, s.run.findings["handed out"])
+	assert.Equal(t, 1, s.run.findings["handed over"])
 }
 
 // TestLoan: a part that has changed is found, and afterwards all are overwritten.
@@ -71,33 +71,33 @@ func TestLoan(t *testing.T) {
 	for range 40 {
 		var out strings.Builder
 		l := &loan{run: newRun(&out), chance: rand.New(rand.NewPCG(rand.Uint64(), 1)), nonce: 77}
-		doc := l.doc("a document", 10)
-		list := lendAll(l, "a list", []any{doc, 1})
-		opts := lendOptions(l, options.Find().SetLimit(1))
+		doc := l.hand(bson.D{d("_id", 1), d("call", 1)})
+		list := l.hand([]any{doc, 1})
+		opts := l.hand(options.Find().SetLimit(1)).(*options.FindOptionsBuilder)
 		before := digest(doc, false)
-		l.back()
+		l.run.look(l.parts)
 		assert.Empty(t, out.String())
 		assert.NotEqual(t, before, digest(doc, false))
 		assert.Equal(t, []any{nil, nil}, list)
 		require.NoError(t, opts.Opts[0](&options.FindOptions{}))
 		assert.Contains(t, out.String(), "the driver applied options after the call that got them had returned")
 
-		doc = l.doc("a document", 10)
+		doc = l.hand(bson.D{d("_id", 1), d("call", 1)})
 		switch doc := doc.(type) {
 		case bson.Raw:
 			doc[:cap(doc)][cap(doc)-1]++
 		case bson.D:
-			doc[0].Key = "_id"
+			doc[0].Key = "id"
 		}
 		l.parts = l.parts[len(l.parts)-1:]
-		l.back()
-		assert.Contains(t, out.String(), "the driver changed a document")
+		l.run.look(l.parts)
+		assert.Contains(t, out.String(), "changed after it had been handed over")
 	}
 }
 
 // TestRun runs all kinds of deployments with the driver that go.mod requires.
 func TestRun(t *testing.T) { // alone, because it looks for goroutines that are left
 	var out strings.Builder
-	assert.Zero(t, runRounds(t.Context(), cli{Seed: 1, Duration: time.Second}, &out), out.String())
+	assert.Zero(t, Run(t.Context(), Options{Seed: 1, Duration: time.Second}, &out), out.String())
 	assert.Regexp(t, `1 rounds, [1-9]\d+ operations, [1-9]`, out.String())
 }
