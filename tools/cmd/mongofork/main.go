@@ -40,7 +40,7 @@ type cli struct {
 
 	Build   buildCmd   `cmd:"" help:"Check every assertion of the overlay, and write the fork to build/<base>/."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
-	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
+	Accept  acceptCmd  `cmd:"" help:"Make a version of upstream a base. First read what changed: mongofork drift -v VERSION."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
@@ -120,12 +120,12 @@ func (c *buildCmd) Run(a *app) error {
 type acceptCmd struct{}
 
 func (*acceptCmd) Run(a *app) error {
-	entries, err := a.project.Accept(a.ctx)
-	if err != nil {
+	if err := a.project.Accept(a.ctx); err != nil {
 		return err
 	}
-	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	if err = a.project.Compile(a.ctx); errors.As(err, new(problem.List)) {
+	a.printf("%s: written\n", a.project.LockFile())
+	err := a.project.Compile(a.ctx)
+	if errors.As(err, new(problem.List)) {
 		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, err)
 	}
 	return err

@@ -44,7 +44,7 @@ func (r Row) Class() string {
 		return "gone"
 	case r.Now[0].Key.Package != r.Subject.Package:
 		return "moved"
-	case syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...):
+	case syntax.Tokens(r.Was...) != syntax.Tokens(r.Now...):
 		return "changed"
 	}
 	return "same"
