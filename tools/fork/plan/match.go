@@ -51,9 +51,11 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 		if _, taken := m.Tree[f.Path]; taken {
 			mt.problems.Add(f.From, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 		}
+		for _, t := range f.Touches {
+			mt.touch(t)
+		}
 		for _, d := range f.Decls {
-			if on := d.Directive; on != nil {
-				mt.touch(Touch{How: on.Verb, Key: d.Key, File: d.File, Line: on.Line, Ours: d})
+			if f.touches(d) {
 				continue
 			}
 			if found := m.Lookup(d.Key); len(found) > 0 {
@@ -62,9 +64,6 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 					syntax.Places(found))
 			}
 			mt.plan.Added = append(mt.plan.Added, d)
-		}
-		for _, removal := range f.Removals {
-			mt.touch(removal)
 		}
 	}
 	return mt.plan, mt.problems
@@ -95,8 +94,8 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("upstream has several under different build constraints (%s)", syntax.Places(found))
 	case wraps && (t.Ours.Func == nil || found[0].Func == nil):
 		mend, message = "use //fork:replace", fmt.Sprintf("only functions and methods can be wrapped (%s)", found[0].At())
-	case wraps && !syntax.Mentions(t.Ours.Func, UpstreamName(t.Ours.Bare())):
-		mend, message = "call it, or use //fork:replace", "ours never uses "+UpstreamName(t.Ours.Bare())
+	case wraps && !syntax.Mentions(t.Ours.Func, t.Wrapped):
+		mend, message = "call it, or use //fork:replace", "ours never uses "+t.Wrapped
 	case rooted >= 0:
 		mend = "keep it, and declare something else"
 		message = fmt.Sprintf("it shares a line, or its value depends on its place in a group with iota (%s)", t.All[rooted].At())
@@ -105,9 +104,7 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("ours (%s) is for other builds than upstream's (%s)", syntax.Places([]*syntax.Decl{t.Ours}),
 			syntax.Places(found))
 	default:
-		if t.Theirs = found[0]; wraps {
-			t.Wrapped = UpstreamName(t.Ours.Bare())
-		}
+		t.Theirs = found[0]
 		mt.plan.Touches = append(mt.plan.Touches, t)
 		return
 	}

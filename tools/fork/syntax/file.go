@@ -129,13 +129,12 @@ type Decl struct {
 	File *File
 
 	// Func is set for functions and methods, Gen and Spec for the others.
-	Func      *ast.FuncDecl
-	Gen       *ast.GenDecl
-	Spec      ast.Spec
-	Directive *Directive          // says how one of the overlay's touches one of upstream's; nil if it does not
-	Shared    int                 // counts the names that the spec declares ("a, b = 1, 2")
-	Docs      []*ast.CommentGroup // the comment groups that document the declaration
-	Node      ast.Node            // what stands for the declaration alone
+	Func   *ast.FuncDecl
+	Gen    *ast.GenDecl
+	Spec   ast.Spec
+	Shared int                 // counts the names that the spec declares ("a, b = 1, 2")
+	Docs   []*ast.CommentGroup // the comment groups that document the declaration
+	Node   ast.Node            // what stands for the declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
