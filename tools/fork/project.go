@@ -122,9 +122,9 @@ func (p *Project) Accept(ctx context.Context) error {
 
 // Compile returns why the fork does not compile, if it does not.
 func (p *Project) Compile(ctx context.Context) error {
-	matched, tree, err := p.Assemble(ctx)
+	_, tree, err := p.Assemble(ctx)
 	if err == nil {
-		err = drift.Compile(ctx, matched, tree)
+		err = drift.Compile(ctx, p.Root, tree)
 	}
 	return err
 }
