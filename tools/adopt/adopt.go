@@ -37,7 +37,7 @@ type Application struct {
 
 // Options say how Change changes an application; as kong takes them.
 type Options struct {
-	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the version that was required."`
+	Undo      bool   `xor:"mode,least" help:"Restore upstream's driver, and the version that was required."`
 	Release   bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild bool   `help:"Do not build the application."`
 	Base      string `kong:"-"` // the version of upstream whose fork is used; by default the lowest that fits
@@ -162,9 +162,7 @@ func (a Application) fork(ctx context.Context, base string, release bool) (targe
 		return target, fmt.Errorf("%w\nset GOPROXY=<address of the release>,… as docs/builder.md (Using a release) says; if the "+
 			"release that is served there is not that of %s, find out who has changed it", err, from)
 	}
-	folder, err := a.alone(ctx, "list -m", "-mod=mod", "-f", "{{.Dir}}", target.String())
-	sum, sumErr := sumLine(folder, target)
-	return target, errors.Join(err, sumErr, compare(sum, known, from, target))
+	return target, nil
 }
 
 // undo prepares go.mod for upstream's driver: it restores the version that was required before.
