@@ -89,15 +89,10 @@ func (a Application) Change(ctx context.Context, o Options) (c *Change, err erro
 	}
 	after, err := a.files()
 	c.Diff = filetree.Diff("a/go.mod", unixLines(before["go.mod"]), "b/go.mod", unixLines(after["go.mod"]))
-	for name, text := range after { // the go command ends lines as Unix does
-		if bytes.Contains(before[name], []byte("\r\n")) {
-			after[name] = bytes.ReplaceAll(unixLines(text), []byte("\n"), []byte("\r\n"))
-			err = errors.Join(err, a.put(after, name))
-		}
-	}
 	return c, err
 }
 
+// unixLines returns a text with lines that end as the go command ends them.
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
 // use prepares go.mod, and go.sum for a release, for the fork.
