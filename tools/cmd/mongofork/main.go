@@ -34,7 +34,7 @@ const defaultBase = "v2.5.0"
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
+	Dir  string `short:"C" default:"." placeholder:"DIR" help:"The repository."`
 	Base string `help:"Version of upstream to build on. Default: for use, what the application requires; else BASE in the environment, or ${base}."`
 
 	Build   buildCmd   `cmd:"" help:"Check every assertion of the overlay, and write the fork to build/<base>/."`
@@ -67,9 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Exit codes: 0 done, 1 failed or problems found, 2 wrong usage.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
-			root, err := plan.FindRoot(c.Dir)
-			if err != nil {
-				return err
+			root, err := filepath.Abs(c.Dir)
+			if _, statErr := os.Stat(filepath.Join(root, plan.FoldersFile)); err != nil || statErr != nil {
+				return fmt.Errorf("no %s in %s: run this in the repository", plan.FoldersFile, root)
 			}
 			return parsed.Run(&app{ctx: ctx, out: stdout, progress: stderr, base: c.Base, project: &fork.Project{
 				Root: root, Module: adopt.Driver, Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase),

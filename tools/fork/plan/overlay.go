@@ -41,22 +41,6 @@ type File struct {
 	versions syntax.BaseRange
 }
 
-// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
-func FindRoot(start string) (string, error) {
-	start, err := filepath.Abs(start)
-	if err != nil {
-		return "", err
-	}
-	for at := start; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(FoldersFile))); err == nil {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", FoldersFile, start)
-		}
-	}
-}
-
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Each file has to be for that version or for one
 // of the bases. A problem.List is about files that cannot be used.
 func ReadOverlay(root string, m *upstream.Module, bases ...string) (Overlay, error) {
