@@ -83,7 +83,7 @@ func TestLock(t *testing.T) {
 	require.Regexp(t, "^example.com/driver/v2 v2.0.0 h1:.*=\n$", lock)
 	for _, wrong := range []string{"", strings.Replace(lock, "v2.0.0", "v2.1.0", 1), strings.Replace(lock, "h1:", "h1:A", 1)} {
 		p.put(t, p.LockFile(), wrong)
-		accepted := p.Accept(t.Context())
+		_, accepted := p.Accept(t.Context())
 		for _, err := range []error{build(t, p), accepted} {
 			require.ErrorAs(t, err, &problem.List{})
 			require.Contains(t, err.Error(), "etc/bases/v2.0.0/fork.lock: it has \"")
@@ -92,7 +92,8 @@ func TestLock(t *testing.T) {
 		require.NoDirExists(t, p.Folder(p.Base).Dir)
 	}
 	require.NoError(t, os.Remove(p.file(p.LockFile())))
-	require.NoError(t, p.Accept(t.Context()))
+	_, err := p.Accept(t.Context())
+	require.NoError(t, err)
 	require.Equal(t, lock, p.read(t, p.LockFile()))
 	require.NoError(t, build(t, p))
 }
@@ -117,7 +118,8 @@ func acceptAnyway(t testing.TB, p *Project) {
 func builtProject(t testing.TB, files filetree.Tree) *Project {
 	t.Helper()
 	p := newProject(t, files)
-	require.NoError(t, p.Accept(t.Context()))
+	_, err := p.Accept(t.Context())
+	require.NoError(t, err)
 	return p
 }
 

@@ -87,8 +87,8 @@ func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, erro
 	return matched, tree, err
 }
 
-// match obtains the base, compares it with its lock, if it has one, and lays the overlay over it, in memory. It returns what the lock has to
-// say. If the error is a problem.List, the plan has what matched.
+// match obtains the base, compares it with its lock, if it has one, and lays the overlay over it, in memory. It returns what the lock has
+// to say. If the error is a problem.List, the plan has what matched.
 func (p *Project) match(ctx context.Context) (matched *plan.Plan, tree filetree.Tree, lock string, err error) {
 	m, err := p.Source(ctx, p.Module, p.Base)
 	if err != nil {
@@ -107,26 +107,17 @@ func (p *Project) match(ctx context.Context) (matched *plan.Plan, tree filetree.
 	return matched, tree, lock, problem.Join(readErr, err, sumErr, problems)
 }
 
-// Accept makes a version of upstream a base, if the overlay fits it: it writes the lock, a line as in go.sum, so that nobody builds on other
-// files of that version.
-func (p *Project) Accept(ctx context.Context) error {
+// Accept makes a version of upstream a base, if the overlay fits it: it writes the lock, a line as in go.sum, so that nobody builds on
+// other files of that version. It returns the fork, which may not compile.
+func (p *Project) Accept(ctx context.Context) (filetree.Tree, error) {
 	if semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
-		return fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
+		return nil, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 	}
-	_, _, lock, err := p.match(ctx)
-	if err != nil {
-		return err
-	}
-	return filetree.Replace(p.file(p.LockFile()), []byte(lock))
-}
-
-// Compile returns why the fork does not compile, if it does not.
-func (p *Project) Compile(ctx context.Context) error {
-	_, tree, err := p.Assemble(ctx)
+	_, tree, lock, err := p.match(ctx)
 	if err == nil {
-		err = drift.Compile(ctx, p.Root, tree)
+		err = filetree.Replace(p.file(p.LockFile()), []byte(lock))
 	}
-	return err
+	return tree, err
 }
 
 // Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay

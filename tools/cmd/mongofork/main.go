@@ -119,12 +119,12 @@ func (c *buildCmd) Run(a *app) error {
 type acceptCmd struct{}
 
 func (*acceptCmd) Run(a *app) error {
-	if err := a.project.Accept(a.ctx); err != nil {
+	tree, err := a.project.Accept(a.ctx)
+	if err != nil {
 		return err
 	}
 	a.printf("%s: written\n", a.project.LockFile())
-	err := a.project.Compile(a.ctx)
-	if errors.As(err, new(problem.List)) {
+	if err = drift.Compile(a.ctx, a.project.Root, tree); errors.As(err, new(problem.List)) {
 		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, err)
 	}
 	return err

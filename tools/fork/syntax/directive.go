@@ -24,8 +24,8 @@ const (
 // like finds directives, and comments that were probably meant to be some but are prose to gofmt.
 var like = regexp.MustCompile(`^(?i:(?://|/\*)\s*fork:)(\S*)(.*)`)
 
-// ParseDirective reads one comment, and returns the verb of a "//fork:verb ..." line and the words after it: of base the terms, of remove the
-// declaration and a reason, else a reason. ok is false if it is not a directive; err says what is wrong with one.
+// ParseDirective reads one comment, and returns the verb of a "//fork:verb ..." line and the words after it: of base the terms, of remove
+// the declaration and a reason, else a reason. ok is false if it is not a directive; err says what is wrong with one.
 func ParseDirective(line string) (verb Verb, words []string, ok bool, err error) {
 	found := like.FindStringSubmatch(strings.TrimSpace(line))
 	if found == nil {

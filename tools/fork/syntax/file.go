@@ -288,8 +288,8 @@ func LineEnd(src []byte, i int) int {
 // LineStart returns the offset of the first byte of the line that holds i.
 func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
 
-// Tokens returns what declarations say, token for token. Comments, layout and the file play no part in it. Of a constant whose value depends
-// on its place it is what the whole group says.
+// Tokens returns what declarations say, token for token. Comments, layout and the file play no part in it. Of a constant whose value
+// depends on its place it is what the whole group says.
 func Tokens(decls ...*Decl) string {
 	var text strings.Builder
 	for _, d := range decls {

@@ -37,7 +37,8 @@ func Prepare(ctx context.Context, database, index string) error {
 
 // Scan returns what a version of govulncheck says of the module in a folder.
 func Scan(ctx context.Context, tool, index, folder string) (string, error) {
-	out, err := command.Output(ctx, folder, []string{"GOWORK=off"}, "go", "run", tool, "-db", "file://"+filepath.ToSlash(index), "./...")
+	out, err := command.Output(ctx, folder, []string{"GOWORK=off"}, "go", "run", tool,
+		"-db", "file://"+filepath.ToSlash(index), "./...")
 	if complete.Match(out) {
 		err = nil // it fails if it has found something
 	}
