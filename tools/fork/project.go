@@ -25,7 +25,6 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/assemble"
-	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/layer"
@@ -118,17 +117,6 @@ func (p *Project) Accept(ctx context.Context) (filetree.Tree, error) {
 		err = filetree.Replace(p.file(p.LockFile()), []byte(lock))
 	}
 	return tree, err
-}
-
-// Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
-// that is for that one.
-func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
-	matched, _, err := p.Assemble(ctx)
-	target, targetErr := p.Source(ctx, p.Module, version)
-	if err := errors.Join(err, targetErr); err != nil {
-		return nil, err
-	}
-	return drift.Compare(ctx, p.Root, matched, target)
 }
 
 // PatchLevelFile is the file of the overlay with a constant for the patch level of the next release, such as fork.1. So the level in

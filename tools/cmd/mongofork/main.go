@@ -142,8 +142,13 @@ func (driftCmd) Help() string {
 
 func (c *driftCmd) Run(a *app) error {
 	bases, err := a.project.Bases()
-	report, driftErr := a.project.Drift(a.ctx, c.Version)
-	if err := errors.Join(err, driftErr); err != nil {
+	matched, _, matchErr := a.project.Assemble(a.ctx)
+	target, targetErr := a.project.Source(a.ctx, a.project.Module, c.Version)
+	if err := errors.Join(err, matchErr, targetErr); err != nil {
+		return err
+	}
+	report, err := drift.Compare(a.ctx, a.project.Root, matched, target)
+	if err != nil {
 		return err
 	}
 	review := c.print(a, report)
@@ -162,7 +167,7 @@ func (c *driftCmd) Run(a *app) error {
 // print prints what needs review and returns how much that is.
 func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 	for _, row := range report.Rows {
-		if !row.NeedsReview() {
+		if row.Class() == "same" {
 			continue
 		}
 		review++

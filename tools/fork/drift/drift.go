@@ -35,7 +35,7 @@ type Row struct {
 }
 
 // Class says what became of it: "gone", "moved" to another package, "changed", or "same" if it is token for token what it was, wherever it
-// stands in its package.
+// stands in its package. All else has to be reviewed before the overlay is used with the other version.
 func (r Row) Class() string {
 	switch {
 	case len(r.Now) == 0:
@@ -47,9 +47,6 @@ func (r Row) Class() string {
 	}
 	return "same"
 }
-
-// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version.
-func (r Row) NeedsReview() bool { return r.Class() != "same" }
 
 func (r Row) Diff() string {
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
