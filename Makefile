@@ -286,10 +286,6 @@ assets:
 		gzip -9n >build/assets/$$(basename build/assets/*.cdx.json .cdx.json).tar.gz
 	cd build/assets && sha256sum * >SHA256SUMS
 
-.PHONY: lock
-lock: ## Record in the locks of all bases what the overlay touches, once you have read upstream's changes
-	@for base in $(BASES); do BASE=$$base $(MONGOFORK) accept || exit; done
-
 # OLDEST runs a go command with the oldest Go that the module it is in supports.
 OLDEST = GOTOOLCHAIN=go$$(go list -m -f '{{.GoVersion}}') go
 

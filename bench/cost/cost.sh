@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Measures what operations cost with upstream's driver and with the fork, on the bases given, and prints benchstat's tables, in
-# which "~" stands where a difference may be chance. If all benchmarks ran, it writes the tables of docs/performance/cost.md. Where there
-# is a valgrind, it counts instructions too, which depend less on the machine than time does. "make bench WHAT=cost" builds the programs
-# and calls it; BENCH names some of the benchmarks: BENCH=/FindOne.
+# which "~" stands where a difference may be chance. Where there is a valgrind, it counts instructions too, which depend less on the
+# machine than time does. "make bench WHAT=cost" builds the programs and calls it; BENCH names some of the benchmarks: BENCH=/FindOne.
 set -euo pipefail
 cd "$(dirname "$0")/../../build"
 benchstat=golang.org/x/perf/cmd/benchstat@v0.0.0-20260409210113-8e83ce0f7b1c
@@ -48,4 +47,3 @@ for base in "$@"; do
 		done
 	fi
 done
-[ -n "${BENCH:-}" ] || go -C ../bench run ./cmd/bench --cost "$@"

@@ -29,7 +29,7 @@ without() { # LAYER
 		find "$one" -name '*.go' -exec dirname {} \; | sed -E 's,^layers/[^/]+/[^/]+/,,'
 		find "$one" -name edits.yaml -exec sed -nE 's/^(- )? *in: ([^ ]+) .*/\2/p' {} \;
 	done | sort -u)
-	(cd "$copy" && rm -r $removed && "$builder" accept >/dev/null && "$builder" build >/dev/null)
+	(cd "$copy" && rm -r $removed && "$builder" build >/dev/null)
 	tree=$copy/build/$BASE
 	cd "$root/$tree"
 	for package in "${packages[@]}"; do

@@ -12,11 +12,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
-	"golang.org/x/mod/sumdb/dirhash"
 
 	"mongofork/tools/fork"
 )
@@ -141,58 +139,38 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 	return effect, nil
 }
 
-// verify compares the release that the application is built with, as the go command has downloaded it and as go.sum has its hashes, with
-// what is known of this release.
+// verify compares the release that the application is built with, as go.sum has its hashes, with what is known of this release. The go
+// command compares what it downloads, and what it has downloaded, with go.sum.
 func (a Application) verify(ctx context.Context, s selected) error {
 	if s.Replace.Version == "" || s.Replace.Path != Driver {
 		return nil
 	}
 	known, from, err := a.Project.Sums(ctx, s.Replace.Version)
-	if err != nil {
+	goSum, readErr := os.ReadFile(filepath.Join(a.Dir, "go.sum"))
+	if err := errors.Join(err, readErr); err != nil {
 		return err
 	}
-	wanted := module.Version{Path: Driver, Version: s.Replace.Version}
-	goSum, err := os.ReadFile(filepath.Join(a.Dir, "go.sum"))
-	if err == nil && s.Replace.Dir != "" && !vendored(a.Dir) {
-		var line string
-		line, err = sumLine(s.Replace.Dir, wanted)
-		goSum = append(goSum, "\n"+line...)
-	}
-	if err != nil {
-		return err
-	}
-	return compare(string(goSum), known, from, wanted)
-}
-
-// sumLine returns the line that go.sum would have for a module in a folder, which the go command does not hash after the download.
-func sumLine(folder string, m module.Version) (string, error) {
-	sum, err := dirhash.HashDir(folder, m.String(), dirhash.Hash1)
-	return fmt.Sprintf("%s %s %s\n", m.Path, m.Version, sum), err
-}
-
-// compare compares lines of go.sum with those that are known.
-func compare(goSum, known, from string, wanted module.Version) error {
 	sums, found := maps.Collect(fork.SumLines(known)), false
-	for m, sum := range fork.SumLines(goSum) {
+	for m, sum := range fork.SumLines(string(goSum)) {
 		if want, is := sums[m]; is && sum != want {
 			return fmt.Errorf("%s %s is not the release: its hash is %s, and %s has %s; whoever serves it has changed it: "+
 				"find out who, and remove what was downloaded with go clean -modcache", m.Path, m.Version, sum, from, want)
 		}
-		found = found || m == wanted
+		found = found || m == module.Version{Path: Driver, Version: s.Replace.Version}
 	}
 	if !found {
-		return fmt.Errorf("go.sum has no hash of %s %s", wanted.Path, wanted.Version)
+		return fmt.Errorf("go.sum has no hash of %s %s", Driver, s.Replace.Version)
 	}
 	return nil
 }
+
+var plain = regexp.MustCompile(`^[-./\w]+$`) // to a shell
 
 // CommandLine returns the command line that does something with the application of a folder.
 func (a Application) CommandLine(args ...string) string {
 	words := slices.Concat([]string{"go", "-C", a.Project.Root, "run", "./tools/cmd/mongofork"}, args)
 	for i, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool {
-			return !strings.ContainsRune("-./_", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
+		if !plain.MatchString(word) {
 			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}

@@ -1,5 +1,5 @@
 // Package fork lays the Go files of a repository over a module in the module cache: it checks what the files assert about
-// that module against a lock, assembles the result, and writes it as a module, a patch or a release.
+// that module, and the module against a lock, assembles the result, and writes it as a module, a patch or a release.
 //
 // It is the front of the packages below it. Each of these imports only those before it: problem, filetree, git, syntax, upstream, plan,
 // assemble, layer, drift, series.
@@ -21,12 +21,10 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
 	"mongofork/tools/fork/assemble"
-	"mongofork/tools/fork/drift"
 	"mongofork/tools/fork/filetree"
 	"mongofork/tools/fork/git"
 	"mongofork/tools/fork/layer"
@@ -70,8 +68,10 @@ func (p *Project) On(base string) *Project {
 	return &other
 }
 
-func (p *Project) readLock() (*plan.Lock, error) {
-	data, err := os.ReadFile(p.file(p.LockFile()))
+// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion
+// failed, the lock's included.
+func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
+	_, err := os.Stat(p.file(p.LockFile()))
 	if errors.Is(err, fs.ErrNotExist) {
 		mend := "go run ./tools/cmd/mongofork accept --base " + p.Base
 		if bases, err := p.Bases(); err == nil {
@@ -80,88 +80,43 @@ func (p *Project) readLock() (*plan.Lock, error) {
 		err = problem.One(p.LockFile(), mend, "there is no base %s", p.Base)
 	}
 	if err != nil {
-		return nil, err
-	}
-	return plan.ParseLock(p.LockFile(), data)
-}
-
-// Assemble reads the overlay, matches it with the base, and lays it over that, in memory. The error is a problem.List if an assertion
-// failed, the lock's included.
-func (p *Project) Assemble(ctx context.Context) (*plan.Plan, filetree.Tree, error) {
-	lock, err := p.readLock()
-	if err != nil {
 		return nil, nil, err
 	}
-	plan, tree, err := p.match(ctx, lock)
-	if plan == nil {
-		return nil, nil, err
-	}
-	// What a broken directive names is unknown, so "locked, but not named" would only repeat its problem.
-	return plan, tree, problem.Join(err, lock.Check(plan, p.LockFile(), err == nil))
+	matched, tree, _, err := p.match(ctx)
+	return matched, tree, err
 }
 
-// match obtains the base, compares it with the lock, and lays the overlay over it, in memory. If the error is a problem.List, the plan has
-// what matched.
-func (p *Project) match(ctx context.Context, lock *plan.Lock) (*plan.Plan, filetree.Tree, error) {
+// match obtains the base, compares it with its lock, if it has one, and lays the overlay over it, in memory. It returns what the lock has
+// to say. If the error is a problem.List, the plan has what matched.
+func (p *Project) match(ctx context.Context) (matched *plan.Plan, tree filetree.Tree, lock string, err error) {
 	m, err := p.Source(ctx, p.Module, p.Base)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	bases, _ := p.Bases() // none before the first is accepted
 	o, readErr := plan.ReadOverlay(p.Root, m, bases...)
-	plan, tree, err := layer.Lay(m, o)
+	matched, tree, err = layer.Lay(m, o)
 	sum, sumErr := m.Sum()
+	lock = fmt.Sprintf("%s %s\n", m, sum)
 	var problems problem.List
-	if lock.Module != m.String() {
-		problems.Add(p.LockFile(), 0, "restore the file from version control", "the lock is for %s, not for %s", lock.Module, m)
-	} else if lock.Sum != "" && sum != lock.Sum {
-		problems.Add(p.LockFile(), 0, "go clean -modcache, then run the command again",
-			"the hash of the files in the module cache of %s is %s, but the lock has %s", m, sum, lock.Sum)
+	if had, err := os.ReadFile(p.file(p.LockFile())); err == nil && string(had) != lock {
+		problems.Add(p.LockFile(), 0, "go clean -modcache, or restore the file from version control, then run the command again",
+			"it has %q, but the module cache has %s", strings.TrimSpace(string(had)), strings.TrimSpace(lock))
 	}
-	return plan, tree, problem.Join(readErr, err, sumErr, problems)
+	return matched, tree, lock, problem.Join(readErr, err, sumErr, problems)
 }
 
-// Accept makes the lock of the base anew, or its first one, from upstream's present declarations, and returns how many it has.
-func (p *Project) Accept(ctx context.Context) (entries int, err error) {
+// Accept makes a version of upstream a base, if the overlay fits it: it writes the lock, a line as in go.sum, so that nobody builds on
+// other files of that version. It returns the fork, which may not compile.
+func (p *Project) Accept(ctx context.Context) (filetree.Tree, error) {
 	if semver.Canonical(p.Base) != p.Base { // it names a folder, and a module to download
-		return 0, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
+		return nil, fmt.Errorf("base %q is not a version such as v2.5.0", p.Base)
 	}
-	former := &plan.Lock{Module: p.Module + " " + p.Base}
-	if _, err := os.Stat(p.file(p.LockFile())); err == nil {
-		if former, err = p.readLock(); err != nil {
-			return 0, err
-		}
-	}
-	matched, _, err := p.match(ctx, former)
-	if err != nil {
-		return 0, err
-	}
-	lock, err := plan.NewLock(matched)
-	data, formatErr := yaml.Marshal(lock) // one line per declaration in order, so that changes merge line by line
-	if err := errors.Join(err, formatErr); err != nil {
-		return 0, err
-	}
-	return len(lock.Touched), filetree.Replace(p.file(p.LockFile()), data)
-}
-
-// Compile returns why the fork does not compile, if it does not.
-func (p *Project) Compile(ctx context.Context) error {
-	matched, tree, err := p.Assemble(ctx)
+	_, tree, lock, err := p.match(ctx)
 	if err == nil {
-		err = drift.Compile(ctx, matched, tree)
+		err = filetree.Replace(p.file(p.LockFile()), []byte(lock))
 	}
-	return err
-}
-
-// Drift compares what the overlay for the project's base touches and uses of upstream's with another version, and tries the overlay
-// that is for that one.
-func (p *Project) Drift(ctx context.Context, version string) (*drift.Report, error) {
-	matched, _, err := p.Assemble(ctx)
-	target, targetErr := p.Source(ctx, p.Module, version)
-	if err := errors.Join(err, targetErr); err != nil {
-		return nil, err
-	}
-	return drift.Compare(ctx, p.Root, matched, target)
+	return tree, err
 }
 
 // PatchLevelFile is the file of the overlay with a constant for the patch level of the next release, such as fork.1. So the level in

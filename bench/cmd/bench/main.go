@@ -38,7 +38,6 @@ func main() { command.Main(run) }
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var bases struct {
-		Cost  bool   `help:"Measure nothing: write what bench/cost/cost.sh has measured into docs/performance/cost.md."`
 		Older string `arg:"" help:"The oldest base."`
 		Newer string `arg:"" help:"The newest base."`
 	}
@@ -48,9 +47,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			p, err := newPlan(bases.Older, bases.Newer)
 			if err != nil {
 				return err
-			}
-			if bases.Cost {
-				return p.writeCosts(root, bases.Older, bases.Newer)
 			}
 			all, err := p.measure(ctx, stderr)
 			if err != nil {

@@ -19,7 +19,6 @@ type plan struct {
 	Arms      map[string]arm
 	Scenarios []entry
 	Tables    []table
-	Costs     []struct{ What, Of string }
 }
 
 // arm is a driver with options.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -35,12 +34,12 @@ const defaultBase = "v2.5.0"
 
 // cli is the command line. Each command is a struct with a Run method.
 type cli struct {
-	Dir  string `short:"C" default:"." placeholder:"DIR" help:"Folder in the repository."`
+	Dir  string `short:"C" default:"." placeholder:"DIR" help:"The repository."`
 	Base string `help:"Version of upstream to build on. Default: for use, what the application requires; else BASE in the environment, or ${base}."`
 
 	Build   buildCmd   `cmd:"" help:"Check every assertion of the overlay, and write the fork to build/<base>/."`
 	Drift   driftCmd   `cmd:"" help:"Show what another version of upstream changed beneath the overlay."`
-	Accept  acceptCmd  `cmd:"" help:"Record upstream's present declarations in the lock. First read what changed: mongofork drift -v VERSION."`
+	Accept  acceptCmd  `cmd:"" help:"Make a version of upstream a base. First read what changed: mongofork drift -v VERSION."`
 	Series  seriesCmd  `cmd:"" help:"Write the fork as a series of commits for git am."`
 	Release releaseCmd `cmd:"" help:"Write the fork as a module version in a folder that serves as GOPROXY."`
 	Use     useCmd     `cmd:"" help:"Add the fork to an application's go.mod, or remove it."`
@@ -68,9 +67,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			"Exit codes: 0 done, 1 failed or problems found, 2 wrong usage.",
 		Options: []kong.Option{kong.Vars{"base": defaultBase}, kong.ConfigureHelp(kong.HelpOptions{Compact: true})},
 		Do: func(parsed *kong.Context) error {
-			root, err := plan.FindRoot(c.Dir)
-			if err != nil {
-				return err
+			root, err := filepath.Abs(c.Dir)
+			if _, statErr := os.Stat(filepath.Join(root, plan.FoldersFile)); err != nil || statErr != nil {
+				return fmt.Errorf("no %s in %s: run this in the repository", plan.FoldersFile, root)
 			}
 			return parsed.Run(&app{ctx: ctx, out: stdout, progress: stderr, base: c.Base, project: &fork.Project{
 				Root: root, Module: adopt.Driver, Base: cmp.Or(c.Base, os.Getenv("BASE"), defaultBase),
@@ -120,12 +119,12 @@ func (c *buildCmd) Run(a *app) error {
 type acceptCmd struct{}
 
 func (*acceptCmd) Run(a *app) error {
-	entries, err := a.project.Accept(a.ctx)
+	tree, err := a.project.Accept(a.ctx)
 	if err != nil {
 		return err
 	}
-	a.printf("%s: %d entries\n", a.project.LockFile(), entries)
-	if err = a.project.Compile(a.ctx); errors.As(err, new(problem.List)) {
+	a.printf("%s: written\n", a.project.LockFile())
+	if err = drift.Compile(a.ctx, a.project.Root, tree); errors.As(err, new(problem.List)) {
 		err = fmt.Errorf("the lock is written, but the overlay does not compile on %s:\n%v", a.project.Base, err)
 	}
 	return err
@@ -143,8 +142,13 @@ func (driftCmd) Help() string {
 
 func (c *driftCmd) Run(a *app) error {
 	bases, err := a.project.Bases()
-	report, driftErr := a.project.Drift(a.ctx, c.Version)
-	if err := errors.Join(err, driftErr); err != nil {
+	matched, _, matchErr := a.project.Assemble(a.ctx)
+	target, targetErr := a.project.Source(a.ctx, a.project.Module, c.Version)
+	if err := errors.Join(err, matchErr, targetErr); err != nil {
+		return err
+	}
+	report, err := drift.Compare(a.ctx, a.project.Root, matched, target)
+	if err != nil {
 		return err
 	}
 	review := c.print(a, report)
@@ -163,7 +167,7 @@ func (c *driftCmd) Run(a *app) error {
 // print prints what needs review and returns how much that is.
 func (c *driftCmd) print(a *app, report *drift.Report) (review int) {
 	for _, row := range report.Rows {
-		if !row.NeedsReview() {
+		if row.Class() == "same" {
 			continue
 		}
 		review++
@@ -257,7 +261,7 @@ type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
 	adopt.Options
 	Check   bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
-	AtLeast string `placeholder:"LEVEL" help:"With --check: also exit with 1 if the fork is of a patch level below this one, such as fork.2."`
+	AtLeast string `xor:"least" placeholder:"LEVEL" help:"As --check, and exit with 1 if the fork is of a patch level below this one, such as fork.2, too."`
 }
 
 func (useCmd) Help() string {
@@ -266,23 +270,11 @@ func (useCmd) Help() string {
 		"restored. This takes a minute or two the first time, when the driver is compiled."
 }
 
-var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
-
-func (c *useCmd) Validate() error {
-	switch {
-	case c.AtLeast != "" && !c.Check:
-		return errors.New("--at-least needs --check")
-	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
-		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
-	}
-	return nil
-}
-
 func (c *useCmd) Run(a *app) error {
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
 		fmt.Fprintf(a.progress, "%s ...\n", step)
 	}}
-	if c.Check {
+	if c.Check || c.AtLeast != "" {
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err == nil {
 			a.printf("%s\n", effect)

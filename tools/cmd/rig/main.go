@@ -18,7 +18,6 @@ import (
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
-	"mongofork/tools/fork/plan"
 	"mongofork/tools/rig/advisories"
 	"mongofork/tools/rig/programs"
 	"mongofork/tools/rig/server"
@@ -43,9 +42,9 @@ type cli struct {
 	Specifications specificationsCmd `cmd:"" help:"Get the specification tests that upstream's tests use, and print the PROJECT_DIRECTORY to set for them."`
 }
 
-// find returns the rig and the specifications of the repository around the working directory, after checking that it has the base.
+// find returns the rig and the specifications of the repository that is the working directory, after checking that it has the base.
 func find(base string) (*suite.Rig, *specs.Store, error) {
-	root, err := plan.FindRoot(".")
+	root, err := os.Getwd()
 	bases, basesErr := (&fork.Project{Root: root}).Bases()
 	if err := errors.Join(err, basesErr); err != nil {
 		return nil, nil, err

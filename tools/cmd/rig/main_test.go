@@ -12,7 +12,7 @@ import (
 )
 
 func TestCommandLine(t *testing.T) {
-	t.Parallel()
+	t.Chdir("../../..") // to the repository
 	for _, tt := range []struct {
 		args           []string
 		code           int

@@ -3,7 +3,6 @@ package drift
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +10,11 @@ import (
 	"go/token"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork/filetree"
@@ -37,21 +35,18 @@ type Row struct {
 }
 
 // Class says what became of it: "gone", "moved" to another package, "changed", or "same" if it is token for token what it was, wherever it
-// stands in its package.
+// stands in its package. All else has to be reviewed before the overlay is used with the other version.
 func (r Row) Class() string {
 	switch {
 	case len(r.Now) == 0:
 		return "gone"
 	case r.Now[0].Key.Package != r.Subject.Package:
 		return "moved"
-	case syntax.Fingerprint(r.Was...) != syntax.Fingerprint(r.Now...):
+	case syntax.Tokens(r.Was...) != syntax.Tokens(r.Now...):
 		return "changed"
 	}
 	return "same"
 }
-
-// NeedsReview reports whether somebody has to review the change before the overlay can be used with the other version.
-func (r Row) NeedsReview() bool { return r.Class() != "same" }
 
 func (r Row) Diff() string {
 	return filetree.Diff(syntax.Places(r.Was), texts(r.Was), syntax.Places(r.Now), texts(r.Now))
@@ -73,11 +68,11 @@ type Report struct {
 func Compare(ctx context.Context, root string, p *plan.Plan, target *upstream.Module) (*Report, error) {
 	r := compare(p, target)
 	overlay, readErr := plan.ReadOverlay(root, target)
-	laid, tree, err := layer.Lay(target, overlay)
+	_, tree, err := layer.Lay(target, overlay)
 	if err = problem.Join(readErr, err); err != nil {
 		r.Uncompiled = true
 	} else {
-		err = Compile(ctx, laid, tree)
+		err = Compile(ctx, root, tree)
 	}
 	if errors.As(err, &r.Misfits) {
 		err = nil
@@ -86,24 +81,18 @@ func Compare(ctx context.Context, root string, p *plan.Plan, target *upstream.Mo
 }
 
 // Compile type-checks a fork without its tests, for Linux without cgo, so that the result is the same on every machine. The go command
-// downloads the modules that it requires. The mistakes are a problem.List; one in a declaration of the overlay is told where that stands in
-// the repository.
-func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) error {
-	dir, err := os.MkdirTemp("", "mongofork-compile-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if err := tree.Write(dir); err != nil {
+// downloads the modules that it requires. The mistakes are a problem.List, with the lines of the files in build/compiled.
+func Compile(ctx context.Context, root string, tree filetree.Tree) error {
+	dir := filepath.Join(root, "build", "compiled")
+	if err := errors.Join(os.RemoveAll(dir), tree.Write(dir)); err != nil {
 		return err
 	}
 	var mistakes problem.List
-	_, err = command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
+	_, err := command.Output(ctx, dir, []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off",
 		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod"}, "go", "build", "-trimpath", "./...")
 	for _, found := range mistake.FindAllStringSubmatch(fmt.Sprint(err), -1) {
 		line, _ := strconv.Atoi(found[2]) // only digits
-		name, line := origin(p, tree, path.Clean(found[1]), line)
-		mistakes.Add(name, line, "", "%s", found[3])
+		mistakes.Add(path.Join("build/compiled", found[1]), line, "", "%s", found[3])
 		err = mistakes
 	}
 	return err
@@ -111,30 +100,6 @@ func Compile(ctx context.Context, p *plan.Plan, tree filetree.Tree) error {
 
 // mistake is what the go command says of one.
 var mistake = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: (.*)$`)
-
-// origin returns where a line of the fork stands in the overlay; unchanged if it is upstream's, or the builder has renamed its function.
-func origin(p *plan.Plan, tree filetree.Tree, name string, line int) (string, int) {
-	ours := map[syntax.Key]*syntax.Decl{} // of a declaration that several layers touch, the last one
-	for _, d := range p.Added {
-		ours[d.Key] = d
-	}
-	for _, t := range p.Touches {
-		if t.How == syntax.Replace || t.How == syntax.Wrap {
-			ours[t.Key] = t.Ours
-		}
-	}
-	file, err := syntax.Parse(name, tree[name])
-	if err != nil {
-		return name, line
-	}
-	for _, d := range file.Decls {
-		from, to := file.Line(d.Pos()), file.Line(d.Node.End())
-		if own := ours[d.Key]; own != nil && from <= line && line <= to {
-			return own.File.From, own.File.Line(own.Pos()) + line - from
-		}
-	}
-	return name, line
-}
 
 func compare(p *plan.Plan, target *upstream.Module) *Report {
 	r, touched := &Report{}, map[syntax.Key]int{}
@@ -229,20 +194,17 @@ func additions(from, to *upstream.Module, moved map[syntax.Key]bool) (added []st
 			added = append(added, fmt.Sprintf("%q (%s)", word, at))
 		}
 	}
-	was, now := requirements(from), requirements(to)
-	for name := range was {
-		now[name] += "" // what it no longer requires
-	}
-	for name, version := range now {
-		if version != was[name] {
-			added = append(added, fmt.Sprintf("%s %s (was %s)", name, cmp.Or(version, "none"), cmp.Or(was[name], "none")))
-		}
+	for _, line := range changed.FindAllString(filetree.Diff("", from.Tree["go.mod"], "", to.Tree["go.mod"]), -1) {
+		added = append(added, "go.mod: "+line)
 	}
 	slices.Sort(added)
 	return added
 }
 
-var word = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]+$`)
+var (
+	word    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]+$`)
+	changed = regexp.MustCompile(`(?m)^[+-]\s*\w.*$`) // a line in a diff
+)
 
 // words returns the words that stand as strings in a module outside of tests, and where each is first.
 func words(m *upstream.Module) map[string]string {
@@ -257,20 +219,4 @@ func words(m *upstream.Module) map[string]string {
 		}
 	}
 	return found
-}
-
-// requirements returns what a module's go.mod says: the line of Go, and the version of each dependency.
-func requirements(m *upstream.Module) map[string]string {
-	said := map[string]string{}
-	file, err := modfile.ParseLax("go.mod", m.Tree["go.mod"], nil)
-	if err != nil { // whoever downloads it is told
-		return said
-	}
-	if file.Go != nil {
-		said["go.mod: go"] = file.Go.Version
-	}
-	for _, r := range file.Require {
-		said["go.mod: "+r.Mod.Path] = r.Mod.Version
-	}
-	return said
 }

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -51,8 +52,9 @@ func Match(t testing.TB, root string, m *upstream.Module) *plan.Plan {
 // EachBase runs a test with the repository's plan for each base.
 func EachBase(t *testing.T, test func(t *testing.T, root string, p *plan.Plan)) {
 	t.Helper()
-	root, err := plan.FindRoot(".")
+	goMod, err := exec.Command("go", "env", "GOMOD").Output()
 	require.NoError(t, err)
+	root := filepath.Dir(string(goMod))
 	locks, err := filepath.Glob(filepath.Join(root, "etc", "bases", "v*", "fork.lock"))
 	require.NoError(t, err)
 	require.NotEmpty(t, locks)

@@ -117,10 +117,9 @@ func (l *Laid) refuse(t plan.Touch, earlier []plan.Touch, problems *problem.List
 // again, in all files of the folder. Such names are only the builder's, so that they mean the same wherever they stand.
 func (l *Laid) rename(layer *plan.Layer) (err error) {
 	for _, f := range layer.Files {
-		for _, d := range f.Decls {
-			name := plan.UpstreamName(d.Bare())
-			wrapped := syntax.Key{Package: d.Key.Package, Name: strings.TrimSuffix(d.Key.Name, d.Bare()) + name}
-			if d.Directive == nil || d.Directive.Verb != syntax.Wrap || len(l.Module.Lookup(wrapped)) == 0 {
+		for _, t := range f.Touches {
+			name := t.Wrapped
+			if name == "" || len(l.Module.Lookup(plan.WrappedKey(t))) == 0 {
 				continue
 			}
 			files, tree, free := l.Module.Files(path.Dir(f.Path)), maps.Clone(l.Module.Tree), name

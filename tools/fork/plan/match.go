@@ -1,9 +1,7 @@
-// Package plan matches an overlay with the module that it is laid over. It looks up in the module what the overlay's directives assert, and
-// compares that with the lock. It writes nothing except the lock's text.
+// Package plan matches an overlay with the module that it is laid over. It looks up in the module what the overlay's directives assert.
 package plan
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +9,6 @@ import (
 	"mongofork/tools/fork/problem"
 	"mongofork/tools/fork/syntax"
 	"mongofork/tools/fork/upstream"
-	"mongofork/tools/strict"
 )
 
 // Touch is what a directive does to a declaration of upstream's.
@@ -54,9 +51,11 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 		if _, taken := m.Tree[f.Path]; taken {
 			mt.problems.Add(f.From, 0, "rename the file", "upstream has a file of this name (%s)", f.Path)
 		}
+		for _, t := range f.Touches {
+			mt.touch(t)
+		}
 		for _, d := range f.Decls {
-			if on := d.Directive; on != nil {
-				mt.touch(Touch{How: on.Verb, Key: d.Key, File: d.File, Line: on.Line, Ours: d})
+			if f.touches(d) {
 				continue
 			}
 			if found := m.Lookup(d.Key); len(found) > 0 {
@@ -65,9 +64,6 @@ func Match(m *upstream.Module, layer *Layer) (*Plan, problem.List) {
 					syntax.Places(found))
 			}
 			mt.plan.Added = append(mt.plan.Added, d)
-		}
-		for _, removal := range f.Removals {
-			mt.touch(removal)
 		}
 	}
 	return mt.plan, mt.problems
@@ -98,8 +94,8 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("upstream has several under different build constraints (%s)", syntax.Places(found))
 	case wraps && (t.Ours.Func == nil || found[0].Func == nil):
 		mend, message = "use //fork:replace", fmt.Sprintf("only functions and methods can be wrapped (%s)", found[0].At())
-	case wraps && !syntax.Mentions(t.Ours.Func, UpstreamName(t.Ours.Bare())):
-		mend, message = "call it, or use //fork:replace", "ours never uses "+UpstreamName(t.Ours.Bare())
+	case wraps && !syntax.Mentions(t.Ours.Func, t.Wrapped):
+		mend, message = "call it, or use //fork:replace", "ours never uses "+t.Wrapped
 	case rooted >= 0:
 		mend = "keep it, and declare something else"
 		message = fmt.Sprintf("it shares a line, or its value depends on its place in a group with iota (%s)", t.All[rooted].At())
@@ -108,9 +104,7 @@ func (mt *matcher) touch(t Touch) {
 		message = fmt.Sprintf("ours (%s) is for other builds than upstream's (%s)", syntax.Places([]*syntax.Decl{t.Ours}),
 			syntax.Places(found))
 	default:
-		if t.Theirs = found[0]; wraps {
-			t.Wrapped = UpstreamName(t.Ours.Bare())
-		}
+		t.Theirs = found[0]
 		mt.plan.Touches = append(mt.plan.Touches, t)
 		return
 	}
@@ -128,69 +122,4 @@ func WrappedKey(t Touch) syntax.Key {
 	key := t.Key
 	key.Name = strings.TrimSuffix(key.Name, t.Ours.Bare()) + t.Wrapped
 	return key
-}
-
-// Lock pins everything that a build depends on for one version of upstream.
-type Lock struct {
-	// Module is upstream's module with its version. Sum is its hash, as in go.sum. It pins the declarations that are used but not
-	// touched.
-	Module string `yaml:"module"`
-	Sum    string `yaml:"sum"`
-	// Touched holds the fingerprint of upstream's declaration for everything that is touched, by verb and key.
-	Touched map[string]string `yaml:"touched"`
-}
-
-func ParseLock(file string, data []byte) (*Lock, error) {
-	l := &Lock{}
-	err := strict.Decode(data, l)
-	if err == nil && (l.Module == "" || l.Sum == "") {
-		err = errors.New("it lacks the module or its sum")
-	}
-	if err != nil {
-		return nil, problem.One(file, "restore the file from version control, then make lock", "the lock is wrong: %v", err)
-	}
-	return l, nil
-}
-
-// touches returns the plan's touches of upstream's declarations, by the names of their entries in the lock. The lock does not cover
-// declarations that an earlier layer has added.
-func (p *Plan) touches() map[string]Touch {
-	now := map[string]Touch{}
-	for _, t := range p.Touches {
-		if len(p.Theirs(t)) > 0 {
-			now[fmt.Sprintf("%s %s", t.How, t.Key)] = t
-		}
-	}
-	return now
-}
-
-func NewLock(p *Plan) (l *Lock, err error) {
-	l = &Lock{Module: p.Module.String(), Touched: map[string]string{}}
-	for name, t := range p.touches() {
-		l.Touched[name] = syntax.Fingerprint(p.Theirs(t)...)
-	}
-	l.Sum, err = p.Module.Sum()
-	return l, err
-}
-
-// Check compares the plan with the lock, both ways if the plan is known to be complete.
-func (l *Lock) Check(plan *Plan, file string, complete bool) problem.List {
-	var ps problem.List
-	now := plan.touches()
-	for name, t := range now {
-		said, locked := "not in the lock", l.Touched[name]
-		if locked != "" {
-			said = "upstream's declaration changed since the lock"
-		}
-		if locked != syntax.Fingerprint(plan.Theirs(t)...) {
-			ps.Add(t.File.From, t.Line, "read upstream's declaration, then make lock", "//fork:%s %s: %s (%s, %s)",
-				t.How, t.Key.Name, said, plan.Module.Version, syntax.Places(t.All))
-		}
-	}
-	for name := range l.Touched {
-		if _, named := now[name]; complete && !named {
-			ps.Add(file, 0, "make lock", "%s is locked, but no directive of the overlay names it", name)
-		}
-	}
-	return ps
 }

@@ -34,27 +34,11 @@ type File struct {
 	// Path is the file's path in the output. From is its path in this repository, which differs if the file is in a layer's folder.
 	Path, From string
 	Data       []byte
-	Source     *syntax.File   // nil for files that are not Go source
-	Decls      []*syntax.Decl // the declarations with their directives
-	Removals   []Touch        // its //fork:remove directives
+	Source     *syntax.File // nil for files that are not Go source
+	Decls      []*syntax.Decl
+	Touches    []Touch // its directives
 
 	versions syntax.BaseRange
-}
-
-// FindRoot returns the nearest folder, from the given one upwards, that holds an overlay's configuration.
-func FindRoot(start string) (string, error) {
-	start, err := filepath.Abs(start)
-	if err != nil {
-		return "", err
-	}
-	for at := start; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, filepath.FromSlash(FoldersFile))); err == nil {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no %s in %s or above: run this inside the repository", FoldersFile, start)
-		}
-	}
 }
 
 // ReadOverlay reads a repository's overlay as far as it is meant for a version of upstream. Each file has to be for that version or for one
@@ -159,8 +143,13 @@ func readFile(name, from string, data []byte, ps *problem.List) *File {
 	return f
 }
 
-// readDirectives gives the directives of a file to its declarations, and returns the versions of upstream that the file is for. A
-// directive that stands in another place is a problem.
+// touches reports whether a declaration of the file has a directive.
+func (f *File) touches(d *syntax.Decl) bool {
+	return slices.ContainsFunc(f.Touches, func(t Touch) bool { return t.Ours == d })
+}
+
+// readDirectives reads the directives of a file, and returns the versions of upstream that the file is for. A directive that stands in
+// another place is a problem.
 func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 	docs := map[*ast.CommentGroup]*syntax.Decl{}
 	for _, d := range f.Decls {
@@ -170,29 +159,32 @@ func (f *File) readDirectives(ps *problem.List) (versions syntax.BaseRange) {
 	}
 	for _, group := range f.Source.AST.Comments {
 		for _, c := range group.List {
-			d, ok, err := syntax.ParseDirective(c.Text)
+			verb, words, ok, err := syntax.ParseDirective(c.Text)
 			if !ok {
 				continue
 			}
-			line, target, at := f.Source.Line(c.Pos()), docs[group], f.Source.Offset(c.Pos())
+			target, at := docs[group], f.Source.Offset(c.Pos())
+			t := Touch{How: verb, File: f.Source, Line: f.Source.Line(c.Pos()), Ours: target}
 			begins := at == syntax.LineStart(f.Source.Src, at) // its line
 			switch {
 			case err != nil:
-				ps.Add(f.From, line, "write the directive as tools/fork/README.md says", "%v", err)
-			case (d.Verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || d.Verb == syntax.Base && versions != nil:
-				ps.Add(f.From, line, "only //fork:base stands above the package clause, once, and only there",
-					"//fork:%s stands in the wrong place", d.Verb)
-			case d.Verb == syntax.Base:
-				versions = d.Range
-			case d.Verb == syntax.Remove && begins:
-				key := syntax.Key{Package: f.Source.Package(), Name: d.Target}
-				f.Removals = append(f.Removals, Touch{How: d.Verb, Key: key, File: f.Source, Line: line})
-			case target == nil || !begins || target.Directive != nil || target.Unnamed() || target.Grouped() ||
-				target.Shared > 1:
-				ps.Add(f.From, line, "put it at the end of the doc comment of one package-level declaration, outside of "+
-					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", d.Verb)
+				ps.Add(f.From, t.Line, "write the directive as tools/fork/README.md says", "%v", err)
+			case (verb == syntax.Base) != (c.Pos() < f.Source.AST.Package) || verb == syntax.Base && versions != nil:
+				ps.Add(f.From, t.Line, "only //fork:base stands above the package clause, once, and only there",
+					"//fork:%s stands in the wrong place", verb)
+			case verb == syntax.Base:
+				versions = words
+			case verb == syntax.Remove && begins:
+				t.Key, t.Ours = syntax.Key{Package: f.Source.Package(), Name: words[0]}, nil
+				f.Touches = append(f.Touches, t)
+			case target == nil || !begins || f.touches(target) || target.Unnamed() || target.Grouped() || target.Shared > 1:
+				ps.Add(f.From, t.Line, "put it at the end of the doc comment of one package-level declaration, outside of "+
+					"parentheses, that has no other", "//fork:%s belongs to no declaration that stands alone", verb)
 			default:
-				d.Line, target.Directive = line, &d
+				if t.Key = target.Key; verb == syntax.Wrap {
+					t.Wrapped = UpstreamName(target.Bare())
+				}
+				f.Touches = append(f.Touches, t)
 			}
 		}
 	}

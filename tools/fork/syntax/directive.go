@@ -21,42 +21,30 @@ const (
 	Edit    Verb = "edit"    // a place in upstream's function changes: no directive, but an entry of a layer's edits.yaml
 )
 
-// Directive is one "//fork:verb ..." comment line.
-type Directive struct {
-	Verb   Verb
-	Reason string    // says why the declaration is touched (replace, wrap, extend, remove)
-	Target string    // the declaration that goes (remove)
-	Line   int       // where it stands, if it is a declaration's
-	Range  BaseRange // holds the versions that the file is for (base)
-}
-
 // like finds directives, and comments that were probably meant to be some but are prose to gofmt.
 var like = regexp.MustCompile(`^(?i:(?://|/\*)\s*fork:)(\S*)(.*)`)
 
-// ParseDirective reads one comment. ok is false if it is not a directive; err says what is wrong with one.
-func ParseDirective(line string) (d Directive, ok bool, err error) {
+// ParseDirective reads one comment, and returns the verb of a "//fork:verb ..." line and the words after it: of base the terms, of remove
+// the declaration and a reason, else a reason. ok is false if it is not a directive; err says what is wrong with one.
+func ParseDirective(line string) (verb Verb, words []string, ok bool, err error) {
 	found := like.FindStringSubmatch(strings.TrimSpace(line))
 	if found == nil {
-		return d, false, nil
+		return "", nil, false, nil
 	}
-	words := strings.Fields(found[2])
-	d.Verb, d.Reason = Verb(found[1]), strings.Join(words, " ")
+	verb, words = Verb(found[1]), strings.Fields(found[2])
 	switch {
 	case !strings.HasPrefix(line, "//fork:"):
 		err = fmt.Errorf("%q is not a directive: write //fork: in lower case without any space", line)
-	case d.Verb == Base:
-		d.Reason = ""
-		d.Range, err = ParseBaseRange(words)
-	case d.Verb == Remove && len(words) < 2:
+	case verb == Base:
+		_, err = ParseBaseRange(words)
+	case verb == Remove && len(words) < 2:
 		err = fmt.Errorf("//fork:remove needs Name or Receiver.Method of one declaration and a reason after it")
-	case d.Verb == Remove:
-		d.Target, d.Reason = words[0], strings.Join(words[1:], " ")
-	case d.Verb != Replace && d.Verb != Wrap && d.Verb != Extend:
-		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, base)", d.Verb)
-	case d.Reason == "":
-		err = fmt.Errorf("//fork:%s needs a reason after it", d.Verb)
+	case verb != Remove && verb != Replace && verb != Wrap && verb != Extend:
+		err = fmt.Errorf("unknown directive //fork:%s (known: replace, wrap, extend, remove, base)", verb)
+	case len(words) == 0:
+		err = fmt.Errorf("//fork:%s needs a reason after it", verb)
 	}
-	return d, true, err
+	return verb, words, true, err
 }
 
 // BaseRange is a conjunction of comparisons with a version, such as ">=v2.6.0" and "<v2.9.0". Without any it holds every version.

@@ -1,11 +1,10 @@
 // Package syntax reads Go files, upstream's and the overlay's: their declarations and the keys that name them, directives,
-// fingerprints and imports. It changes nothing, and knows neither the module nor the overlay.
+// tokens and imports. It changes nothing, and knows neither the module nor the overlay.
 package syntax
 
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -130,13 +129,12 @@ type Decl struct {
 	File *File
 
 	// Func is set for functions and methods, Gen and Spec for the others.
-	Func      *ast.FuncDecl
-	Gen       *ast.GenDecl
-	Spec      ast.Spec
-	Directive *Directive          // says how one of the overlay's touches one of upstream's; nil if it does not
-	Shared    int                 // counts the names that the spec declares ("a, b = 1, 2")
-	Docs      []*ast.CommentGroup // the comment groups that document the declaration
-	Node      ast.Node            // what stands for the declaration alone
+	Func   *ast.FuncDecl
+	Gen    *ast.GenDecl
+	Spec   ast.Spec
+	Shared int                 // counts the names that the spec declares ("a, b = 1, 2")
+	Docs   []*ast.CommentGroup // the comment groups that document the declaration
+	Node   ast.Node            // what stands for the declaration alone
 }
 
 // Unnamed reports whether a package may hold any number of these: init functions and blank variables.
@@ -290,44 +288,29 @@ func LineEnd(src []byte, i int) int {
 // LineStart returns the offset of the first byte of the line that holds i.
 func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n') + 1 }
 
-// Fingerprint identifies what declarations say: the SHA-256 of their tokens. Comments, layout and the file play no part in it. A
-// constant whose value depends on its place is hashed with its whole group.
-func Fingerprint(decls ...*Decl) string {
-	h := sha256.New()
-	write := func(tok token.Token, lit string) { fmt.Fprintf(h, "%d %d %s\n", tok, len(lit), lit) }
+// Tokens returns what declarations say, token for token. Comments, layout and the file play no part in it. Of a constant whose value
+// depends on its place it is what the whole group says.
+func Tokens(decls ...*Decl) string {
+	var text strings.Builder
 	for _, d := range decls {
-		var from, to token.Pos
+		from, to := d.Node.Pos(), d.Node.End()
 		switch {
 		case d.Func != nil:
-			from, to = d.Func.Type.Func, d.Func.End()
+			from = d.Func.Type.Func
 		case d.Implied():
 			from, to = d.Gen.Pos(), d.Gen.End()
 		default: // without the parentheses that others may share
 			from, to = d.Spec.Pos(), d.Spec.End()
-			write(d.Gen.Tok, d.Gen.Tok.String())
+			fmt.Fprintln(&text, d.Gen.Tok)
 		}
-		tokens(d.File.Text(from, to), write)
-	}
-	return fmt.Sprintf("sha256:%x", h.Sum(nil))
-}
-
-// tokens writes the tokens of src. Semicolons before a closing bracket are left out, since whether the scanner inserts them depends on
-// line breaks only.
-func tokens(src []byte, write func(tok token.Token, lit string)) {
-	var s scanner.Scanner
-	fset := token.NewFileSet()
-	s.Init(fset.AddFile("", fset.Base(), len(src)), src, nil, 0)
-	for pending := false; ; {
-		_, tok, lit := s.Scan()
-		if pending && tok != token.RPAREN && tok != token.RBRACE && tok != token.EOF {
-			write(token.SEMICOLON, ";")
-		}
-		pending = tok == token.SEMICOLON
-		if tok == token.EOF {
-			return
-		}
-		if !pending {
-			write(tok, cmp.Or(lit, tok.String()))
+		var s scanner.Scanner
+		src, fset := d.File.Text(from, to), token.NewFileSet()
+		s.Init(fset.AddFile("", fset.Base(), len(src)), src, nil, 0)
+		for _, tok, lit := s.Scan(); tok != token.EOF; _, tok, lit = s.Scan() {
+			if tok != token.SEMICOLON { // which the scanner inserts by the line breaks
+				fmt.Fprintln(&text, cmp.Or(lit, tok.String()))
+			}
 		}
 	}
+	return text.String()
 }

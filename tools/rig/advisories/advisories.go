@@ -3,7 +3,6 @@
 package advisories
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,21 +10,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"mongofork/tools/command"
 	"mongofork/tools/fork"
 )
-
-// Found is a vulnerability whose code a module can reach.
-type Found struct {
-	// ID is the database's name for it, Module and Version where it is, Fixed the first version without it, and Reached by what.
-	ID, Module, Version, Fixed, Reached string
-}
-
-// standard is the Module of what is in Go's standard library: whoever builds an application decides on that.
-const standard = "stdlib"
 
 // Prepare gets the database, a version of the module golang.org/x/vulndb, and makes of its entries, with its own command, the files that
 // govulncheck reads, in the folder index.
@@ -44,66 +35,46 @@ func Prepare(ctx context.Context, database, index string) error {
 	return err
 }
 
-// Scan returns what the module in a folder reaches, in order, by a version of govulncheck.
-func Scan(ctx context.Context, tool, index, folder string) ([]Found, error) {
-	out, err := command.Output(ctx, folder, []string{"GOWORK=off"}, "go", "run", tool, "-format", "json", "-db",
-		"file://"+filepath.ToSlash(index), "./...")
-	if err != nil {
-		return nil, err
+// Scan returns what a version of govulncheck says of the module in a folder.
+func Scan(ctx context.Context, tool, index, folder string) (string, error) {
+	out, err := command.Output(ctx, folder, []string{"GOWORK=off"}, "go", "run", tool,
+		"-db", "file://"+filepath.ToSlash(index), "./...")
+	if complete.Match(out) {
+		err = nil // it fails if it has found something
 	}
-	return read(out)
+	return string(out), err
 }
 
-func read(messages []byte) (list []Found, err error) {
-	for d := json.NewDecoder(bytes.NewReader(messages)); d.More(); {
-		var message struct {
-			Finding struct {
-				OSV          string
-				FixedVersion string `json:"fixed_version"`
-				Trace        []struct{ Module, Version, Package, Receiver, Function string }
-			}
-		}
-		if err := d.Decode(&message); err != nil {
-			return nil, err
-		}
-		f := message.Finding
-		if len(f.Trace) == 0 || f.Trace[0].Function == "" { // only required, or imported
-			continue
-		}
-		first, last := f.Trace[0], f.Trace[len(f.Trace)-1]
-		reached := strings.TrimPrefix(last.Package+"."+strings.TrimPrefix(last.Receiver+"."+last.Function, "."), ".")
-		if !slices.ContainsFunc(list, func(o Found) bool { return o.ID == f.OSV && o.Module == first.Module }) {
-			list = append(list, Found{f.OSV, first.Module, first.Version, f.FixedVersion, reached})
-		}
-	}
-	slices.SortFunc(list, func(a, b Found) int { return strings.Compare(a.ID+a.Module, b.ID+b.Module) })
-	return list, nil
-}
+var (
+	complete = regexp.MustCompile(`(?m)^(Your code is affected by|No vulnerabilities found)`)
+	// found is a vulnerability whose code the module reaches, with the first of the ways: its name in the database, and what it is in.
+	found = regexp.MustCompile(`(?ms)^Vulnerability #\d+: (\S+)\n.*?^  (?:Module: \S+|(Standard library))$.*?^      #1: [^\n]*`)
+)
 
 // Judge says what was found in a module: how much, what of it is open, and which entries of the list are not needed. Of the fork of a base
-// the list may accept some; the name of any other module is no base's.
-func Judge(found []Found, list []fork.Advisory, base string) (said string, open bool) {
+// the list may accept some; the name of any other module is no base's. Whoever builds an application decides on the standard library.
+func Judge(scan string, list []fork.Advisory, base string) (said string, open bool) {
 	accepted, lines, inGo := map[string]bool{}, []string{""}, 0
 	for _, a := range list {
 		if a.Dependency != nil && a.Accepted[base] != "" {
 			accepted[a.ID] = true
 		}
 	}
-	for _, f := range found {
+	all := found.FindAllStringSubmatch(scan, -1)
+	for _, f := range all {
 		switch {
-		case f.Module == standard:
+		case f[2] != "":
 			inGo++
-		case accepted[f.ID]:
-			delete(accepted, f.ID)
+		case accepted[f[1]]:
+			delete(accepted, f[1])
 		default:
-			lines = append(lines, fmt.Sprintf("%s is open: %s %s, fixed in %s, reached by %s",
-				f.ID, f.Module, f.Version, f.Fixed, f.Reached))
+			lines = append(lines, "open: "+f[0])
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(accepted)) {
 		lines = append(lines, id+" is accepted by etc/advisories.yaml, but is not found: remove the entry, or the base from it")
 	}
 	lines[0] = fmt.Sprintf("%d reached in dependencies, %d open; %d in the standard library of this Go",
-		len(found)-inGo, len(lines)-1, inGo)
+		len(all)-inGo, len(lines)-1, inGo)
 	return strings.Join(lines, "\n  "), len(lines) > 1
 }

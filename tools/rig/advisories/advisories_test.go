@@ -1,8 +1,7 @@
 package advisories
 
 import (
-	"os"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,18 +12,7 @@ import (
 	"mongofork/tools/strict"
 )
 
-// Only what is reached counts, once, by the first call of the module that reaches it.
-func TestRead(t *testing.T) {
-	t.Parallel()
-	messages, err := os.ReadFile(filepath.Join("testdata", "messages.json"))
-	require.NoError(t, err)
-	found, err := read(messages)
-	require.NoError(t, err)
-	assert.Equal(t, []Found{{"GO-1", "m", "v1.1.0", "v1.2.0", "ours/q.*T.Do"}}, found)
-	_, err = read([]byte("no JSON"))
-	assert.Error(t, err)
-}
-
+// Of what govulncheck says, what is reached in dependencies and not accepted is open; nothing is accepted in vain.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	var list []fork.Advisory
@@ -32,22 +20,26 @@ func TestJudge(t *testing.T) {
 - {id: GO-1, affected: ["<v2.9.0"], dependency: {module: m, fixed: v1.2.0, go: "1.25"}, accepted: {v2.5.0: Why.}}
 - {id: CVE-1, affected: ["<v2.9.0"]}
 `), &list))
-	one := Found{"GO-1", "m", "v1.1.0", "v1.2.0", "q.Do"}
-	two := Found{"GO-2", "n", "v1.1.0", "", "q.Do"}
-	standard := Found{"GO-3", standard, "v1.26.0", "v1.26.1", "q.Do"}
+	one, two, standard := [2]string{"GO-1", "Module: m"}, [2]string{"GO-2", "Module: n"}, [2]string{"GO-3", "Standard library"}
 	for _, tt := range []struct {
-		found []Found
+		found [][2]string
 		base  string
 		want  string
 	}{
-		{[]Found{one, standard}, "v2.5.0", "1 reached in dependencies, 0 open; 1 in the standard library of this Go"},
-		{[]Found{one, two}, "v2.5.0", "2 reached in dependencies, 1 open; 0 in the standard library of this Go\n" +
-			"  GO-2 is open: n v1.1.0, fixed in , reached by q.Do"},
+		{[][2]string{one, standard}, "v2.5.0", "1 reached in dependencies, 0 open; 1 in the standard library of this Go"},
+		{[][2]string{standard, one, two}, "v2.5.0", "2 reached in dependencies, 1 open; 1 in the standard library of this Go\n" +
+			"  open: Vulnerability #3: GO-2\n    What it is.\n  Module: n\n    Found in: v1\n      #1: q.go:1:1: q.Do calls x.Do"},
 		{nil, "v2.5.0", "  GO-1 is accepted by etc/advisories.yaml, but is not found: remove the entry, or the base from it"},
-		{[]Found{one}, "v2.10.0", "  GO-1 is open: m v1.1.0, fixed in v1.2.0, reached by q.Do"},
+		{[][2]string{one}, "v2.10.0", "  open: Vulnerability #1: GO-1\n    What it is.\n  Module: m\n    Found in: v1\n" +
+			"      #1: q.go:1:1: q.Do calls x.Do"},
 		{nil, "lab", "0 reached in dependencies, 0 open; 0 in the standard library of this Go"},
 	} {
-		said, open := Judge(tt.found, list, tt.base)
+		scan := "=== Symbol Results ===\n\n"
+		for i, f := range tt.found {
+			scan += fmt.Sprintf("Vulnerability #%d: %s\n    What it is.\n  %s\n    Found in: v1\n      #1: q.go:1:1: q.Do calls x.Do\n"+
+				"      #2: q.go:2:1: q.No calls x.Do\n\n", i+1, f[0], f[1])
+		}
+		said, open := Judge(scan, list, tt.base)
 		assert.True(t, strings.HasSuffix(said, tt.want), said)
 		assert.Equal(t, strings.Contains(said, "\n"), open)
 	}
