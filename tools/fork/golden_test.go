@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
@@ -182,43 +181,21 @@ func TestFolder(t *testing.T) {
 	requireFiles(edited)
 }
 
-// Files that are the same in the fork are links, and an edit of one edits both; an edit of any other file of the build is not written over.
+// A file of the overlay names the one to edit, and what is edited in the build is not written over.
 func TestEditable(t *testing.T) {
 	t.Parallel()
 	p := builtProject(t, filetree.Tree{
 		"pool/plain.go": []byte("package pool\n\nfunc plain() {}\n"),
 		"pool/rest.go":  []byte("// Package pool is one.\npackage pool\n\nfunc rest() {}\n\n//fork:remove taken nobody needs it\n"),
 	})
-	const plain, rest = "build/v2.0.0/pool/plain.go", "build/v2.0.0/pool/rest.go"
-	anew := func() { // after edits that are not wanted
+	require.NoError(t, build(t, p))
+	for name, before := range map[string]string{"plain": "", "rest": "// Package pool is one.\n"} {
+		built := "build/v2.0.0/pool/" + name + ".go"
+		want := before + "package pool // made from pool/" + name + ".go: edit that file, then run \"make fork\"\n\nfunc " + name + "() {}\n"
+		require.Equal(t, want, p.read(t, built))
+		p.put(t, built, "package pool\n")
 		require.ErrorContains(t, build(t, p), "the folder has edits that this build lacks")
 		require.NoError(t, os.RemoveAll(p.Folder(p.Base).Dir))
 		require.NoError(t, build(t, p))
 	}
-	inPlace := func(name, text string) { // as an editor does that keeps the file
-		require.NoError(t, os.WriteFile(filepath.Join(p.Root, filepath.FromSlash(name)), []byte(text), 0o600))
-	}
-	anHourAgo := func() {
-		past := time.Now().Add(-time.Hour)
-		require.NoError(t, os.Chtimes(filepath.Join(p.Root, "pool", "plain.go"), past, past))
-	}
-	require.NoError(t, build(t, p))
-	require.Equal(t, "// Package pool is one.\n"+
-		"package pool // made from pool/rest.go: edit that file, then run \"make fork\"\n\nfunc rest() {}\n", p.read(t, rest))
-	inPlace(plain, "package pool\n\nfunc edited() {}\n")
-	require.Equal(t, "package pool\n\nfunc edited() {}\n", p.read(t, "pool/plain.go"))
-	require.NoError(t, build(t, p), "an edit of a link is one of the overlay")
-
-	anHourAgo()
-	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {}\n") // as git does: the build's file is another one from now on
-	require.NoError(t, build(t, p))
-	p.put(t, "pool/plain.go", "package pool\n\nfunc replaced() {} // again\n")
-	anHourAgo()
-	inPlace(plain, "package pool\n\nfunc late() {}\n")
-	anew() // it was edited when it was no longer the source
-	p.put(t, plain, "package pool\n\nfunc lost() {}\n")
-	anHourAgo()
-	anew()
-	inPlace(rest, "package pool\n")
-	anew()
 }

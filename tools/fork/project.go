@@ -6,7 +6,6 @@
 package fork
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -208,28 +207,21 @@ func (p *Project) Build(ctx context.Context) (f Fork, out Folder, changed bool, 
 		return f, out, false, err
 	}
 	out = p.Folder(p.Base)
-	f.Tree, out.Links = p.editable(f)
+	f.Tree = editable(f)
 	changed, err = out.Write(f.Tree)
 	return f, out, changed, err
 }
 
-// editable returns the fork's tree for developers: the overlay's files that are identical in the fork, by path, and every other file with a
-// comment that names the file to edit. No line moves.
-func (p *Project) editable(f Fork) (tree filetree.Tree, same map[string]string) {
-	tree, same = maps.Clone(f.Tree), map[string]string{}
+// editable returns the fork's tree for developers: each file of the overlay has a comment that names the file to edit. No line moves.
+func editable(f Fork) filetree.Tree {
+	tree := maps.Clone(f.Tree)
 	for _, file := range f.Plan.Overlay.Files() {
-		data, ok := tree[file.Path]
-		source, err := os.ReadFile(p.file(file.From))
-		switch {
-		case !ok: // all of it is in upstream's files
-		case err == nil && bytes.Equal(data, source):
-			same[file.Path] = p.file(file.From)
-		case file.Source != nil:
+		if data, ok := tree[file.Path]; ok && file.Source != nil { // else all of it is in upstream's files
 			clause := "\npackage " + file.Source.AST.Name.Name
 			note := clause + " // made from " + file.From + ": edit that file, then run \"make fork\""
 			whole := "\n" + string(data) // the clause may come first
 			tree[file.Path] = []byte(strings.Replace(whole, clause+"\n", note+"\n", 1)[1:])
 		}
 	}
-	return tree, same
+	return tree
 }

@@ -75,7 +75,7 @@ func (t Tree) Put(dir, path string) error {
 	return nil
 }
 
-// Replace replaces a file whole: a reader sees the old or the new content, and what had a hard link to it keeps the old one.
+// Replace replaces a file whole: a reader sees the old or the new content.
 func Replace(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
