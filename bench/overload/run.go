@@ -16,7 +16,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"mongofork/lab/virtual"
 )
@@ -27,14 +26,11 @@ const connections = 1000
 // cooldown is the time under load after what is measured.
 const cooldown = time.Second
 
-const database = "bench"
-
 // operation is one call of the application. Its times count from the start of the load.
 type operation struct {
 	due, ended time.Duration
 	client     int
 	class      int
-	cursor     *mongo.Cursor // of a getMore
 	failed     bool
 }
 
@@ -124,7 +120,7 @@ func (r *run) connect(ctx context.Context) error {
 			return fmt.Errorf("a client does not connect before the load begins: %w", err)
 		}
 	}
-	return r.openCursors(ctx)
+	return nil
 }
 
 // client makes the client of that number.
@@ -142,28 +138,6 @@ func (r *run) neighbour(client int) bool {
 	return r.job.Scenario.Neighbours != "" && client%cmp.Or(r.job.Scenario.OneOf, 2) != 0
 }
 
-// openCursors opens a cursor of two batches with one document each, for each operation that will get the second. Every operation has its
-// own, because a driver does not go on with a cursor that failed.
-func (r *run) openCursors(ctx context.Context) error {
-	for id := range 2 {
-		r.cluster.Put(database+".documents", bson.D{{Key: "_id", Value: id}})
-	}
-	for i := range r.operations {
-		op := &r.operations[i]
-		if r.classes[op.class].Command != "getMore" {
-			continue
-		}
-		collection := r.clients[op.client].Database(database).Collection("documents")
-		cursor, err := collection.Find(ctx, bson.D{}, options.Find().SetBatchSize(1))
-		if err != nil {
-			return err
-		}
-		cursor.Next(ctx)
-		op.cursor = cursor
-	}
-	return nil
-}
-
 func (r *run) disconnect() {
 	for _, client := range r.clients {
 		_ = client.Disconnect(context.Background())
@@ -171,9 +145,7 @@ func (r *run) disconnect() {
 }
 
 // sent returns the number of the operations' commands so far.
-func (r *run) sent() int {
-	return r.cluster.Count("find", "insert", "getMore")
-}
+func (r *run) sent() int { return r.cluster.Count("find", "insert") }
 
 // load starts all operations, each when it is due, and waits for them.
 func (r *run) load(ctx context.Context) {
@@ -219,14 +191,9 @@ func (r *run) restart(i int, running *sync.WaitGroup) {
 // do does one operation of a client. Its document tells the server the class.
 func (r *run) do(ctx context.Context, client *mongo.Client, op *operation) error {
 	class := r.classes[op.class]
-	collection := client.Database(database).Collection("documents")
+	collection := client.Database("bench").Collection("documents")
 	filter := bson.D{{Key: "class", Value: class.Name}}
 	switch class.Command {
-	case "getMore":
-		if op.cursor.Next(ctx) {
-			return nil
-		}
-		return cmp.Or(op.cursor.Err(), errors.New("there is no next batch"))
 	case "insert":
 		_, err := collection.InsertOne(ctx, filter)
 		return err

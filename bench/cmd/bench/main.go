@@ -146,9 +146,6 @@ func (p plan) measure(ctx context.Context, progress io.Writer) (measured, error)
 		for _, name := range e.Arms {
 			a := p.Arms[name]
 			results := make([]overload.Result, e.Seeds)
-			if a.Half {
-				results = results[:max(1, e.Seeds/2)]
-			}
 			runs[key{e.Name, name}] = results
 			for seed := range results {
 				group.Go(func() (err error) {

@@ -25,7 +25,6 @@ type plan struct {
 type arm struct {
 	Name    string
 	Driver  string
-	Half    bool   // half of the runs do
 	Options string // like the next field, as in overload.Job
 	Spent   bool
 }
