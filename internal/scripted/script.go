@@ -38,6 +38,12 @@ type Script struct {
 	// OnSelect, if set, is called before each server selection, which fails with its error.
 	OnSelect func() error
 
+	// OnConnection, if set, is called when a connection is checked out.
+	OnConnection func()
+
+	// RTT is the time of the servers' round trips.
+	RTT time.Duration
+
 	// Sent are the commands that reached the servers.
 	Sent []Sent
 	// Slept are the backoffs.

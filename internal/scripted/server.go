@@ -2,6 +2,8 @@ package scripted
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
@@ -37,8 +39,18 @@ type carries interface {
 	note(error)
 }
 
+// roundTrips are those of a server when it is asked.
+type roundTrips struct {
+	csot.ZeroRTTMonitor
+	rtt time.Duration
+}
+
+func (r *roundTrips) Min() time.Duration  { return r.rtt }
+func (r *roundTrips) EWMA() time.Duration { return r.rtt }
+func (r *roundTrips) Stats() string       { return fmt.Sprintf("round trips of %v", r.rtt) }
+
 // RTTMonitor implements the driver.Server interface.
-func (s server) RTTMonitor() driver.RTTMonitor { return &csot.ZeroRTTMonitor{} }
+func (s server) RTTMonitor() driver.RTTMonitor { return &roundTrips{rtt: s.RTT} }
 
 // ProcessError implements the driver.ErrorProcessor interface. No error changes a server of a script.
 func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorResult {
@@ -50,6 +62,9 @@ func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorRes
 
 // Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.
 func (s server) Connection(context.Context) (*mnet.Connection, error) {
+	if s.OnConnection != nil {
+		s.OnConnection()
+	}
 	next := s.next()
 	if none, ok := next.(NoConnection); ok {
 		s.Replies = s.Replies[1:]

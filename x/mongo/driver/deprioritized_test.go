@@ -65,38 +65,18 @@ func TestPreviouslyUsedServersAreAvoided(t *testing.T) {
 }
 
 func avoidEverywhere(t *testing.T, preferences []*readpref.ReadPref) {
-	deployments := 0
-	for _, members := range replicaSets() {
-		for _, rp := range preferences {
-			deployments++
-			avoidEach(t, replicaSetKind(members), members, rp, func(candidates []description.Server) []description.Server {
-				return selectByReadPreference(rp, members, candidates)
-			})
+	for _, rp := range preferences {
+		for _, members := range replicaSets() {
+			avoidEach(t, replicaSetKind(members), members, rp)
 		}
+		router, standalone := description.ServerKindMongos, description.ServerKindStandalone
+		avoidEach(t, description.TopologyKindSharded, []description.Server{member("a", router, "", 0), member("b", router, "", 0)}, rp)
+		avoidEach(t, description.TopologyKindSingle, []description.Server{member("a", standalone, "", 0)}, rp)
 	}
-	all := func(candidates []description.Server) []description.Server { return candidates }
-	for kind, server := range map[description.TopologyKind]description.ServerKind{
-		description.TopologyKindSharded: description.ServerKindMongos,
-		description.TopologyKindSingle:  description.ServerKindStandalone,
-	} {
-		for _, rp := range preferences {
-			members := []description.Server{member("a", server, "", 0), member("b", server, "", 0)}
-			if kind == description.TopologyKindSingle {
-				members = members[:1]
-			}
-			avoidEach(t, kind, members, rp, all)
-		}
-	}
-	assert.Equal(t, 3*85*len(preferences), deployments)
 }
 
-// chooser returns those of the candidates that a command may go to.
-type chooser func(candidates []description.Server) []description.Server
-
 // avoidEach compares each attempt of a read that all servers reject with what it may go to.
-func avoidEach(
-	t *testing.T, kind description.TopologyKind, members []description.Server, rp *readpref.ReadPref, choose chooser,
-) {
+func avoidEach(t *testing.T, kind description.TopologyKind, members []description.Server, rp *readpref.ReadPref) {
 	t.Helper()
 	s := scripted.New(t, scripted.Repeat(overloadRetries+1, scripted.Overloaded())...)
 	s.Topology, s.Servers = kind, members
@@ -106,31 +86,49 @@ func avoidEach(
 	op.Deployment, op.ReadPreference = deployment, rp
 	require.Error(t, s.Execute(context.Background(), op))
 
+	all := choose(t, kind, members, rp, nil)
 	attempts := overloadRetries + 1
-	if len(choose(members)) == 0 {
+	if len(all) == 0 {
 		attempts = 1
 	}
 	require.Len(t, deployment.seen, attempts, "attempts of a read with %v at %v", rp, members)
 	avoided := map[address.Address]bool{}
 	for attempt, found := range deployment.seen {
-		var others []description.Server
-		for _, m := range members {
-			if !avoided[m.Addr] {
-				others = append(others, m)
-			}
-		}
-		want := choose(others)
+		want := choose(t, kind, members, rp, avoided)
 		if len(want) == 0 {
-			want = choose(members)
+			want = all
 		}
-		wanted := addressesOf(want)
-		if !assert.Equal(t, wanted, found, "attempt %d of a read with %v at %v", attempt, rp, members) {
+		if !assert.Equal(t, want, found, "attempt %d of a read with %v at %v", attempt, rp, members) {
 			return
 		}
 		if attempt < len(s.Selected) {
 			avoided[s.Selected[attempt]] = true
 		}
 	}
+}
+
+// choose returns those of the members, but for some that are avoided, to which a read may go. Which of them are too stale depends on the
+// others, too, so that they are left out before.
+func choose(
+	t *testing.T, kind description.TopologyKind, members []description.Server, rp *readpref.ReadPref, avoided map[address.Address]bool,
+) map[address.Address]bool {
+	var candidates []description.Server
+	for _, m := range members {
+		if !avoided[m.Addr] && (m.Kind != description.ServerKindRSSecondary || freshEnough(rp, members, m)) {
+			candidates = append(candidates, m)
+		}
+	}
+	unlimited, err := rp, error(nil)
+	if _, limited := rp.MaxStaleness(); limited {
+		unlimited, err = readpref.New(rp.Mode(), readpref.WithTagSets(rp.TagSets()...))
+		require.NoError(t, err)
+	}
+	selector := &serverselector.Composite{Selectors: []description.ServerSelector{
+		&serverselector.ReadPref{ReadPref: unlimited}, &serverselector.Latency{Latency: localThreshold},
+	}}
+	suitable, err := selector.SelectServer(description.Topology{Kind: kind, Servers: members}, candidates)
+	require.NoError(t, err)
+	return addressesOf(suitable)
 }
 
 // replicaSets returns all replica sets of a primary, or none, in each of two datacenters, and up to three secondaries in one of them, too,
@@ -203,37 +201,6 @@ func readPreferences(t *testing.T, options ...readpref.Option) (all []*readpref.
 
 func inDatacenter(dc string) tag.Set { return tag.Set{{Name: "dc", Value: dc}} }
 
-// selectByReadPreference is server-selection.md's "Filter suitable servers", and the latency window, in the specification's words.
-func selectByReadPreference(rp *readpref.ReadPref, members, candidates []description.Server) []description.Server {
-	var primary, secondaries []description.Server
-	for _, m := range candidates {
-		switch {
-		case m.Kind == description.ServerKindRSPrimary:
-			primary = append(primary, m)
-		case freshEnough(rp, members, m):
-			secondaries = append(secondaries, m)
-		}
-	}
-	or := func(first, second []description.Server) []description.Server {
-		if len(first) > 0 {
-			return first
-		}
-		return second
-	}
-	switch rp.Mode() {
-	case readpref.PrimaryMode:
-		return primary
-	case readpref.PrimaryPreferredMode:
-		return or(primary, inWindow(eligible(rp, secondaries)))
-	case readpref.SecondaryMode:
-		return inWindow(eligible(rp, secondaries))
-	case readpref.SecondaryPreferredMode:
-		return or(inWindow(eligible(rp, secondaries)), primary)
-	default:
-		return inWindow(eligible(rp, append(primary, secondaries...)))
-	}
-}
-
 // freshEnough is max-staleness.md's two formulas.
 func freshEnough(rp *readpref.ReadPref, members []description.Server, s description.Server) bool {
 	limit, limited := rp.MaxStaleness()
@@ -251,39 +218,4 @@ func freshEnough(rp *readpref.ReadPref, members []description.Server, s descript
 		}
 	}
 	return newest.Sub(s.LastWriteTime)+heartbeats <= limit
-}
-
-// eligible returns the servers that match the first tag set that any of them matches.
-func eligible(rp *readpref.ReadPref, servers []description.Server) []description.Server {
-	if len(rp.TagSets()) == 0 {
-		return servers
-	}
-	for _, set := range rp.TagSets() {
-		var matching []description.Server
-		for _, server := range servers {
-			if server.Tags.ContainsAll(set) {
-				matching = append(matching, server)
-			}
-		}
-		if len(matching) > 0 {
-			return matching
-		}
-	}
-	return nil
-}
-
-func inWindow(servers []description.Server) []description.Server {
-	nearest := time.Hour
-	for _, server := range servers {
-		if server.AverageRTT < nearest {
-			nearest = server.AverageRTT
-		}
-	}
-	var within []description.Server
-	for _, server := range servers {
-		if server.AverageRTT <= nearest+localThreshold {
-			within = append(within, server)
-		}
-	}
-	return within
 }

@@ -33,7 +33,7 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
 	op := s.Read()
 	all := seeing{Script: s, seen: seen}
-	op.Deployment, op.Authenticator, op.Crypt = all, all, all
+	op.Deployment, op.Authenticator, op.Crypt = all, all, &crypt{see: seen.see}
 	op.ProcessResponseFn = func(ctx context.Context, _ bsoncore.Document, _ driver.ResponseInfo) error {
 		seen.see(ctx, "ProcessResponseFn")
 		return nil
@@ -60,7 +60,6 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 type seeing struct {
 	*scripted.Script
 	driver.Authenticator
-	driver.Crypt
 	seen contexts
 }
 
@@ -74,18 +73,6 @@ func (s seeing) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
 	s.seen.see(ctx, "Authenticator.Reauth")
 	return nil
 }
-
-func (s seeing) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
-	s.seen.see(ctx, "Crypt.Encrypt")
-	return cmd, nil
-}
-
-func (s seeing) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
-	s.seen.see(ctx, "Crypt.Decrypt")
-	return reply, nil
-}
-
-func (seeing) BypassAutoEncryption() bool { return false }
 
 type seeingServer struct {
 	driver.Server

@@ -25,15 +25,22 @@ func (e *keyVaultError) Unwrap() error { return e.wrapped }
 type crypt struct {
 	driver.Crypt
 	encrypt, decrypt []error
+	see              func(ctx context.Context, name string) // that it is called
 }
 
 func (*crypt) BypassAutoEncryption() bool { return false }
 
-func (c *crypt) Encrypt(_ context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+func (c *crypt) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
+	if c.see != nil {
+		c.see(ctx, "Crypt.Encrypt")
+	}
 	return cmd, next(&c.encrypt)
 }
 
-func (c *crypt) Decrypt(_ context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+func (c *crypt) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
+	if c.see != nil {
+		c.see(ctx, "Crypt.Decrypt")
+	}
 	return reply, next(&c.decrypt)
 }
 

@@ -34,33 +34,25 @@ func overloadedFor(base int64) bson.D {
 }
 
 func TestExecuteMaxAdaptiveRetries(t *testing.T) {
-	hour := time.Hour
-	overloaded, shuttingDown := scripted.Overloaded(), scripted.ShuttingDown()
+	overloaded := scripted.Overloaded()
 	alsoRetryable := scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError)
 	for _, tt := range []struct {
 		name       string
 		maxRetries uint
-		timeout    *time.Duration
 		replies    []any
 		slept      []time.Duration // in milliseconds
 	}{
-		{"two", 2, nil, scripted.Repeat(3, overloaded), []time.Duration{100, 200}},
-		{"four", 4, nil, scripted.Repeat(5, overloaded), []time.Duration{100, 200, 400, 800}},
-		{"none", 0, nil, []any{overloaded}, nil},
-		{"none for errors that are retryable otherwise", 0, nil, []any{alsoRetryable}, nil},
-		{"the limit holds for what follows an overload error", 2, nil, []any{overloaded, shuttingDown, shuttingDown}, []time.Duration{100}},
-		{"also under a timeout", 2, &hour, []any{overloaded, shuttingDown, shuttingDown}, []time.Duration{100}},
-		{"the exponent counts all attempts", 3, nil, []any{shuttingDown, overloaded, shuttingDown, overloaded}, []time.Duration{200}},
-		{"the server's base backoff", 2, nil, scripted.Repeat(3, overloadedFor(30)), []time.Duration{30, 60}},
-		{"of one error alone", 2, nil, []any{overloadedFor(30), overloaded, overloaded}, []time.Duration{30, 200}},
-		{"no positive base backoff", 2, nil, []any{overloadedFor(0), overloadedFor(-1), overloaded}, []time.Duration{100, 200}},
-		{"a base backoff beyond the longest", 1, nil, []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloaded},
+		{"two", 2, scripted.Repeat(3, overloaded), []time.Duration{100, 200}},
+		{"none", 0, []any{overloaded}, nil},
+		{"none for errors that are retryable otherwise", 0, []any{alsoRetryable}, nil},
+		{"the server's base backoff", 2, scripted.Repeat(3, overloadedFor(30)), []time.Duration{30, 60}},
+		{"of one error alone", 2, []any{overloadedFor(30), overloaded, overloaded}, []time.Duration{30, 200}},
+		{"no positive base backoff", 2, []any{overloadedFor(0), overloadedFor(-1), overloaded}, []time.Duration{100, 200}},
+		{"a base backoff beyond the longest", 1, []any{overloadedFor(math.MaxInt64 / int64(time.Millisecond)), overloaded},
 			[]time.Duration{5000}},
 	} {
 		s := newScript(t, tt.maxRetries, tt.replies...)
-		op := s.Read()
-		op.Timeout = tt.timeout
-		require.Error(t, s.Execute(context.Background(), op), tt.name)
+		require.Error(t, s.Execute(context.Background(), s.Read()), tt.name)
 		require.Len(t, s.Slept, len(tt.slept), tt.name)
 		for i, want := range tt.slept {
 			assert.Equal(t, want*ms, s.Slept[i], tt.name)

@@ -42,11 +42,11 @@ type selectionServer struct {
 }
 
 func (s selectionServer) description() description.Server {
-	kinds := map[string]description.ServerKind{
-		"Mongos":      description.ServerKindMongos,
-		"RSPrimary":   description.ServerKindRSPrimary,
-		"RSSecondary": description.ServerKindRSSecondary,
-		"Standalone":  description.ServerKindStandalone,
+	kinds := map[string]description.ServerKind{}
+	for _, kind := range []description.ServerKind{
+		description.ServerKindMongos, description.ServerKindRSPrimary, description.ServerKindRSSecondary, description.ServerKindStandalone,
+	} {
+		kinds[kind.String()] = kind
 	}
 	return description.Server{
 		Addr:          address.Address(s.Address),
@@ -120,21 +120,4 @@ func addresses(servers []description.Server) (addrs []address.Address) {
 		addrs = append(addrs, server.Addr)
 	}
 	return addrs
-}
-
-func TestDeprioritizedServersAreComparedByAddress(t *testing.T) {
-	primary := description.Server{Addr: "a:27017", Kind: description.ServerKindRSPrimary}
-	secondary := description.Server{Addr: "b:27017", Kind: description.ServerKindRSSecondary}
-	changed := primary
-	changed.AverageRTT, changed.AverageRTTSet = time.Second, true
-	changed.Kind = description.ServerKindRSSecondary
-	selector := &opServerSelector{
-		selector:             &serverselector.ReadPref{ReadPref: readpref.Nearest()},
-		deprioritizedServers: []description.Server{changed},
-	}
-	servers := []description.Server{primary, secondary}
-	topology := description.Topology{Kind: description.TopologyKindReplicaSetWithPrimary, Servers: servers}
-	selected, err := selector.SelectServer(topology, servers)
-	require.NoError(t, err)
-	assert.Equal(t, []address.Address{"b:27017"}, addresses(selected))
 }

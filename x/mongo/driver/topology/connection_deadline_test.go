@@ -39,6 +39,18 @@ func established(nc net.Conn) *connection {
 	return conn
 }
 
+// piped returns an established connection to a server that does nothing until the test does.
+func piped(t *testing.T) (*connection, net.Conn) {
+	t.Helper()
+	client, server := net.Pipe()
+	c := established(client)
+	t.Cleanup(func() {
+		_ = c.close()
+		_ = server.Close()
+	})
+	return c, server
+}
+
 // TestOneDeadlineForAllReads is about a reply that comes in many parts: all reads have the deadline of the context, none has a new one
 // (client-side-operations-timeout.md, "Command Execution").
 func TestOneDeadlineForAllReads(t *testing.T) {
@@ -56,11 +68,9 @@ func TestOneDeadlineForAllReads(t *testing.T) {
 // TestTimeIsUpBeforeReading is about a command whose time is up when it has been written: no reply is waited for, and the error is a
 // timeout (client-side-operations-timeout.md, "Command Execution").
 func TestTimeIsUpBeforeReading(t *testing.T) {
-	server, nc := net.Pipe()
-	defer server.Close()
-	defer nc.Close()
+	c, _ := piped(t)
 	ctx, cancel := context.WithDeadline(context.Background(), time.Now().Add(-time.Second))
 	defer cancel()
-	_, err := established(nc).readWireMessage(ctx)
+	_, err := c.readWireMessage(ctx)
 	assert.True(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 }

@@ -3,41 +3,22 @@ package topology
 import (
 	"context"
 	"io"
-	"net"
 	"syscall"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/eventtest"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestServerOverloadDuringEstablishment is about what becomes of the server and its pool.
 func TestServerOverloadDuringEstablishment(t *testing.T) {
-	reset := opError("dial", syscall.ECONNRESET)
-	dialer := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return nil, reset })
 	for _, loadBalanced := range []bool{false, true} {
 		events := eventtest.NewTestPoolMonitor()
-		server := NewServer(address.Address("localhost:27017"), bson.NewObjectID(), defaultConnectionTimeout,
-			withMonitoringDisabled(func(bool) bool { return true }),
-			WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
-			WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return events.PoolMonitor }),
-			WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-				return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dialer })}
-			}),
-		)
-		require.NoError(t, server.Connect(nil))
-		if !loadBalanced {
-			// A load balancer is known from the start.
-			server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
-			require.NoError(t, server.pool.ready())
-		}
+		server := failing(t, opError("dial", syscall.ECONNRESET), loadBalanced, events.PoolMonitor)
 		known := server.Description()
 		const attempts = 3
 		for i := 0; i < attempts; i++ {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
@@ -86,12 +87,6 @@ func TestLoadBalancedSRVIsNotPolled(t *testing.T) {
 	}
 }
 
-// noted are the messages of a log.
-type noted struct{ messages []string }
-
-func (n *noted) Info(_ int, message string, _ ...any) { n.messages = append(n.messages, message) }
-func (n *noted) Error(error, string, ...any)          {}
-
 // TestLoadBalancedTopologyEvents is about what is published of a topology behind a load balancer, from its beginning to its end: it starts
 // as LoadBalanced, and no heartbeat is sent (load-balancers.md, "Monitoring").
 func TestLoadBalancedTopologyEvents(t *testing.T) {
@@ -127,13 +122,13 @@ func TestLoadBalancedTopologyEvents(t *testing.T) {
 
 // TestLoadBalancedTopologyLog is about what is logged of it (load-balancers.md, "Log Messages").
 func TestLoadBalancedTopologyLog(t *testing.T) {
-	log := new(noted)
+	log := new(scripted.Log)
 	sink := options.Logger().SetSink(log).SetComponentLevel(options.LogComponentTopology, options.LogLevelDebug)
 	comesAndGoes(t, options.Client().SetLoggerOptions(sink))
 	assert.Equal(t, []string{
-		"Starting topology monitoring", "Topology description changed", "Starting server monitoring", "Topology description changed",
-		"Stopped server monitoring", "Topology description changed", "Stopped topology monitoring",
-	}, log.messages)
+		"1 Starting topology monitoring", "1 Topology description changed", "1 Starting server monitoring",
+		"1 Topology description changed", "1 Stopped server monitoring", "1 Topology description changed", "1 Stopped topology monitoring",
+	}, log.Lines)
 }
 
 // comesAndGoes connects and disconnects a topology behind a load balancer.

@@ -2,10 +2,7 @@ package topology
 
 import (
 	"context"
-	"io"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,41 +39,6 @@ func TestTokenBucketOfAClient(t *testing.T) {
 	assert.True(t, one != other, "each client has its own bucket")
 }
 
-// find is a retryable read.
-func find(ctx context.Context, d driver.Deployment) error {
-	mode := driver.RetryOncePerCommand
-	op := driver.Operation{CommandFn: scripted.Named("find"), Database: "db", Deployment: d, Type: driver.Read, RetryMode: &mode}
-	return op.Execute(ctx)
-}
-
-// TestNoAdaptiveRetries is about an error that the Retryable Reads specification covers as well.
-func TestNoAdaptiveRetries(t *testing.T) {
-	l := scripted.Listen(t, scripted.Failure(91, driver.ErrSystemOverloadedError, driver.ErrRetryableError), nil)
-	topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(0))
-	defer func() { require.NoError(t, topology.Disconnect(context.Background())) }()
-	require.Error(t, find(context.Background(), topology))
-	assert.Equal(t, int64(1), l.Commands.Load())
-}
-
-// TestMaxAdaptiveRetriesLeavesOtherRetries is about network errors: they are retried as ever, whatever the limit is.
-func TestMaxAdaptiveRetriesLeavesOtherRetries(t *testing.T) {
-	for _, limit := range []uint{0, 2} {
-		l := scripted.Listen(t, scripted.OK(), nil)
-		var finds atomic.Int64
-		answer := func(command string) any {
-			if command == "find" && finds.Add(1) == 1 {
-				return io.ErrUnexpectedEOF
-			}
-			return nil
-		}
-		l.Answer.Store(&answer)
-		topology := connectTopology(t, l, options.Client().SetMaxAdaptiveRetries(limit))
-		require.NoError(t, find(context.Background(), topology))
-		assert.Equal(t, int64(2), finds.Load())
-		require.NoError(t, topology.Disconnect(context.Background()))
-	}
-}
-
 // impatientClock is the clock of the machine, but for backoffs, which take no time.
 type impatientClock struct {
 	backpressure.SystemClock
@@ -102,21 +64,12 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	l := scripted.Listen(t, scripted.Overloaded(), nil)
 	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
 
-	var wg sync.WaitGroup
-	for i := 0; i < goroutines; i++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for j := 0; j < operations/goroutines; j++ {
-				err := ping(context.Background(), topology)
-				if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
-					t.Errorf("got %v, want an overload error", err)
-					return
-				}
-			}
-		}()
-	}
-	wg.Wait()
+	inParallel(goroutines, operations/goroutines, func(int, int) {
+		err := ping(context.Background(), topology)
+		if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
+			t.Errorf("got %v, want an overload error", err)
+		}
+	})
 	assert.Equal(t, (1+int64(topology.cfg.overload.MaxRetries))*operations, l.Commands.Load())
 
 	for _, server := range topology.servers {

@@ -18,26 +18,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// logSink keeps the lines that are logged, each as its level, message and keys.
-type logSink struct {
-	lines []string
-	keys  []map[string]any
-}
-
-func (s *logSink) Info(level int, message string, keysAndValues ...any) {
-	keys := make(map[string]any)
-	for i := 0; i < len(keysAndValues); i += 2 {
-		keys[keysAndValues[i].(string)] = keysAndValues[i+1]
-	}
-	s.lines = append(s.lines, fmt.Sprintf("%d %s", level, message))
-	s.keys = append(s.keys, keys)
-}
-
-func (s *logSink) Error(err error, _ string, _ ...any) { panic(err) }
-
 // logTo makes the script's client log lines of the component "command" up to the level.
-func logTo(t *testing.T, s *scripted.Script, level logger.Level) *logSink {
-	sink := new(logSink)
+func logTo(t *testing.T, s *scripted.Script, level logger.Level) *scripted.Log {
+	sink := new(scripted.Log)
 	log, err := logger.New(sink, 0, map[logger.Component]logger.Level{logger.ComponentAll: logger.LevelOff, logger.ComponentCommand: level})
 	require.NoError(t, err)
 	s.Policy.Logger = log
@@ -72,7 +55,7 @@ func TestRetryLog(t *testing.T) {
 		s := scripted.New(t, tt.replies...)
 		sink := logTo(t, s, tt.level)
 		_ = s.Execute(context.Background(), tt.op(s))
-		assert.Equal(t, tt.want, sink.lines, tt.name)
+		assert.Equal(t, tt.want, sink.Lines, tt.name)
 	}
 }
 
@@ -83,7 +66,7 @@ func TestRetryLogKeys(t *testing.T) {
 	r := record(s)
 	_ = s.Execute(context.Background(), s.Write())
 
-	require.Len(t, sink.keys, 7)
+	require.Len(t, sink.Keys, 7)
 	attempt := func(n int, message, reason string, tokens float64) map[string]any {
 		e := r.decided[n-1]
 		return map[string]any{
@@ -95,54 +78,51 @@ func TestRetryLogKeys(t *testing.T) {
 	}
 	first := attempt(1, "Command retry scheduled", "overloaded", 999)
 	first["backoffMS"] = int64(50)
-	assert.Equal(t, first, sink.keys[0])
-	assert.Equal(t, attempt(6, "Command retry refused", "limit", 1000), sink.keys[5])
+	assert.Equal(t, first, sink.Keys[0])
+	assert.Equal(t, attempt(6, "Command retry refused", "limit", 1000), sink.Keys[5])
 	assert.Equal(t, map[string]any{
 		"commandName": "anything", "databaseName": "db", "message": "Command retries ended",
 		"operationId": r.decided[0].OperationID, "requestId": r.decided[5].RequestID,
 		"attempts": 6, "backoffMS": int64(50), "reason": "limit", "tokens": 1000.0,
 		"failure": r.decided[0].Failure.Error() + " (no further retry after 6 attempts and 50ms of backoff: limit)",
-	}, sink.keys[6])
+	}, sink.Keys[6])
 }
 
+// TestRetryLogKeysOfServers is about servers that there was no connection to, and one behind a load balancer, of which the connection knows
+// the number.
 func TestRetryLogKeysOfServers(t *testing.T) {
+	id := bson.NewObjectID()
 	for _, tt := range []struct {
-		server     address.Address
-		host, port any
+		reply any
+		want  []any
 	}{
-		{"a:27017", "a", int64(27017)},
-		{"[::1]:27017", "::1", int64(27017)},
-		{"/tmp/mongodb-27017.sock", "/tmp/mongodb-27017.sock", nil},
-		{"", nil, nil}, // it is not known
+		{establishmentError{server: "a:27017"}, []any{"a", int64(27017), nil, nil}},
+		{establishmentError{server: "[::1]:27017"}, []any{"::1", int64(27017), nil, nil}},
+		{establishmentError{server: "/tmp/mongodb-27017.sock"}, []any{"/tmp/mongodb-27017.sock", nil, nil, nil}},
+		{establishmentError{}, []any{nil, nil, nil, nil}}, // it is not known
+		{scripted.Overloaded(), []any{"a", int64(27017), int64(1), id.Hex()}},
 	} {
-		s := scripted.New(t, establishmentError{server: tt.server})
-		s.Policy.RetryReads = false
+		s := scripted.New(t, tt.reply)
+		s.Servers[0].ServiceID, s.Policy.RetryReads = &id, false
 		sink := logTo(t, s, logger.LevelInfo)
 		_ = s.Execute(context.Background(), s.Read())
-		require.Len(t, sink.keys, 1)
-		assert.Equal(t, []any{tt.host, tt.port}, []any{sink.keys[0]["serverHost"], sink.keys[0]["serverPort"]})
-		_, has := sink.keys[0]["driverConnectionId"]
-		assert.False(t, has, "there was no connection to %q", tt.server)
+		require.Len(t, sink.Keys, 1)
+		keys := sink.Keys[0]
+		assert.Equal(t, tt.want, []any{keys["serverHost"], keys["serverPort"], keys["driverConnectionId"], keys["serviceId"]})
 	}
 }
 
-// TestRetryLogOfAService is about a server behind a load balancer, of which the connection knows the number.
-func TestRetryLogOfAService(t *testing.T) {
-	s, id := scripted.New(t, scripted.Overloaded()), bson.NewObjectID()
-	s.Servers[0].ServiceID, s.Policy.RetryReads = &id, false
-	sink := logTo(t, s, logger.LevelInfo)
-	_ = s.Execute(context.Background(), s.Read())
-	require.Len(t, sink.keys, 1)
-	assert.Equal(t, id.Hex(), sink.keys[0]["serviceId"])
-}
-
-// manualClock is a clock that the test sets.
+// manualClock is a clock that the test sets, and that goes on by a step whenever it is asked.
 type manualClock struct {
 	backpressure.Clock
-	now time.Time
+	now  time.Time
+	step time.Duration
 }
 
-func (c *manualClock) Now() time.Time { return c.now }
+func (c *manualClock) Now() time.Time {
+	c.now = c.now.Add(c.step)
+	return c.now
+}
 
 func TestRetryLogIsLimited(t *testing.T) {
 	s := scripted.New(t)
@@ -150,29 +130,22 @@ func TestRetryLogIsLimited(t *testing.T) {
 	clock := &manualClock{Clock: s, now: time.Unix(1000, 0)}
 	s.Policy.Clock = clock
 	sink := logTo(t, s, logger.LevelInfo)
-	refuse := func(n int) {
+	refuse := func(later time.Duration, n, lines int, why string) {
+		clock.now = clock.now.Add(later)
 		for i := 0; i < n; i++ {
 			s.Replies = []any{scripted.Overloaded()}
 			require.Error(t, s.Execute(context.Background(), s.Read()))
 		}
+		require.Len(t, sink.Lines, lines, why)
 	}
 
-	refuse(25)
-	assert.Len(t, sink.lines, 10, "ten lines in a second")
-	clock.now = clock.now.Add(999 * ms)
-	refuse(1)
-	assert.Len(t, sink.lines, 10, "the second is not over")
-	clock.now = clock.now.Add(1 * ms)
-	refuse(2)
-	require.Len(t, sink.lines, 12)
-	assert.Equal(t, 16, sink.keys[10]["suppressed"], "the next line says how many were left out")
-	_, has := sink.keys[11]["suppressed"]
-	assert.False(t, has, "and the one after it does not repeat it")
-	refuse(20)
-	assert.Len(t, sink.lines, 20)
-	clock.now = clock.now.Add(-time.Hour)
-	refuse(1)
-	assert.Len(t, sink.lines, 21, "a clock that is set back does not silence the log")
+	refuse(0, 25, 10, "ten lines in a second")
+	refuse(999*ms, 1, 10, "the second is not over")
+	refuse(1*ms, 2, 12, "it is")
+	assert.Equal(t, 16, sink.Keys[10]["suppressed"], "the next line says how many were left out")
+	assert.Nil(t, sink.Keys[11]["suppressed"], "and the one after it does not repeat it")
+	refuse(0, 20, 20, "ten lines in a second, again")
+	refuse(-time.Hour, 1, 21, "a clock that is set back does not silence the log")
 }
 
 // TestExecuteTellsOfEachAttempt is about what events and log lines say of the command, the connection and the server.
@@ -196,7 +169,7 @@ func TestExecuteTellsOfEachAttempt(t *testing.T) {
 	assert.Equal(t, []string{"anything db a:27017 101 true", "anything db a:27017 102 true"}, events)
 
 	var lines []string
-	for _, keys := range sink.keys {
+	for _, keys := range sink.Keys {
 		lines = append(lines, fmt.Sprint(keys[logger.KeyCommandName], " ", keys[logger.KeyDatabaseName], " ",
 			keys[logger.KeyDriverConnectionID], " ", keys[logger.KeyServerConnectionID], " ",
 			keys[logger.KeyServerHost], ":", keys[logger.KeyServerPort], " ", keys[logger.KeyServiceID] == service.Hex()))

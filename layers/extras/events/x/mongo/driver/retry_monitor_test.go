@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -22,17 +23,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-// recorder records the events of a retry monitor.
+// recorder records the events of a retry monitor, and their contexts.
 type recorder struct {
 	decided  []*event.RetryDecidedEvent
 	finished []*event.RetryFinishedEvent
+	contexts []context.Context
 }
 
 func record(s *scripted.Script) *recorder {
 	r := new(recorder)
 	s.Policy.Monitor = &event.RetryMonitor{
-		Decided:  func(_ context.Context, e *event.RetryDecidedEvent) { r.decided = append(r.decided, e) },
-		Finished: func(_ context.Context, e *event.RetryFinishedEvent) { r.finished = append(r.finished, e) },
+		Decided: func(ctx context.Context, e *event.RetryDecidedEvent) {
+			r.decided, r.contexts = append(r.decided, e), append(r.contexts, ctx)
+		},
+		Finished: func(ctx context.Context, e *event.RetryFinishedEvent) {
+			r.finished, r.contexts = append(r.finished, e), append(r.contexts, ctx)
+		},
 	}
 	return r
 }
@@ -82,6 +88,10 @@ func TestRetryMonitorReasons(t *testing.T) {
 	retriesOff := func(s *scripted.Script) { s.Policy.RetryReads, s.Policy.RetryWrites = false, false }
 	const first, plain = "attempt 1: retry after 50ms, overloaded", "attempt 1: retry after 0s, retryable"
 	const success = `succeeded: attempts 2, retries 1, backoff 50ms, ""`
+	limit := []string{
+		first, "attempt 2: retry after 100ms, overloaded", "attempt 3: retry after 200ms, overloaded",
+		"attempt 4: retry after 400ms, overloaded", "attempt 5: retry after 800ms, overloaded", "attempt 6: refused, limit",
+	}
 	notRetryable, optionOff := []string{"attempt 1: refused, notRetryable"}, []string{"attempt 1: refused, optionOff"}
 
 	for _, tt := range []struct {
@@ -114,11 +124,14 @@ func TestRetryMonitorReasons(t *testing.T) {
 		{"option off, no connection for a command that is never retried", command, retriesOff, []any{noConnection}, notRetryable},
 		{"option off, no connection for an aggregate that writes", output, retriesOff, []any{noConnection}, notRetryable},
 		{"option off for an aggregate that writes", output, retriesOff, []any{shuttingDown}, notRetryable},
-		{"limit", write, nil, scripted.Repeat(6, scripted.Rejected()), []string{
-			first, "attempt 2: retry after 100ms, overloaded", "attempt 3: retry after 200ms, overloaded",
-			"attempt 4: retry after 400ms, overloaded", "attempt 5: retry after 800ms, overloaded", "attempt 6: refused, limit",
-			`failed: attempts 6, retries 5, backoff 1.55s, "limit"`,
+		{"limit", write, nil, scripted.Repeat(6, scripted.Rejected()),
+			append(limit[:6:6], `failed: attempts 6, retries 5, backoff 1.55s, "limit"`)},
+		{"batches", batchedWrite, nil, []any{rejected, ok, rejected, rejected, ok}, []string{
+			first, first, "attempt 2: retry after 100ms, overloaded", `succeeded: attempts 5, retries 3, backoff 200ms, ""`,
 		}},
+		// The server executes the last command: the refusal is not why the operation ends.
+		{"a batch that was executed but for its write concern", batchedWrite, nil, then(scripted.Repeat(6, overloadedWriteConcern), ok),
+			append(limit[:6:6], `failed: attempts 7, retries 5, backoff 1.55s, ""`)},
 		{"bucket empty", write, func(s *scripted.Script) { s.Policy.Bucket = drained(t, 200) }, []any{rejected},
 			[]string{"attempt 1: refused, bucketEmpty"}},
 		{"context done during an attempt", read, nil, []any{rejected, context.DeadlineExceeded}, []string{
@@ -139,110 +152,66 @@ func TestRetryMonitorReasons(t *testing.T) {
 		}
 		_ = s.Execute(context.Background(), tt.op(s))
 		assert.Equal(t, tt.want, r.lines(), tt.name)
+		for i := range r.decided {
+			assert.Equal(t, r.decided[0].OperationID, r.decided[i].OperationID, "%s: of all batches", tt.name)
+		}
 	}
 }
 
-// steppingClock is a clock that goes on by a step whenever it is asked.
-type steppingClock struct {
-	backpressure.Clock
-	now  time.Time
-	step time.Duration
-}
-
-func (c *steppingClock) Now() time.Time {
-	c.now = c.now.Add(c.step)
-	return c.now
-}
-
 func TestRetryMonitorEvents(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK())
+	// The first error takes a limit of 5 and a token, the second returns it.
+	s, timeout := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.OK()), time.Hour
 	s.Servers = append(s.Servers, scripted.Server("b", description.ServerKindRSSecondary))
 	s.Policy.Bucket = retry.NewTokenBucket()
 	r := record(s)
-
 	op := s.Read()
+	op.Timeout = &timeout
 	var requests []int64
 	op.CommandMonitor = &event.CommandMonitor{
 		Started: func(_ context.Context, e *event.CommandStartedEvent) { requests = append(requests, e.RequestID) },
 	}
-	// The events carry the operation's context, as those of the other monitors do.
 	type key struct{}
-	ctx := context.WithValue(context.Background(), key{}, "value")
-	var contexts []any
-	decided := s.Policy.Monitor.Decided
-	s.Policy.Monitor.Decided = func(ctx context.Context, e *event.RetryDecidedEvent) {
-		contexts = append(contexts, ctx.Value(key{}))
-		decided(ctx, e)
-	}
-	// The first error takes a limit of 5 and a token, the second returns it.
-	timeout := time.Hour
-	op.Timeout = &timeout
-	require.NoError(t, s.Execute(ctx, op))
+	require.NoError(t, s.Execute(context.WithValue(context.Background(), key{}, "value"), op))
 
-	require.Len(t, r.decided, 2)
-	assert.Equal(t, []any{"value", "value"}, contexts)
-	for i, decision := range r.decided {
-		assert.Equal(t, []string{"anything", "db"}, []string{decision.CommandName, decision.DatabaseName})
-		assert.Equal(t, requests[0], decision.OperationID, "the operation's ID is the same for all attempts")
-		assert.Equal(t, requests[i], decision.RequestID)
+	require.Equal(t, []int{2, 1}, []int{len(r.decided), len(r.finished)})
+	for _, ctx := range r.contexts {
+		assert.Equal(t, "value", ctx.Value(key{}), "the operation's context, as in the events of the other monitors")
 	}
-	assert.Equal(t, []address.Address{"a:27017", "b:27017"}, []address.Address{r.decided[0].ServerAddress, r.decided[1].ServerAddress})
-	assert.True(t, r.decided[0].Failure.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
-	assert.Equal(t, 999.0, *r.decided[0].Tokens)
-	assert.Equal(t, 1000.0, *r.decided[1].Tokens)
-
-	require.Len(t, r.finished, 1)
+	for i, server := range []address.Address{"a:27017", "b:27017"} {
+		e := r.decided[i]
+		assert.Equal(t, []any{"anything", "db", requests[0], requests[i], server, 999 + float64(i)},
+			[]any{e.CommandName, e.DatabaseName, e.OperationID, e.RequestID, e.ServerAddress, *e.Tokens})
+		assert.Equal(t, i == 0, e.Failure.(driver.Error).HasErrorLabel(driver.ErrSystemOverloadedError))
+	}
 	finished := r.finished[0]
-	assert.Equal(t, []string{"anything", "db"}, []string{finished.CommandName, finished.DatabaseName})
-	assert.Equal(t, requests[0], finished.OperationID)
-	assert.Equal(t, 1000.0, *finished.Tokens)
+	assert.Equal(t, []any{"anything", "db", requests[0], 1000.0},
+		[]any{finished.CommandName, finished.DatabaseName, finished.OperationID, *finished.Tokens})
 }
 
-func TestRetryMonitorBatches(t *testing.T) {
-	s := scripted.New(t, scripted.Overloaded(), scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-	r := record(s)
-	require.NoError(t, s.Execute(context.Background(), batchedWrite(s)))
-	assert.Equal(t, []string{
-		"attempt 1: retry after 50ms, overloaded",
-		"attempt 1: retry after 50ms, overloaded",
-		"attempt 2: retry after 100ms, overloaded",
-		`succeeded: attempts 5, retries 3, backoff 200ms, ""`,
-	}, r.lines())
-	for _, decision := range r.decided {
-		assert.Equal(t, r.finished[0].OperationID, decision.OperationID)
+// allocations returns how many a read that succeeds makes. Pools make the number vary by a part of one, which the whole numbers of
+// testing.AllocsPerRun would show as one.
+func allocations(ctx context.Context, t *testing.T, s *scripted.Script) float64 {
+	const runs = 500
+	var before, after runtime.MemStats
+	for i := 0; i <= runs; i++ {
+		s.Replies, s.Sent, s.Selected = append(s.Replies[:0], scripted.OK()), s.Sent[:0], s.Selected[:0]
+		require.NoError(t, s.Execute(ctx, s.Read()))
+		if i == 0 {
+			runtime.ReadMemStats(&before)
+		}
 	}
-}
-
-// TestRetryMonitorBatchAfterRefusal is about a batch that the server executed but for its write concern: the write goes on.
-func TestRetryMonitorBatchAfterRefusal(t *testing.T) {
-	s := scripted.New(t, then(scripted.Repeat(6, overloadedWriteConcern), scripted.OK())...)
-	r := record(s)
-	require.Error(t, s.Execute(context.Background(), batchedWrite(s)))
-	lines := r.lines()
-	require.Len(t, lines, 7)
-	// The server executed the last command: the refusal is not why the operation ended.
-	assert.Equal(t, []string{"attempt 6: refused, limit", `failed: attempts 7, retries 5, backoff 1.55s, ""`}, lines[5:])
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / runs
 }
 
 // TestRetryMonitorCostsNothing is about operations that are not retried, which are all of them in a healthy system.
 func TestRetryMonitorCostsNothing(t *testing.T) {
-	allocations := func(monitor *event.RetryMonitor) float64 {
-		s := scripted.New(t)
-		s.Policy.Monitor = monitor
-		return testing.AllocsPerRun(100, func() {
-			s.Replies, s.Sent, s.Selected = []any{scripted.OK()}, s.Sent[:0], s.Selected[:0]
-			require.NoError(t, s.Read().Execute(context.Background()))
-		})
-	}
-	without := allocations(nil)
-	calls := 0
-	with := allocations(&event.RetryMonitor{
-		Decided:  func(context.Context, *event.RetryDecidedEvent) { calls++ },
-		Finished: func(context.Context, *event.RetryFinishedEvent) { calls++ },
-	})
-	assert.Equal(t, 0, calls)
-	// Pools of buffers make the count differ by one from run to run.
-	assert.True(t, with <= without+1, "%v allocations, and %v without a monitor", with, without)
+	ctx, s := context.Background(), scripted.New(t)
+	allocations(ctx, t, s)
+	without := allocations(ctx, t, s)
+	r := record(s)
+	assert.InDelta(t, without, allocations(ctx, t, s), 0.5)
+	assert.Empty(t, r.lines())
 }
 
 // TestRetryRedaction is about what a server says to sensitive commands: here always "scripted" (command-logging-and-monitoring.md,
@@ -294,7 +263,7 @@ func TestRetryRedaction(t *testing.T) {
 			assert.True(t, tt.command != "createUser" || errors.As(e.Failure, &attempts), "%s: it does not tell its attempts", name)
 			told = append(told, fmt.Sprintf("%+v", e.Failure))
 		}
-		for _, keys := range sink.keys {
+		for _, keys := range sink.Keys {
 			told = append(told, fmt.Sprint(keys["failure"]))
 		}
 		assert.Equal(t, tt.shown, strings.Contains(strings.Join(told, "\n"), "scripted"), "%s: %v", name, told)
@@ -315,7 +284,7 @@ func batchedWrite(s *scripted.Script) driver.Operation {
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := scripted.New(t, scripted.Rejected())
-	s.Policy.Clock = &steppingClock{Clock: s, step: 7 * ms}
+	s.Policy.Clock = &manualClock{Clock: s, step: 7 * ms}
 	s.OnSleep = cancel
 	err := s.Execute(ctx, s.Write())
 	want := &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -25,27 +24,29 @@ import (
 )
 
 // throttled returns a script whose policy throttles, with servers that are known to reject everything, and those that are
-// known to accept everything. The jitter of 0.5 is what is drawn, so that the first withhold each attempt.
-func throttled(t *testing.T, replies []any, rejecting []string, accepting ...string) *scripted.Script {
+// known to accept everything, a letter each. The jitter of 0.5 is what is drawn, so that the first withhold each attempt.
+func throttled(t *testing.T, rejecting, accepting string, replies ...any) *scripted.Script {
 	s := scripted.New(t, replies...)
 	s.Policy.Throttling = throttle.All
-	s.Throttles = map[address.Address]*throttle.Throttle{}
-	s.Servers = nil
-	for _, host := range append(append([]string{}, rejecting...), accepting...) {
-		server := scripted.Server(host, description.ServerKindRSPrimary)
-		s.Servers = append(s.Servers, server)
-		s.Throttles[server.Addr] = newThrottle(s)
-	}
-	for _, host := range rejecting {
-		reject(s, host, 9)
+	s.Throttles, s.Servers = map[address.Address]*throttle.Throttle{}, nil
+	for _, host := range strings.Split(rejecting+accepting, "") {
+		s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindRSPrimary))
+		keepRejecting(s, host, 0)
+		if strings.Contains(rejecting, host) {
+			reject(s, host, 9)
+		}
 	}
 	return s
 }
 
-// newThrottle returns a throttle for which no time passes, so that nothing is sent because nothing else was.
-func newThrottle(s *scripted.Script) *throttle.Throttle {
-	now := time.Unix(1, 0)
-	return throttle.New(func() time.Time { return now }, func() float64 { return s.Policy.Jitter() }, s.Policy.Throttling)
+// keepRejecting gives a server a new throttle, and lets it reject everything for a time, after which none passes, so that nothing is sent
+// because nothing else was.
+func keepRejecting(s *scripted.Script, host string, age time.Duration) {
+	now, jitter := time.Unix(1, 0), func() float64 { return s.Policy.Jitter() }
+	s.Throttles[address.Address(host+":27017")] = throttle.New(func() time.Time { return now }, jitter, s.Policy.Throttling)
+	for end := now.Add(age); now.Before(end); now = now.Add(100 * ms) {
+		reject(s, host, 9)
+	}
 }
 
 // reject tells the throttle of a server of rejected first attempts, both reads and writes.
@@ -56,72 +57,56 @@ func reject(s *scripted.Script, host string, n int) {
 	}
 }
 
-// accepted returns which share of what was sent a server has accepted, of reads or of writes.
-func accepted(s *scripted.Script, host string, write bool) float64 {
-	_, share := s.Throttles[address.Address(host+":27017")].State(write)
-	return share
-}
-
-// secondaries makes the servers of these hosts secondaries.
-func secondaries(s *scripted.Script, hosts string) {
-	for i, server := range s.Servers {
-		if strings.Contains(hosts, strings.TrimSuffix(string(server.Addr), ":27017")) {
-			s.Servers[i].Kind = description.ServerKindRSSecondary
-		}
-	}
-}
-
 // TestThrottledServersAreAvoided: if another suitable server does not refuse, the attempt goes there at once.
 func TestThrottledServersAreAvoided(t *testing.T) {
 	for _, tt := range []struct {
-		name                 string
-		rejecting, accepting []string
-		rp                   *readpref.ReadPref
-		secondaries          string
-		want                 address.Address // that the command is sent to; empty for none
+		name                              string
+		rejecting, accepting, secondaries string
+		rp                                *readpref.ReadPref
+		want                              []address.Address // that the command is sent to
 	}{
-		{"the second of two", []string{"a"}, []string{"b"}, readpref.Nearest(), "b", "b:27017"},
-		{"the third of three", []string{"a", "b"}, []string{"c"}, readpref.Nearest(), "bc", "c:27017"},
-		{"all refuse", []string{"a", "b", "c"}, nil, readpref.Nearest(), "bc", ""},
-		{"a secondary is not suitable", []string{"a"}, []string{"b"}, readpref.Primary(), "b", ""},
-		{"the primary is not as suitable as secondaries", []string{"b"}, []string{"a"}, readpref.SecondaryPreferred(), "b", ""},
+		{"the third of three", "ab", "c", "bc", readpref.Nearest(), []address.Address{"c:27017"}},
+		{"all refuse", "abc", "", "bc", readpref.Nearest(), nil},
+		{"a secondary is not suitable", "a", "b", "b", readpref.Primary(), nil},
+		{"the primary is not as suitable as secondaries", "b", "a", "b", readpref.SecondaryPreferred(), nil},
 	} {
-		s := throttled(t, nil, tt.rejecting, tt.accepting...)
-		s.Policy.Retarget = false // a retry would avoid the server, as after a rejection
-		secondaries(s, tt.secondaries)
+		s := throttled(t, tt.rejecting, tt.accepting)
+		s.Policy.Retarget, s.Rest = false, scripted.OK() // a retry would avoid the server, as after a rejection
+		for i, server := range s.Servers {
+			if strings.Contains(tt.secondaries, string(server.Addr[:1])) {
+				s.Servers[i].Kind = description.ServerKindRSSecondary
+			}
+		}
 		op := s.Read()
 		op.ReadPreference = tt.rp
-		if tt.want == "" {
-			require.Error(t, s.Execute(context.Background(), op), tt.name)
-			assert.Empty(t, s.Sent, tt.name)
-			continue
+		err := s.Execute(context.Background(), op)
+		var got []address.Address
+		for _, sent := range s.Sent {
+			got = append(got, sent.Server)
 		}
-		s.Replies = []any{scripted.OK()}
-		require.NoError(t, s.Execute(context.Background(), op), tt.name)
-		require.Len(t, s.Sent, 1, tt.name)
-		assert.Equal(t, tt.want, s.Sent[0].Server, tt.name)
-		assert.Empty(t, s.Slept, tt.name)
+		assert.Equal(t, tt.want, got, tt.name)
+		assert.Equal(t, tt.want == nil, err != nil, "%s: %v", tt.name, err)
+		assert.Equal(t, tt.want == nil, s.Slept != nil, tt.name)
 	}
 }
 
 // TestWithheldSaysNothing: an attempt that is withheld says nothing of the server, whether another one takes it or not.
 func TestWithheldSaysNothing(t *testing.T) {
 	for others, replies := range map[string][]any{"": nil, "b": {scripted.OK()}} {
-		s := throttled(t, replies, nil, strings.Split("a"+others, "")...)
+		s := throttled(t, "", "a"+others, replies...)
+		known := s.Throttles["a:27017"]
 		for i := 0; i < 10; i++ {
-			s.Throttles["a:27017"].Refused()
-			s.Throttles["a:27017"].Ended(throttle.Attempt{First: true}, false, 0)
+			reject(s, "a", 1)
+			known.Ended(throttle.Attempt{First: true}, false, 0)
 		}
-		s.Policy.NoteRejection()
 		s.Policy.RetryReads = false
 		s.Policy.Jitter = func() float64 { return 0 }
-		secondaries(s, "b")
-		before, _ := s.Throttles["a:27017"].State(false)
+		before, _ := known.State(false)
 		_ = s.Execute(context.Background(), s.Read())
 		require.Len(t, s.Sent, len(replies))
-		after, _ := s.Throttles["a:27017"].State(false)
+		after, accepted := known.State(false)
 		assert.InDelta(t, before, after, 1e-9)
-		assert.InDelta(t, 0.5, accepted(s, "a", false), 1e-9)
+		assert.InDelta(t, 0.5, accepted, 1e-9)
 	}
 }
 
@@ -148,7 +133,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 		"a getMore":                  {op: nextBatch, rejected: true},
 		"in a transaction":           {op: laterInTransaction, rejected: true},
 	} {
-		s := throttled(t, nil, nil, "a")
+		s := throttled(t, "", "a")
 		s.Replies = []any{slowReply{func() {
 			s.Elapsed += took
 			reject(s, "a", 1)
@@ -162,7 +147,7 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 	}
 
 	for limit, late := range map[time.Duration]bool{time.Second: true, time.Hour: false} {
-		s := throttled(t, nil, nil, "a")
+		s := throttled(t, "", "a")
 		s.Replies = []any{slowReply{func() { s.Elapsed += 600 * ms }}, scripted.Overloaded()}
 		reject(s, "a", 1)
 		require.NoError(t, s.Read().Execute(context.Background()))
@@ -178,8 +163,8 @@ func TestThrottledRetriesThatComeTooLate(t *testing.T) {
 
 // TestThrottledRetriesOfALastingOverload: after three seconds of an overload, what is withheld again fails.
 func TestThrottledRetriesOfALastingOverload(t *testing.T) {
-	s := throttled(t, nil, nil, "a")
-	keepRejecting(s, 4*time.Second)
+	s := throttled(t, "", "a")
+	keepRejecting(s, "a", 4*time.Second)
 	s.Throttles["a:27017"].Decide(throttle.Attempt{First: true}) // which is sent, as none was in the last second
 	err := s.Execute(context.Background(), s.Read())
 	want := &event.RetryError{Attempts: 2, Retries: 1, Throttled: 2, Backoff: 50 * ms, Reason: event.RetryReasonThrottled}
@@ -208,8 +193,8 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 	}{
 		"getMore": {nextBatch, 1 + 10}, "in a transaction": {laterInTransaction, 1 + 50},
 	} {
-		s := throttled(t, nil, nil, "a")
-		keepRejecting(s, 4*time.Second)
+		s := throttled(t, "", "a")
+		keepRejecting(s, "a", 4*time.Second)
 		s.Policy.MaxRetries = 50
 		s.Rest = scripted.Overloaded()
 		err := s.Execute(context.Background(), tt.op(s))
@@ -222,30 +207,10 @@ func TestThrottledRetriesOfWhatContinues(t *testing.T) {
 
 // TestThrottlingAllocatesNothing: as long as nothing is rejected, neither the option nor a mark costs an allocation.
 func TestThrottlingAllocatesNothing(t *testing.T) {
-	allocations := func(throttling bool) float64 {
-		s, ctx := throttled(t, nil, nil, "a"), marked(event.CriticalityCritical)
-		if !throttling {
-			s.Policy.Throttling, s.Throttles = throttle.Nothing, nil
-			ctx = context.Background()
-		}
-		run := func() {
-			s.Replies = append(s.Replies[:0], scripted.OK())
-			s.Sent, s.Selected = s.Sent[:0], s.Selected[:0]
-			require.NoError(t, s.Execute(ctx, s.Read()))
-		}
-		// Pools make the number vary by a part of one, which the whole numbers of testing.AllocsPerRun would show as one.
-		const runs = 500
-		run()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for i := 0; i < runs; i++ {
-			run()
-		}
-		runtime.ReadMemStats(&after)
-		return float64(after.Mallocs-before.Mallocs) / runs
-	}
-	allocations(false)
-	assert.InDelta(t, allocations(false), allocations(true), 0.5)
+	ctx := context.Background()
+	allocations(ctx, t, scripted.New(t))
+	without := allocations(ctx, t, scripted.New(t))
+	assert.InDelta(t, without, allocations(marked(event.CriticalityCritical), t, throttled(t, "", "a")), 0.5)
 }
 
 func marked(c event.Criticality) context.Context {
@@ -254,10 +219,10 @@ func marked(c event.Criticality) context.Context {
 
 // TestThrottledSelectionThatFails is about errors of the deployment, and of the selector of the operation.
 func TestThrottledSelectionThatFails(t *testing.T) {
-	s := throttled(t, nil, []string{"a"}, "b")
+	s := throttled(t, "a", "b")
 	s.OnSelect = func() error { return io.ErrNoProgress }
 	assert.ErrorIs(t, s.Execute(context.Background(), s.Read()), io.ErrNoProgress)
-	s = throttled(t, nil, []string{"a"}, "b")
+	s = throttled(t, "a", "b")
 	op := s.Read()
 	op.Selector = &tiredSelector{left: 1}
 	assert.ErrorIs(t, s.Execute(context.Background(), op), io.ErrNoProgress)
@@ -275,21 +240,11 @@ func (o *tiredSelector) SelectServer(_ description.Topology, servers []descripti
 
 // lasting returns a script without the option adaptiveThrottling, with a server that has rejected everything for a time, and servers that
 // have accepted everything.
-func lasting(t *testing.T, age time.Duration, replies []any, accepting ...string) *scripted.Script {
-	s := throttled(t, replies, nil, append([]string{"a"}, accepting...)...)
+func lasting(t *testing.T, age time.Duration, accepting string, replies ...any) *scripted.Script {
+	s := throttled(t, "", "a"+accepting, replies...)
 	s.Policy.Throttling = throttle.Retries
-	keepRejecting(s, age)
+	keepRejecting(s, "a", age)
 	return s
-}
-
-// keepRejecting gives the first server a new throttle, and lets it reject everything for a time, after which none passes.
-func keepRejecting(s *scripted.Script, age time.Duration) {
-	now := time.Unix(1, 0)
-	s.Throttles["a:27017"] = throttle.New(func() time.Time { return now }, s.Policy.Jitter, s.Policy.Throttling)
-	for end := now.Add(age); !now.After(end); now = now.Add(100 * ms) {
-		reject(s, "a", 9)
-	}
-	now = now.Add(-100 * ms)
 }
 
 const overloadLastsText = "overloadLasts: the server accepts so little that a retry would only take the place of another command"
@@ -309,7 +264,7 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 		{"a burst", time.Second, (*scripted.Script).Read, scripted.Overloaded(), 6},
 		{"in a transaction", 2 * time.Second, laterInTransaction, scripted.Overloaded(), 6},
 	} {
-		s := lasting(t, tt.age, nil)
+		s := lasting(t, tt.age, "")
 		s.Rest, s.Policy.Bucket = tt.reply, retry.NewTokenBucket()
 		r := record(s)
 		sink := logTo(t, s, logger.LevelInfo)
@@ -330,16 +285,16 @@ func TestRetriesOfALastingOverload(t *testing.T) {
 			`failed: attempts 2, retries 1, backoff 50ms, "overloadLasts"`,
 		}, r.lines(), tt.name)
 		assert.Equal(t, 999.0, s.Policy.Bucket.Tokens(), "the retry that is refused takes no token")
-		require.Equal(t, []string{refused}, sink.lines, tt.name)
-		assert.Equal(t, "overloadLasts", sink.keys[0]["reason"], tt.name)
+		require.Equal(t, []string{refused}, sink.Lines, tt.name)
+		assert.Equal(t, "overloadLasts", sink.Keys[0]["reason"], tt.name)
 		assert.Equal(t, "(Throttled) withheld from a:27017, which is overloaded: it recently accepted 0 % of what this client sent, "+
-			"so a retry would only take the place of another command", sink.keys[0]["failure"], tt.name)
+			"so a retry would only take the place of another command", sink.Keys[0]["failure"], tt.name)
 	}
 }
 
 // TestRetriesAfterRefusedConnections: what is not retried because the overload lasts has the error of the connection.
 func TestRetriesAfterRefusedConnections(t *testing.T) {
-	s := lasting(t, 2*time.Second, []any{establishmentError{server: "a:27017", cause: io.EOF}})
+	s := lasting(t, 2*time.Second, "", establishmentError{server: "a:27017", cause: io.EOF})
 	err := s.Execute(context.Background(), s.Read())
 	assert.True(t, errors.Is(err, io.EOF), "got %v", err)
 	assert.Len(t, s.Slept, 1)
@@ -354,7 +309,7 @@ func TestRetriesOfOlderSpecifications(t *testing.T) {
 
 // TestOneOverloadedServer: a retry that is withheld from one server goes to another.
 func TestOneOverloadedServer(t *testing.T) {
-	s := lasting(t, 2*time.Second, []any{scripted.Overloaded(), scripted.OK()}, "b")
+	s := lasting(t, 2*time.Second, "b", scripted.Overloaded(), scripted.OK())
 	s.Policy.Retarget = false
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	require.Len(t, s.Sent, 2)
@@ -385,7 +340,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 		description.TopologyKindLoadBalanced: description.ServerKindLoadBalancer,
 		description.TopologyKindSharded:      description.ServerKindMongos,
 	} {
-		s := throttled(t, []any{scripted.Overloaded()}, nil, "a")
+		s := throttled(t, "", "a", scripted.Overloaded())
 		s.Topology, s.Servers[0].Kind = topology, server
 		reject(s, "a", 9)
 		const most = 2 * 6 // selections of six attempts: the server, and the search for another
@@ -404,7 +359,7 @@ func TestThrottledBehindRouters(t *testing.T) {
 }
 
 func TestThrottledEvents(t *testing.T) {
-	s := throttled(t, nil, []string{"a"})
+	s := throttled(t, "a", "")
 	s.Policy.MaxRetries = 1
 	r := record(s)
 	op := s.Read()
@@ -422,51 +377,27 @@ func TestThrottledEvents(t *testing.T) {
 	assert.Equal(t, 2, r.finished[0].Throttled)
 }
 
-// learning returns a script with a server that has rejected something, but refuses nothing while the policy learns.
-func learning(t *testing.T) (s *scripted.Script, learn func(reply any, times int, run func() error)) {
-	s = throttled(t, nil, nil, "a")
-	reject(s, "a", 1)
-	s.Policy.RetryReads = false
-	return s, func(reply any, times int, run func() error) {
-		s.Policy.Jitter = func() float64 { return 0.999999 }
-		for i := 0; i < times; i++ {
-			s.Replies = []any{reply}
-			_ = run()
-		}
-		s.Policy.Jitter = func() float64 { return 0.1 }
-	}
-}
-
-// isRefused reports whether an attempt is withheld. One that is sent is accepted.
-func isRefused(s *scripted.Script, run func() error) bool {
-	s.Replies = []any{scripted.OK()}
-	var refused driver.Error
-	return errors.As(run(), &refused) && refused.Name == "Throttled"
-}
-
 // TestThrottledClasses: operations are counted by their class, and the least critical are withheld first.
 func TestThrottledClasses(t *testing.T) {
-	s, learn := learning(t)
-	read := func(c event.Criticality) func() error {
-		return func() error { return s.Read().Execute(marked(c)) }
+	for class, sent := range map[event.Criticality]int{event.CriticalityNormal: 6 + 1, event.CriticalityCritical: 6} {
+		s := throttled(t, "", "a")
+		s.Policy.RetryReads, s.Rest = false, scripted.Overloaded()
+		for i := 0; i < 9; i++ { // which shows after six
+			require.Error(t, s.Execute(marked(class), s.Read()))
+		}
+		require.Error(t, s.Execute(marked(event.CriticalityCritical), s.Read()))
+		assert.Len(t, s.Sent, sent, "after operations of class %v", class)
 	}
-	learn(scripted.OK(), 20, read(event.CriticalityNormal)) // that the server has rejected one thing holds nothing back
-	learn(scripted.OK(), 30, read(event.CriticalitySheddable))
-	learn(scripted.OK(), 10, read(event.CriticalityCritical))
-	learn(scripted.Overloaded(), 30, read(event.CriticalitySheddable))
-	require.Equal(t, 90, len(s.Sent))
-	assert.True(t, isRefused(s, read(event.CriticalitySheddable)))
-	assert.False(t, isRefused(s, read(event.CriticalityNormal)))
-	assert.False(t, isRefused(s, read(event.CriticalityCritical)))
 }
 
 // TestThrottleLearnsOfPinnedCursors: behind a load balancer a cursor knows its server only as what processes errors.
 func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
-	s := throttled(t, []any{scripted.OpenedCursor(), scripted.Failure(43)}, nil, "a")
+	s := throttled(t, "", "a", scripted.OpenedCursor(), scripted.Failure(43))
 	s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 	reject(s, "a", 1)
 	assert.Error(t, getMore(openCursor(t, s, false)))
-	assert.InDelta(t, 1.0/2, accepted(s, "a", true), 1e-9, "opening it was accepted, and getMore does not count")
+	_, accepted := s.Throttles["a:27017"].State(true)
+	assert.InDelta(t, 1.0/2, accepted, 1e-9, "opening it was accepted, and getMore does not count")
 }
 
 // TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
@@ -483,8 +414,8 @@ func TestCriticalityIsTold(t *testing.T) {
 		require.Len(t, r.finished, 1)
 		assert.Equal(t, class, r.finished[0].Criticality)
 		assert.Equal(t, class, scripted.As[*event.RetryError](t, err).Criticality)
-		assert.Len(t, sink.keys, 7)
-		for _, keys := range sink.keys {
+		assert.Len(t, sink.Keys, 7)
+		for _, keys := range sink.Keys {
 			got, found := keys["criticality"]
 			assert.Equal(t, class != event.CriticalityNormal, found)
 			assert.True(t, !found || got == class.String(), "%v: %v", class, got)

@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"io"
-	"sync"
 	"testing"
 	"time"
 
@@ -51,13 +50,7 @@ func newSelection(t *testing.T, hosts ...address.Address) *selection {
 func newSelectionWith(t *testing.T, opts *options.ClientOptions, hosts ...address.Address) *selection {
 	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}, topology: newTopology(t, opts)}
 	s.topology.cfg.overload.Clock = &s.clock
-	s.topology.state = topologyConnected
-	desc := description.Topology{Kind: description.TopologyKindReplicaSetNoPrimary}
-	for _, host := range hosts {
-		desc.Servers = append(desc.Servers, description.Server{Addr: host, Kind: description.ServerKindRSSecondary, AverageRTTSet: true})
-		s.topology.servers[host] = NewServer(host, s.topology.id, defaultConnectionTimeout, s.topology.cfg.ServerOpts...)
-	}
-	s.topology.desc.Store(desc)
+	know(s.topology, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, hosts...)
 	return s
 }
 
@@ -68,21 +61,9 @@ func (s *selection) reject(hosts ...address.Address) {
 	}
 }
 
-// selected returns how often each server is selected. One that can be selected is missing in fewer than one run of 10^15.
-func (s *selection) selected() map[address.Address]int {
-	const times = 200
-	counts := map[address.Address]int{}
-	for i := 0; i < times; i++ {
-		server, err := s.topology.SelectServer(context.Background(), &serverselector.ReadPref{ReadPref: readpref.Nearest()})
-		require.NoError(s, err)
-		counts[server.(*SelectedServer).address]++
-	}
-	return counts
-}
-
 func (s *selection) expect(when string, hosts ...address.Address) {
 	s.Helper()
-	counts := s.selected()
+	counts := selections(s, s.topology, &serverselector.ReadPref{ReadPref: readpref.Nearest()})
 	assert.Len(s, counts, len(hosts), "%s: %v were selected", when, counts)
 	for _, host := range hosts {
 		assert.NotEmpty(s, counts[host], "%s: %v is not selected", when, host)
@@ -145,20 +126,12 @@ func TestSelectionOfServersThatLeft(t *testing.T) {
 func TestRejectionsConcurrent(t *testing.T) {
 	const goroutines, each = 8, 100
 	r := &recentRejections{now: (&manualClock{time: time.Unix(1, 0)}).Now}
-	var wg sync.WaitGroup
-	for i := 0; i < goroutines; i++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for j := 0; j < each; j++ {
-				r.add()
-				if got := r.count(); got < 1 || got > goroutines*each {
-					t.Errorf("count is %d, want 1 to %d", got, goroutines*each)
-				}
-			}
-		}()
-	}
-	wg.Wait()
+	inParallel(goroutines, each, func(int, int) {
+		r.add()
+		if got := r.count(); got < 1 || got > goroutines*each {
+			t.Errorf("count is %d, want 1 to %d", got, goroutines*each)
+		}
+	})
 	assert.Equal(t, int64(goroutines*each), int64(r.count()))
 }
 

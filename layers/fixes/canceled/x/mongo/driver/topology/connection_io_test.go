@@ -31,12 +31,10 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 			"write": func(ctx context.Context, c *connection) error { return c.writeWireMessage(ctx, []byte{0}) },
 		} {
 			t.Run(name+" "+cause.Error(), func(t *testing.T) {
-				client, server := net.Pipe()
-				defer server.Close()
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				conn := newConnection("test")
-				conn.nc, conn.state = brokenConn{Conn: client, err: cause, cancel: cancel}, connConnected
+				conn, _ := piped(t)
+				conn.nc = brokenConn{Conn: conn.nc, err: cause, cancel: cancel}
 				err := run(ctx, conn)
 				var connErr ConnectionError
 				require.True(t, errors.As(err, &connErr), "%v", err)

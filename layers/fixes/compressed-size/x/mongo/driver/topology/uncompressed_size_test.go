@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -46,7 +45,10 @@ func TestUncompressedSize(t *testing.T) {
 			wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
 			wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
 
-			got, conn, err := receive(t, tt.max, wm)
+			conn, server := piped(t)
+			conn.desc.MaxMessageSize = tt.max
+			go func() { _, _ = server.Write(wm) }()
+			got, err := conn.readWireMessage(context.Background())
 			if tt.ok {
 				require.NoError(t, err)
 				assert.Equal(t, wm, got)
@@ -57,18 +59,4 @@ func TestUncompressedSize(t *testing.T) {
 			assert.Equal(t, connDisconnected, conn.state, "nothing more can be read from it")
 		})
 	}
-}
-
-func receive(t *testing.T, limit uint32, wm []byte) ([]byte, *connection, error) {
-	t.Helper()
-	client, server := net.Pipe()
-	defer client.Close()
-	defer server.Close()
-	conn := newConnection("test")
-	conn.nc = client
-	conn.state = connConnected
-	conn.desc.MaxMessageSize = limit
-	go func() { _, _ = server.Write(wm) }()
-	got, err := conn.readWireMessage(context.Background())
-	return got, conn, err
 }

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"net"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -16,8 +15,8 @@ func TestStrayReply(t *testing.T) {
 	for answered, want := range map[int32]string{
 		request: "", 0: "", request - 1: "the server replied to request 999, and not to 1000", -1: "the server replied to request -1",
 	} {
-		client, server := net.Pipe()
-		inner := &connection{id: "the connection", nc: client, state: connConnected, cancellationListener: newContextDoneListener()}
+		inner, server := piped(t)
+		inner.id = "the connection"
 		conn := &Connection{connection: inner}
 		go func() {
 			_, _ = server.Read(make([]byte, 16))

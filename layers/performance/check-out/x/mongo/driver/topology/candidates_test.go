@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sort"
-	"sync"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
-	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
@@ -56,22 +55,6 @@ func TestRemovedServerStaysInFormerDescriptions(t *testing.T) {
 	assert.Equal(t, []description.Server{{Addr: "a"}, {Addr: "b"}, {Addr: "c"}}, former)
 }
 
-// equalServers returns a topology of servers that are equal, none of which is connected.
-func equalServers(t *testing.T, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) *Topology {
-	t.Helper()
-	topo, err := New(nil)
-	require.NoError(t, err)
-	topo.state, topo.fsm.Kind = topologyConnected, kind
-	for _, host := range hosts {
-		topo.fsm.Servers = append(topo.fsm.Servers, description.Server{
-			Addr: host, CanonicalAddr: host, Members: hosts, Kind: server, AverageRTTSet: true, HeartbeatInterval: time.Second,
-		})
-		topo.servers[host] = NewServer(host, topo.id, defaultConnectionTimeout)
-	}
-	topo.desc.Store(topo.fsm.Topology)
-	return topo
-}
-
 // selectors are the driver's, and those that an application may write.
 var selectors = map[string]description.ServerSelector{
 	"nearest":   &serverselector.ReadPref{ReadPref: readpref.Nearest()},
@@ -111,34 +94,27 @@ func TestParallelSelections(t *testing.T) {
 			kind, selector := kind, selector
 			t.Run(name+", "+selects, func(t *testing.T) {
 				t.Parallel()
-				selectInParallel(t, equalServers(t, kind.topology, kind.server, kind.hosts...), selector)
+				topo := newTopology(t, options.Client())
+				know(topo, kind.topology, kind.server, kind.hosts...)
+				selectInParallel(t, topo, selector)
 			})
 		}
 	}
 }
 
 func selectInParallel(t *testing.T, topo *Topology, selector description.ServerSelector) {
-	const goroutines, times = 32, 100
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // ends a selection that finds no server
 	defer cancel()
 	first := topo.Description()
 	before := fmt.Sprintf("%+v", first.Servers)
 	heartbeats := append([]description.Server{}, first.Servers...)
 
-	var working sync.WaitGroup
-	for i := 0; i < goroutines; i++ {
-		working.Add(1)
-		go func() {
-			defer working.Done()
-			for n := 0; n < times; n++ {
-				if _, err := topo.SelectServer(ctx, selector); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		}()
-	}
-	for n := 0; n < times; n++ {
+	inParallel(33, 100, func(g, _ int) {
+		if g > 0 {
+			_, err := topo.SelectServer(ctx, selector)
+			assert.NoError(t, err)
+			return
+		}
 		for _, beat := range heartbeats {
 			published := topo.Description().Servers
 			was := fmt.Sprintf("%+v", published)
@@ -147,16 +123,10 @@ func selectInParallel(t *testing.T, topo *Topology, selector description.ServerS
 				t.Errorf("a published description changed from\n%s to\n%s", was, is)
 			}
 		}
-	}
-	working.Wait()
+	})
 
 	assert.Equal(t, before, fmt.Sprintf("%+v", first.Servers))
 	assert.Equal(t, before, fmt.Sprintf("%+v", topo.Description().Servers))
-	selected := map[address.Address]int{}
-	for n := 0; n < 200; n++ { // misses a server that can be selected in fewer than one run of 10^15
-		server, err := topo.SelectServer(ctx, selector)
-		require.NoError(t, err)
-		selected[server.(*SelectedServer).address]++
-	}
+	selected := selections(t, topo, selector)
 	assert.Len(t, selected, len(heartbeats), "%v", selected)
 }

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -60,30 +59,13 @@ func TestTakeTheOnlyIdle(t *testing.T) {
 	assert.Nil(t, p.takeIdle())
 }
 
-// inParallel calls f in many goroutines, many times each.
-func inParallel(f func(goroutine, n int)) {
-	const goroutines, times = 32, 200
-	var working sync.WaitGroup
-	for g := 0; g < goroutines; g++ {
-		g := g
-		working.Add(1)
-		go func() {
-			defer working.Done()
-			for n := 0; n < times; n++ {
-				f(g, n)
-			}
-		}()
-	}
-	working.Wait()
-}
-
 // TestIdleConnectionIsTakenOnce: of many goroutines that take and return idle connections, no two have the same one.
 func TestIdleConnectionIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	const connections = 8
 	p := idlePool(t, nil, connections)
 	var used [connections + 1]int32
-	inParallel(func(int, int) {
+	inParallel(32, 200, func(int, int) {
 		c := p.takeIdle()
 		if c == nil {
 			return
@@ -113,15 +95,7 @@ func TestCheckedOutConnectionIsReturnedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		assert.Equal(t, int64(1), s.OperationCount())
-		var closing sync.WaitGroup
-		for g := 0; g < 8; g++ {
-			closing.Add(1)
-			go func() {
-				defer closing.Done()
-				_ = out.Close()
-			}()
-		}
-		closing.Wait()
+		inParallel(8, 1, func(int, int) { _ = out.Close() })
 		assert.Equal(t, 1, p.availableConnectionCount())
 		assert.Equal(t, int64(0), s.OperationCount())
 		kept = append(kept, out)

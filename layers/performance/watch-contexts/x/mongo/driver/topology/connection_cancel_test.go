@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"errors"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -11,19 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
-
-// pipe is a connection to a server that does nothing until the test does.
-func pipe(t *testing.T) (*connection, net.Conn) {
-	t.Helper()
-	client, server := net.Pipe()
-	c := newConnection("a:27017")
-	c.nc, c.state = client, connConnected
-	t.Cleanup(func() {
-		_ = c.close()
-		_ = server.Close()
-	})
-	return c, server
-}
 
 func readReply(ctx context.Context, c *connection) error {
 	_, err := c.readWireMessage(ctx)
@@ -34,7 +20,7 @@ func readReply(ctx context.Context, c *connection) error {
 func TestDeadlineInTheMidst(t *testing.T) {
 	t.Parallel()
 	for rest, written := range map[int32][]byte{0: nil, 14: {20, 0, 0, 0, 1, 2}} {
-		c, server := pipe(t)
+		c, server := piped(t)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 		defer cancel()
 		go func() { _, _ = server.Write(written) }()
@@ -49,7 +35,7 @@ func TestDeadlineInTheMidst(t *testing.T) {
 // TestMessageOfNoSize: nothing can be read after a size that is none.
 func TestMessageOfNoSize(t *testing.T) {
 	t.Parallel()
-	c, server := pipe(t)
+	c, server := piped(t)
 	go func() { _, _ = server.Write([]byte{3, 0, 0, 0}) }()
 	assert.ErrorContains(t, readReply(context.Background(), c), "malformed message length: 3")
 	assert.True(t, c.closed())
@@ -64,7 +50,7 @@ func (ownListener) StopListening() bool                        { return true }
 // TestOwnListener: whatever listens to the context is asked, and closes the connection.
 func TestOwnListener(t *testing.T) {
 	t.Parallel()
-	c, _ := pipe(t)
+	c, _ := piped(t)
 	listener := ownListener{make(chan context.Context, 1)}
 	c.cancellationListener = listener
 	ctx, cancel := context.WithCancel(context.Background())
@@ -78,7 +64,7 @@ func TestOwnListener(t *testing.T) {
 // TestLateWatch: whoever ends a watch closes the connection if the goroutine that does so has not begun.
 func TestLateWatch(t *testing.T) {
 	t.Parallel()
-	c, _ := pipe(t)
+	c, _ := piped(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := cancelWatch{conn: c, ctx: ctx, stop: func() bool { return false }}
 	assert.False(t, w.happened() || c.closed(), "a deadline does so")
@@ -90,22 +76,16 @@ func TestLateWatch(t *testing.T) {
 // also not to the next read.
 func TestLateCancel(t *testing.T) {
 	t.Parallel()
-	var running sync.WaitGroup
-	for g := 0; g < 32; g++ {
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			for n := 0; n < 50 && !t.Failed(); n++ {
-				cancelWhileReading(t)
-			}
-		}()
-	}
-	running.Wait()
+	inParallel(32, 50, func(int, int) {
+		if !t.Failed() {
+			cancelWhileReading(t)
+		}
+	})
 }
 
 func cancelWhileReading(t *testing.T) {
 	reply := []byte{5, 0, 0, 0, 1}
-	c, server := pipe(t)
+	c, server := piped(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	canceled := make(chan struct{})
 	go func() {
@@ -134,7 +114,7 @@ func TestWatchesOfOneContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
 	for g := 0; g < 32; g++ {
-		c, server := pipe(t)
+		c, server := piped(t)
 		header := make(chan struct{})
 		go func() {
 			_, _ = server.Write([]byte{20, 0, 0, 0})

@@ -59,25 +59,13 @@ func localFailures() map[string]localFailure {
 	return all
 }
 
-// TestCauseOfLocalErrors is about all of them: none is an overload.
-func TestCauseOfLocalErrors(t *testing.T) {
-	for name, tt := range localFailures() {
-		for _, err := range []error{tt.err, fmt.Errorf("wrapped: %w", tt.err)} {
-			assert.Equal(t, tt.want, causeOf(err), "%s: %v: %s", name, err, tt.why)
-		}
-	}
-	for name, tt := range establishments() {
-		assert.Equal(t, notLocal, causeOf(tt.err), name)
-	}
-}
-
-// TestLocalErrorAndPool is about what becomes of the server and its pool after each of these errors. The client's own limit does not clear
-// the pool.
+// TestLocalErrorAndPool is about what becomes of the server and its pool after each of these errors, none of which is an overload. The
+// client's own limit does not clear the pool.
 func TestLocalErrorAndPool(t *testing.T) {
 	for name, tt := range localFailures() {
 		t.Run(name, func(t *testing.T) {
-			err, cleared := failToEstablish(t, tt.err)
-			assert.Equal(t, !tt.want.own(), cleared, "cleared")
+			err, cleared := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
+			assert.Equal(t, !tt.want.own(), cleared, "cleared: %s", tt.why)
 			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
 			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
 			assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit))
