@@ -71,12 +71,7 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 func TestBulkWriteExceptionsAgree(t *testing.T) {
 	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 13}, {Key: "errmsg", Value: "unauthorized"}}
 	s := scripted.New(t, scripted.OK(concernError(64)), scripted.OK(concernError(79)), failure)
-	coll := scriptColl(t, s)
-	docs := make([]any, 3*scripted.MaxBatchCount)
-	for i := range docs {
-		docs[i] = anything
-	}
-	_, err := coll.InsertMany(bgCtx, docs)
+	_, err := scriptColl(t, s).InsertMany(bgCtx, scripted.Repeat(3*scripted.MaxBatchCount, anything))
 	failed, ok := err.(BulkWriteException)
 	require.True(t, ok, "%T", err)
 	concerns := failed.WriteConcernErrors
@@ -280,6 +275,7 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 				count = 3 * scripted.MaxBatchCount
 			}
 			assert.Equal(t, count, result.count, call.name)
+			assert.Len(t, result.names, count, "%s: also of upserts", call.name)
 			assert.False(t, result.byServer, call.name)
 			assert.Len(t, s.Sent, 3, call.name)
 			var failed ClientBulkWriteException // which tells what the replies to earlier commands say
@@ -290,29 +286,13 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 	}
 }
 
-// TestUnacknowledgedUpserts is about an unacknowledged Collection.BulkWrite: its result has no _id of an upserted document, though the
-// reply to the first command has one.
-func TestUnacknowledgedUpserts(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "_id", Value: 7}}}})
-	coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-	models := make([]WriteModel, 2*scripted.MaxBatchCount)
-	for i := range models {
-		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
-	}
-	result := must(coll.BulkWrite(bgCtx, models))(t)
-	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
-	assert.Len(t, s.Sent, 2)
-}
-
 // TestBulkWriteOfThreeKindsWithoutServer is about a call of several operations that finds no server: nothing was sent, so that the error is
 // that of the selection, and all models can be sent again.
 func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := scripted.New(t, scripted.Repeat(12, any(scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: io.EOF}}))...)
 		writes := 3 * scripted.MaxBatchCount
-		coll := scriptColl(t, s)
-		result, err := bulkWriteOf(bgCtx, coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
+		result, err := bulkWriteOf(bgCtx, scriptColl(t, s), writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
 		var selection topology.ServerSelectionError
 		assert.True(t, errors.As(err, &selection) && errors.Is(err, io.EOF), "ordered %v: %T %v", ordered, err, err)
 		assert.False(t, errors.As(err, new(BulkWriteException)), "ordered %v: %T", ordered, err)
