@@ -190,7 +190,7 @@ func answeringExcept(t *testing.T, has string, n int, otherwise any) *scripted.S
 
 // withSeveralCommands are methods, and uses of them, that send more than the table of all of them has.
 var withSeveralCommands = []sendingMethod{
-	{name: "GridFSUploadStream.Close after a Write", run: withUpload(func(us *GridFSUploadStream) error {
+	{name: "GridFSUploadStream.Close after a Write", run: using(func(_ context.Context, us *GridFSUploadStream) error {
 		if _, err := us.Write(make([]byte, 9)); err != nil {
 			return err
 		}

@@ -95,8 +95,8 @@ func TestEveryMethodWithMalformedCursors(t *testing.T) {
 }
 
 var cursorUses = map[string]func(context.Context, *Collection) error{
-	"All": withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
-	"Next": withCursor(func(ctx context.Context, c *Cursor) error {
+	"All": using(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
+	"Next": using(func(ctx context.Context, c *Cursor) error {
 		for c.Next(ctx) {
 			if c.Current == nil {
 				return nil // which is wrong
@@ -104,7 +104,7 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),
-	"TryNext": withCursor(func(ctx context.Context, c *Cursor) error {
+	"TryNext": using(func(ctx context.Context, c *Cursor) error {
 		for i := 0; i < 3; i++ {
 			if c.TryNext(ctx) && c.Current == nil {
 				return nil // which is wrong
@@ -112,7 +112,7 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),
-	"Watch": withStream(func(ctx context.Context, s *ChangeStream) error {
+	"Watch": using(func(ctx context.Context, s *ChangeStream) error {
 		s.Next(ctx)
 		return errors.Join(s.Err(), s.Close(ctx))
 	}),

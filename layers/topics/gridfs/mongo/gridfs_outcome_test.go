@@ -546,11 +546,11 @@ func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 // Streams that a failed call has left with more to do send more commands.
 func init() {
 	withSeveralCommands = append(withSeveralCommands, []sendingMethod{
-		{name: "GridFSUploadStream.Abort of a file that may be there", run: withUpload(func(us *GridFSUploadStream) error {
+		{name: "GridFSUploadStream.Abort of a file that may be there", run: using(func(_ context.Context, us *GridFSUploadStream) error {
 			us.chunkIndex, us.published, us.unsure = 1, true, []bson.ObjectID{{}}
 			return us.Abort()
 		})},
-		{name: "GridFSUploadStream.Write after unsure chunks", run: withUpload(func(us *GridFSUploadStream) error {
+		{name: "GridFSUploadStream.Write after unsure chunks", run: using(func(_ context.Context, us *GridFSUploadStream) error {
 			us.unsure, us.chunkSize, us.buffer = []bson.ObjectID{{}}, 3, make([]byte, 9)
 			_, err := us.Write(make([]byte, 9))
 			return err

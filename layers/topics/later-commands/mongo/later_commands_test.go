@@ -41,7 +41,7 @@ func TestErrorsOfLaterCommands(t *testing.T) {
 		"IndexView.CreateMany":                   {run: calling("IndexView.CreateMany", []IndexModel{model, model}), commands: 1},
 		"IndexView.DropOne":                      {run: calling("IndexView.DropOne", "x_1"), commands: 1},
 		"IndexView.DropAll":                      {run: calling("IndexView.DropAll"), commands: 1},
-		"Cursor.All": {run: withCursor(func(ctx context.Context, cursor *Cursor) error {
+		"Cursor.All": {run: using(func(ctx context.Context, cursor *Cursor) error {
 			var all []bson.Raw
 			err := cursor.All(ctx, &all)
 			if read := len(all); read != 2 && (err == nil || read != 1) {
