@@ -52,7 +52,7 @@ func cleanUpsEndWithTheDeadline(t *testing.T, calls ...cleanUp) {
 				require.Error(t, tt.run(ctx, scriptColl(t, s, ending.opts)))
 				s.Finish()
 				if ending.cause == nil {
-					assert.Equal(t, tt.commands, strings.Join(commandNames(t, s), " "))
+					assert.Equal(t, tt.commands, strings.Join(commandNames(s), " "))
 					assert.LessOrEqual(t, s.Elapsed, patience)
 				}
 				assert.True(t, ending.cause == nil || len(s.Slept) <= 1, "no backoff follows the one that was cancelled")
@@ -71,7 +71,7 @@ func TestGetMoreIsNotRetried(t *testing.T) {
 	assert.NotNil(t, cursor.Err())
 	require.NoError(t, cursor.Close(bgCtx))
 	s.Finish()
-	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
+	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(s))
 }
 
 // TestNoNegativeTimeout is about an option that would end every operation (client-side-operations-timeout.md, "timeoutMS").

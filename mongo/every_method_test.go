@@ -71,7 +71,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				s := answeringExcept(t, has, failing, append(scripted.Failure(13, "Label"), bson.E{Key: "codeName", Value: "Unauthorized"}))
 				name := fmt.Sprintf("%s/%d on a server that has %s: command %d", method.name, i, has, failing)
 				err := method.run(bgCtx, scriptColl(t, s))
-				names := commandNames(t, s)
+				names := commandNames(s)
 				if len(names) < failing {
 					assert.False(t, closes(method) && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
 					assert.False(t, closes(method) && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
@@ -135,7 +135,7 @@ func TestOptionsThatPermitRetries(t *testing.T) {
 				command := s.Sent[rejecting-1].Command
 				if want, known := permitted(command, readsOff); known {
 					assert.Equal(t, want, len(s.Slept) == 1, "%s/%d: command %d of %v, retryReads off: %v: %v", method.name, i, rejecting,
-						commandNames(t, s), readsOff, err)
+						commandNames(s), readsOff, err)
 				}
 			}
 		}
@@ -220,7 +220,7 @@ func TestNilContext(t *testing.T) {
 		for which, ctx := range []context.Context{bgCtx, none} {
 			s := lasting(t, func(body bson.Raw) any { return answering(body, "two batches") })
 			ends[which] = fmt.Sprint(method.run(ctx, scriptColl(t, s)))
-			commands[which] = fmt.Sprint(commandNames(t, s))
+			commands[which] = fmt.Sprint(commandNames(s))
 		}
 		assert.Equal(t, ends[0], ends[1], "%s/%d", method.name, i)
 		assert.Equal(t, commands[0], commands[1], "%s/%d", method.name, i)

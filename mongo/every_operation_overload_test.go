@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -80,29 +79,20 @@ func inEndlessOverload(
 	}
 }
 
-// commandTargets returns the first elements of the commands that came to the servers: their names and what they are about.
-func commandTargets(t *testing.T, s *scripted.Script) []string {
-	t.Helper()
-	var targets []string
-	for _, sent := range s.Sent {
-		elements := must(sent.Command.Elements())(t)
-		targets = append(targets, elements[0].String())
-	}
-	return targets
-}
-
 // closesCursor are the methods that have time of their own if the application gives none.
 var closesCursor = map[string]bool{"ChangeStream.Close": true, "Cursor.Close": true, "GridFSDownloadStream.Close": true}
 
 func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, ending overloadEnding, err error) {
 	t.Helper()
-	names, run, longest := commandTargets(t, s), 0, 0
-	for i, name := range names {
-		if run++; i > 0 && name != names[i-1] {
+	names, last, run, longest := commandNames(s), "", 0, 0
+	for i, sent := range s.Sent {
+		target := sent.Command.Index(0).String() // the command's name and what it is about
+		if run++; target != last {
 			run = 1
 		}
+		last = target
 		accepted := i < len(method.replies)
-		cleansUp := strings.HasPrefix(name, `{"killCursors"`) && !closesCursor[method.name] // TestCleanUpEndsWithTheDeadline has these
+		cleansUp := names[i] == "killCursors" && !closesCursor[method.name] // TestCleanUpEndsWithTheDeadline has these
 		if accepted || cleansUp {
 			run = 0
 		}

@@ -150,13 +150,7 @@ func TestLoadBalancedTransactionStaysPinned(t *testing.T) {
 }
 
 // executedButOverloaded is the reply to a write that the server executed, but could not replicate for overload.
-func executedButOverloaded() bson.D {
-	return scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{
-		{Key: "code", Value: 462},
-		{Key: "errmsg", Value: "scripted"},
-		{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}},
-	}})
-}
+var executedButOverloaded = scripted.OK(scripted.WriteConcernError(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError))
 
 // TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
 func TestInterruptedWrite(t *testing.T) {
@@ -166,7 +160,7 @@ func TestInterruptedWrite(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, executedButOverloaded())
+			s := scripted.New(t, executedButOverloaded)
 			err := run(endsInBackoff(s, context.DeadlineExceeded), scriptColl(t, s))
 			s.Finish()
 

@@ -62,21 +62,20 @@ func endsInBackoff(s *scripted.Script, err error) *scripted.Context {
 }
 
 // commandNames returns the names of the commands that came to the servers.
-func commandNames(t *testing.T, s *scripted.Script) []string {
-	t.Helper()
-	var names []string
+func commandNames(s *scripted.Script) (names []string) {
 	for _, sent := range s.Sent {
-		elements, err := sent.Command.Elements()
-		require.NoError(t, err)
-		names = append(names, elements[0].Key())
+		names = append(names, sent.Command.Index(0).Key())
 	}
 	return names
 }
 
-// firstBatch is what the reply to a command that opens a cursor says of it.
-func firstBatch(id int64, docs ...any) bson.E {
+// firstBatch is what the reply to a command that opens a cursor says of it, and nextBatch what the reply to a getMore says.
+func firstBatch(id int64, docs ...any) bson.E { return cursorOf(id, "firstBatch", docs) }
+func nextBatch(id int64, docs ...any) bson.E  { return cursorOf(id, "nextBatch", docs) }
+
+func cursorOf(id int64, batch string, docs []any) bson.E {
 	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: "firstBatch", Value: append(bson.A{}, docs...)},
+		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: batch, Value: append(bson.A{}, docs...)},
 	}}
 }
 

@@ -79,13 +79,6 @@ func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *
 	s.Finish()
 }
 
-// nextBatch is what the reply to a getMore says of its cursor.
-func nextBatch(id int64, docs ...any) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "db.coll"}, {Key: "nextBatch", Value: append(bson.A{}, docs...)},
-	}}
-}
-
 // concernError is what a reply says of a write concern.
 func concernError(code int) bson.E {
 	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: "Concern"},

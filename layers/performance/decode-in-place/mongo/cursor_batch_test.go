@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,14 +19,14 @@ func TestAllReusesSlice(t *testing.T) {
 	for length := 0; length <= 4; length++ {
 		for more := 0; more <= 3; more++ {
 			t.Run(fmt.Sprintf("%d of %d elements", length, length+more), func(t *testing.T) {
-				cursor, err := NewCursorFromDocuments([]any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}, nil, nil)
-				require.NoError(t, err)
+				documents := []any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}
+				cursor := must(NewCursorFromDocuments(documents, nil, nil))(t)
 				results := make([]document, length+more)
 				for i := range results {
 					results[i].Old = 9
 				}
 				results = results[:length]
-				require.NoError(t, cursor.All(context.Background(), &results))
+				require.NoError(t, cursor.All(bgCtx, &results))
 				want := make([]document, 3)
 				for i := range want {
 					want[i].N = i + 1
@@ -49,16 +48,13 @@ func TestRegistryDecodes(t *testing.T) {
 	document := bson.D{{Key: "a", Value: "text"}}
 	for name, decode := range map[string]func(into any) error{
 		"Decode": func(into any) error {
-			cursor, err := NewCursorFromDocuments([]any{document}, nil, reg)
-			require.NoError(t, err)
-			require.True(t, cursor.Next(context.Background()))
+			cursor := must(NewCursorFromDocuments([]any{document}, nil, reg))(t)
+			require.True(t, cursor.Next(bgCtx))
 			return cursor.Decode(into)
 		},
 		"All": func(into any) error {
-			cursor, err := NewCursorFromDocuments([]any{document, document}, nil, reg)
-			require.NoError(t, err)
 			var all []bson.D
-			err = cursor.All(context.Background(), &all)
+			err := must(NewCursorFromDocuments([]any{document, document}, nil, reg))(t).All(bgCtx, &all)
 			*into.(*bson.D) = all[1]
 			return err
 		},
@@ -74,11 +70,10 @@ func TestRegistryDecodes(t *testing.T) {
 // change, and neither do the values, when their own documents are overwritten.
 func TestDecodeInParallel(t *testing.T) {
 	t.Parallel()
-	doc, err := bson.Marshal(bson.D{
+	doc := must(bson.Marshal(bson.D{
 		{Key: "text", Value: strings.Repeat("text", 100)}, {Key: "bytes", Value: []byte{1, 2, 3}},
 		{Key: "inner", Value: bson.D{{Key: "list", Value: bson.A{1, "two", bson.D{{Key: "three", Value: 3.0}}}}}},
-	})
-	require.NoError(t, err)
+	}))(t)
 	before := string(doc)
 	var want bson.D
 	require.NoError(t, bson.Unmarshal(doc, &want))
@@ -93,11 +88,10 @@ func TestDecodeInParallel(t *testing.T) {
 				var one bson.D
 				assert.NoError(t, getDecoder(doc, nil, nil).Decode(&one))
 				own := append([]byte{}, doc...)
-				cursor, err := NewCursorFromDocuments([]any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)}, nil, nil)
-				require.NoError(t, err)
+				cursor := must(NewCursorFromDocuments([]any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)}, nil, nil))(t)
 				var all []bson.D
-				require.NoError(t, cursor.All(context.Background(), &all))
 				var direct bson.D
+				require.NoError(t, cursor.All(bgCtx, &all))
 				require.NoError(t, getDecoder(own, nil, nil).Decode(&direct))
 				for i := range own {
 					own[i] = 0xff
@@ -122,39 +116,21 @@ func TestApplicationKeepsTheReader(t *testing.T) {
 	var kept []bson.ValueReader
 	reg := bson.NewRegistry()
 	reg.RegisterTypeDecoder(reflect.TypeOf(keptFrom{}), bson.ValueDecoderFunc(
-		func(_ bson.DecodeContext, vr bson.ValueReader, val reflect.Value) error {
+		func(dc bson.DecodeContext, vr bson.ValueReader, val reflect.Value) error {
 			for _, old := range kept {
 				if dr, err := old.ReadDocument(); err == nil {
 					_, _, _ = dr.ReadElement()
 				}
 			}
 			kept = append(kept, vr)
-			dr, err := vr.ReadDocument()
-			if err != nil {
-				return err
-			}
-			_, element, err := dr.ReadElement()
-			if err != nil {
-				return err
-			}
-			text, err := element.ReadString()
-			if err != nil {
-				return err
-			}
-			val.Field(0).SetString(text)
-			_, _, err = dr.ReadElement() // the end
-			if err == bson.ErrEOD {
-				return nil
-			}
+			var doc bson.M
+			decoder := must(bson.NewRegistry().LookupDecoder(reflect.TypeOf(doc)))(t)
+			err := decoder.DecodeValue(dc, vr, reflect.ValueOf(&doc).Elem())
+			val.Field(0).SetString(fmt.Sprint(doc["a"]))
 			return err
 		}))
-	var documents []any
-	for _, text := range []string{"1", "2", "3"} {
-		documents = append(documents, bson.D{{Key: "a", Value: text}})
-	}
-	cursor, err := NewCursorFromDocuments(documents, nil, reg)
-	require.NoError(t, err)
+	documents := []any{bson.D{{Key: "a", Value: "1"}}, bson.D{{Key: "a", Value: "2"}}, bson.D{{Key: "a", Value: "3"}}}
 	var got []keptFrom
-	require.NoError(t, cursor.All(context.Background(), &got))
+	require.NoError(t, must(NewCursorFromDocuments(documents, nil, reg))(t).All(bgCtx, &got))
 	assert.Equal(t, []keptFrom{{"1"}, {"2"}, {"3"}}, got)
 }

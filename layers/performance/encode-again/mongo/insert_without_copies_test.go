@@ -18,8 +18,7 @@ func TestIDInPlace(t *testing.T) {
 		bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "a", Value: 1}, {Key: "_id", Value: 2}}, bson.D{{Key: "$a", Value: 1}},
 		bson.D{{Key: "_i", Value: 1}}, bson.D{{Key: "_idx", Value: 1}}, bson.D{{Key: "", Value: 1}},
 	} {
-		doc, err := marshal(value, nil, nil)
-		require.NoError(t, err)
+		doc := must(marshal(value, nil, nil))(t)
 		want, wantID := append(bsoncore.Document(nil), doc...), any(id)
 		if own, err := doc.LookupErr("_id"); err == nil {
 			wantID = own.Int32()
@@ -34,8 +33,7 @@ func TestIDInPlace(t *testing.T) {
 			assert.Equal(t, wantID, gotID, "%v", value)
 		}
 	}
-	doc, err := marshal(bson.D{{Key: "a", Value: 1}}, nil, nil)
-	require.NoError(t, err)
+	doc := must(marshal(bson.D{{Key: "a", Value: 1}}, nil, nil))(t)
 	got, _, err := ensureID(doc, id, nil, nil)
 	require.NoError(t, err)
 	assert.True(t, &doc[0] == &got[0], "it was copied")

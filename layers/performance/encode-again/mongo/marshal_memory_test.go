@@ -38,11 +38,9 @@ func TestMarshalAgain(t *testing.T) {
 			if i%len(values) == 1 {
 				continue
 			}
-			want, err := bson.Marshal(values[i%len(values)])
-			require.NoError(t, err)
+			want := must(bson.Marshal(values[i%len(values)]))(t)
 			if opts != nil && i%len(values) == 4 {
-				want, err = bson.Marshal(struct{ F int32 }{7})
-				require.NoError(t, err)
+				want = must(bson.Marshal(struct{ F int32 }{7}))(t)
 			}
 			assert.Equal(t, want, doc)
 		}
@@ -81,12 +79,11 @@ func TestMarshalInParallel(t *testing.T) {
 				if n%4 == 3 {
 					value = given
 				}
-				doc, err := marshal(value, nil, nil)
-				require.NoError(t, err)
+				doc := must(marshal(value, nil, nil))(t)
 				id := bson.NewObjectID()
 				elements := append(bsoncore.AppendObjectIDElement(nil, "_id", id), doc[4:len(doc)-1]...)
 				want = append(want, bsoncore.BuildDocument(nil, elements))
-				doc, _, err = ensureID(doc, id, nil, nil)
+				doc, _, err := ensureID(doc, id, nil, nil)
 				require.NoError(t, err)
 				docs = append(docs, doc)
 			}
@@ -110,7 +107,7 @@ func TestApplicationKeepsTheWriter(t *testing.T) {
 	var kept []bson.ValueWriter
 	reg := bson.NewRegistry()
 	reg.RegisterTypeEncoder(reflect.TypeOf(keptWith{}), bson.ValueEncoderFunc(
-		func(_ bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
+		func(ec bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
 			mu.Lock()
 			for _, old := range kept {
 				if dw, err := old.WriteDocument(); err == nil {
@@ -119,27 +116,13 @@ func TestApplicationKeepsTheWriter(t *testing.T) {
 			}
 			kept = append(kept, vw)
 			mu.Unlock()
-			dw, err := vw.WriteDocument()
-			if err != nil {
-				return err
-			}
-			element, err := dw.WriteDocumentElement("a")
-			if err != nil {
-				return err
-			}
-			if err := element.WriteString(val.Field(0).String()); err != nil {
-				return err
-			}
-			return dw.WriteDocumentEnd()
+			doc := bson.D{{Key: "a", Value: val.Field(0).String()}}
+			return must(bson.NewRegistry().LookupEncoder(reflect.TypeOf(doc)))(t).EncodeValue(ec, vw, reflect.ValueOf(doc))
 		}))
 	for _, size := range []int{10, 100_000, 10, 100_000, 10} {
 		value := keptWith{strings.Repeat("x", size)}
-		want, err := bson.Marshal(bson.D{{Key: "a", Value: value.A}})
-		require.NoError(t, err)
-		doc, err := marshal(value, nil, reg)
-		require.NoError(t, err)
-		next, err := marshal(value, nil, reg)
-		require.NoError(t, err)
+		want := must(bson.Marshal(bson.D{{Key: "a", Value: value.A}}))(t)
+		doc, next := must(marshal(value, nil, reg))(t), must(marshal(value, nil, reg))(t)
 		assert.True(t, string(want) == string(doc), "the document of %d bytes changed", size)
 		assert.True(t, string(want) == string(next), "the document of %d bytes is another", size)
 	}

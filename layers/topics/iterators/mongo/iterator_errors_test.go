@@ -129,7 +129,7 @@ func TestCursorsThatStayOpen(t *testing.T) {
 		}
 	}
 	require.False(t, stream.Next(ctx))
-	killed := func() int { return strings.Count(fmt.Sprint(commandNames(t, s)), "killCursors") }
+	killed := func() int { return strings.Count(fmt.Sprint(commandNames(s)), "killCursors") }
 	assert.Equal(t, resumes, killed())
 	assert.Len(t, stream.left, left)
 
@@ -204,7 +204,7 @@ func TestIteratorsGoOn(t *testing.T) {
 			}
 			assert.Equal(t, want != "", found, "%s: %s: %v", which, name, it.Err())
 			assert.Equal(t, want != "", it.Err() == nil, "%s: %s: %v", which, name, it.Err())
-			names := commandNames(t, s)[sent:]
+			names := commandNames(s)[sent:]
 			if name != "pool cleared" {
 				names = names[1:] // the getMore that failed
 			}
@@ -222,7 +222,7 @@ func TestAllAfterLostReply(t *testing.T) {
 	require.Error(t, lost)
 	var docs []bson.D
 	assert.Equal(t, lost, cursor.All(bgCtx, &docs))
-	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(t, s))
+	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(s))
 	s.Finish()
 
 	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, nil, nil))(t)
@@ -299,7 +299,7 @@ func TestCloseAgain(t *testing.T) {
 		for i := 0; i < 2; i++ {
 			assert.NoError(t, it.Close(bgCtx), which)
 		}
-		assert.Equal(t, "killCursors", commandNames(t, s)[1], which)
+		assert.Equal(t, "killCursors", commandNames(s)[1], which)
 		s.Finish()
 	}
 }
@@ -381,7 +381,7 @@ func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 func TestCursorOfAFailedCommand(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(7), concernError(64)), scripted.OK())
 	assert.Error(t, second(scriptColl(t, s).Aggregate(bgCtx, Pipeline{{{Key: "$out", Value: "a"}}})))
-	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(t, s))
+	assert.Equal(t, []string{"aggregate", "killCursors"}, commandNames(s))
 }
 
 // TestListCollectionNamesAsksForNames: servers need no right to read collections for that. What the application passes stays as it is.

@@ -164,9 +164,7 @@ func TestBulkWriteHasOneTimeout(t *testing.T) {
 // TestClientBulkWriteResultsTimeOut is about a getMore of the results that times out: so does the call, which tells what was written.
 func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 	for _, timeout := range []any{context.DeadlineExceeded, scripted.Failure(50)} {
-		reply := scripted.OK(
-			cursorOf(7, "firstBatch", nil), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)},
-		)
+		reply := scripted.OK(firstBatch(7), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)})
 		s := lasting(t, scripted.OK(), reply, timeout) // killCursors
 		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
@@ -208,7 +206,7 @@ func TestInterruptedBulkWrite(t *testing.T) {
 
 // TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
 func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
-	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
+	s := scripted.New(t, executedButOverloaded, scripted.NoServer{Err: context.DeadlineExceeded})
 	ctx := endsInBackoff(s, context.DeadlineExceeded)
 	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
 	_, err := scriptColl(t, s).BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))

@@ -19,7 +19,7 @@ type modelServer struct {
 	executed map[int]int  // how often, by the number of the write
 	commands []*modelCommand
 	replies  map[int64]bson.D // of retryable writes, by their numbers
-	results  []bson.D         // which a getMore is for
+	results  []any            // which a getMore is for
 }
 
 // newModel returns a server that ends commands by a plan, and the script that it answers.
@@ -125,7 +125,7 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 		return reply
 	}
 	var reply modelReply
-	errs, upserted, results := bson.A{}, bson.A{}, []bson.D{}
+	errs, upserted, results := bson.A{}, bson.A{}, []any{}
 	counts := map[string]int32{}
 	for i, write := range c.writes {
 		if code := fails[i]; code != 0 {
@@ -159,7 +159,7 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 			bson.E{Key: "nErrors", Value: int32(len(errs))}, bson.E{Key: "nInserted", Value: counts["insert"]},
 			bson.E{Key: "nMatched", Value: counts["update"]}, bson.E{Key: "nModified", Value: counts["update"]},
 			bson.E{Key: "nUpserted", Value: counts["upsert"]}, bson.E{Key: "nDeleted", Value: counts["delete"]},
-			cursorOf(0, "firstBatch", results),
+			firstBatch(0, results...),
 		)
 	} else {
 		doc = append(doc, bson.E{Key: "writeErrors", Value: errs}, bson.E{Key: "upserted", Value: upserted})
@@ -167,12 +167,6 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 	c.told = &reply
 	m.replies[number] = doc
 	return doc
-}
-
-func cursorOf(id int64, name string, docs []bson.D) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "admin.$cmd.bulkWrite"}, {Key: name, Value: append([]bson.D{}, docs...)},
-	}}
 }
 
 // say is the reply of a command that was executed.
@@ -220,7 +214,7 @@ func (m *modelServer) getMore() any {
 	case "closed":
 		return io.ErrUnexpectedEOF
 	}
-	return scripted.OK(cursorOf(0, "nextBatch", m.results))
+	return scripted.OK(nextBatch(0, m.results...))
 }
 
 // concern91 is the reply of a server that executes the command, and then shuts down.
@@ -298,5 +292,5 @@ func (m *modelServer) late(c *modelCommand, results string) any {
 		return doc
 	}
 	c.results, c.told.unread = results, results != ""
-	return with(doc.(bson.D), "cursor", cursorOf(7, "firstBatch", nil).Value)
+	return with(doc.(bson.D), "cursor", firstBatch(7).Value)
 }

@@ -157,9 +157,9 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			auth, crypt := &reauthenticating{}, &passing{}
 			client.authenticator, client.cryptFLE = auth, crypt
 			err := method.run(bgCtx, client.Database("db").Collection("coll"))
-			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(t, s), err)
+			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(s), err)
 			assert.Equal(t, len(s.Sent), seen, name)
-			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(t, s)), -1)), crypt.encrypted, name)
+			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(s)), -1)), crypt.encrypted, name)
 			for _, version := range s.Field("apiVersion") {
 				assert.Equal(t, "1", version, name)
 			}

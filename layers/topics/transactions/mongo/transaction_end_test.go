@@ -40,7 +40,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 					ctx.Until = time.Time{}
 					s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
 					_, err := transact(ctx, t, s, func() error { return result }, tt.opts)
-					names := commandNames(t, s)[1:]
+					names := commandNames(s)[1:]
 					for _, command := range names {
 						require.Equal(t, ending, command)
 					}
@@ -81,7 +81,7 @@ func TestAbortAfterTheCall(t *testing.T) {
 			})
 			s.Finish()
 			assert.Equal(t, errNoServer, err)
-			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(t, s))
+			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(s))
 		})
 	}
 }
@@ -95,7 +95,7 @@ func TestCallThatEndsBeforeItsCommit(t *testing.T) {
 		return nil
 	})
 	assert.Equal(t, context.Canceled, err)
-	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(t, s))
+	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(s))
 }
 
 // TestTimeOfAnAbort is about how long an abort is tried again, after a call of a tenth of a second and after one without a limit
@@ -116,7 +116,7 @@ func TestTimeOfAnAbort(t *testing.T) {
 			ctx.Until = s.Now().Add(tt.limit)
 		}
 		require.Error(t, insertWithTransaction(ctx, scriptColl(t, s)))
-		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(t, s))
+		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(s))
 	}
 }
 
