@@ -12,6 +12,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
+func overDocuments(t *testing.T, reg *bson.Registry, documents []any) *Cursor {
+	t.Helper()
+	cursor, err := NewCursorFromDocuments(documents, nil, reg)
+	require.NoError(t, err)
+	return cursor
+}
+
 // TestAllReusesSlice: documents are decoded into the elements that the slice has, as before; the one after the last is zero.
 func TestAllReusesSlice(t *testing.T) {
 	t.Parallel()
@@ -20,7 +27,7 @@ func TestAllReusesSlice(t *testing.T) {
 		for more := 0; more <= 3; more++ {
 			t.Run(fmt.Sprintf("%d of %d elements", length, length+more), func(t *testing.T) {
 				documents := []any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}
-				cursor := must(NewCursorFromDocuments(documents, nil, nil))(t)
+				cursor := overDocuments(t, nil, documents)
 				results := make([]document, length+more)
 				for i := range results {
 					results[i].Old = 9
@@ -48,13 +55,13 @@ func TestRegistryDecodes(t *testing.T) {
 	document := bson.D{{Key: "a", Value: "text"}}
 	for name, decode := range map[string]func(into any) error{
 		"Decode": func(into any) error {
-			cursor := must(NewCursorFromDocuments([]any{document}, nil, reg))(t)
+			cursor := overDocuments(t, reg, []any{document})
 			require.True(t, cursor.Next(bgCtx))
 			return cursor.Decode(into)
 		},
 		"All": func(into any) error {
 			var all []bson.D
-			err := must(NewCursorFromDocuments([]any{document, document}, nil, reg))(t).All(bgCtx, &all)
+			err := overDocuments(t, reg, []any{document, document}).All(bgCtx, &all)
 			*into.(*bson.D) = all[1]
 			return err
 		},
@@ -70,10 +77,11 @@ func TestRegistryDecodes(t *testing.T) {
 // change, and neither do the values, when their own documents are overwritten.
 func TestDecodeInParallel(t *testing.T) {
 	t.Parallel()
-	doc := must(bson.Marshal(bson.D{
+	doc, err := bson.Marshal(bson.D{
 		{Key: "text", Value: strings.Repeat("text", 100)}, {Key: "bytes", Value: []byte{1, 2, 3}},
 		{Key: "inner", Value: bson.D{{Key: "list", Value: bson.A{1, "two", bson.D{{Key: "three", Value: 3.0}}}}}},
-	}))(t)
+	})
+	require.NoError(t, err)
 	before := string(doc)
 	var want bson.D
 	require.NoError(t, bson.Unmarshal(doc, &want))
@@ -88,7 +96,7 @@ func TestDecodeInParallel(t *testing.T) {
 				var one bson.D
 				assert.NoError(t, getDecoder(doc, nil, nil).Decode(&one))
 				own := append([]byte{}, doc...)
-				cursor := must(NewCursorFromDocuments([]any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)}, nil, nil))(t)
+				cursor := overDocuments(t, nil, []any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)})
 				var all []bson.D
 				var direct bson.D
 				require.NoError(t, cursor.All(bgCtx, &all))
@@ -124,13 +132,14 @@ func TestApplicationKeepsTheReader(t *testing.T) {
 			}
 			kept = append(kept, vr)
 			var doc bson.M
-			decoder := must(bson.NewRegistry().LookupDecoder(reflect.TypeOf(doc)))(t)
-			err := decoder.DecodeValue(dc, vr, reflect.ValueOf(&doc).Elem())
+			decoder, err := bson.NewRegistry().LookupDecoder(reflect.TypeOf(doc))
+			require.NoError(t, err)
+			err = decoder.DecodeValue(dc, vr, reflect.ValueOf(&doc).Elem())
 			val.Field(0).SetString(fmt.Sprint(doc["a"]))
 			return err
 		}))
 	documents := []any{bson.D{{Key: "a", Value: "1"}}, bson.D{{Key: "a", Value: "2"}}, bson.D{{Key: "a", Value: "3"}}}
 	var got []keptFrom
-	require.NoError(t, must(NewCursorFromDocuments(documents, nil, reg))(t).All(bgCtx, &got))
+	require.NoError(t, overDocuments(t, reg, documents).All(bgCtx, &got))
 	assert.Equal(t, []keptFrom{{"1"}, {"2"}, {"3"}}, got)
 }
