@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 var errNoServer = errors.New("no server is suitable")
@@ -82,4 +85,128 @@ func cursorOf(id int64, batch string, docs []any) bson.E {
 func insertAny(ctx context.Context, coll *Collection) error {
 	_, err := coll.InsertOne(ctx, bson.D{})
 	return err
+}
+
+// newShardedScript returns a script for a cluster of three routers.
+func newShardedScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	s.Topology = description.TopologyKindSharded
+	s.Servers = nil
+	for _, host := range []string{"a", "b", "c"} {
+		s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
+	}
+	return s
+}
+
+// withTransaction runs the function by WithTransaction, and ends the session.
+func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
+	t.Helper()
+	client := connectScript(t, s)
+	session := must(client.StartSession())(t)
+	_, err := session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
+		return nil, run(ctx, client.Database("db").Collection("coll"))
+	})
+	session.EndSession(bgCtx)
+	s.Finish()
+	return err
+}
+
+func insertTwice(ctx context.Context, coll *Collection) error {
+	if err := insertAny(ctx, coll); err != nil {
+		return err
+	}
+	return insertAny(ctx, coll)
+}
+
+// transact runs an insert, and then something, by WithTransaction. It returns how often that calls its callback.
+func transact(
+	ctx context.Context, t *testing.T, s *scripted.Script, then func() error, opts ...*options.ClientOptions,
+) (calls int, err error) {
+	t.Helper()
+	coll := scriptColl(t, s, opts...)
+	_, err = must(coll.client.StartSession())(t).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+		calls++
+		if err := insertAny(ctx, coll); err != nil {
+			return nil, err
+		}
+		return nil, then()
+	})
+	return calls, err
+}
+
+// insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
+func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
+	t.Helper()
+	calls, err := transact(ctx, t, s, func() error { return nil }, opts...)
+	s.Finish()
+	return calls, err
+}
+
+// inTransaction runs the function in a transaction that it leaves open, and then ends the session.
+func inTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Session, *Collection), opts ...*options.ClientOptions) {
+	t.Helper()
+	client := connectScript(t, s, opts...)
+	session := must(client.StartSession())(t)
+	require.NoError(t, session.StartTransaction())
+	run(NewSessionContext(bgCtx, session), session, client.Database("db").Collection("coll"))
+	session.EndSession(bgCtx)
+	s.Finish()
+}
+
+// concernError is what a reply says of a write concern.
+func concernError(code int) bson.E {
+	return bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: "Concern"},
+		{Key: "errmsg", Value: "scripted"}}}
+}
+
+// inserts are n writes.
+func inserts(n int) []ClientBulkWrite {
+	writes := make([]ClientBulkWrite, n)
+	for i := range writes {
+		writes[i] = ClientBulkWrite{Database: "db", Collection: "a", Model: bulkWriteModels["insert"]}
+	}
+	return writes
+}
+
+// deadlines is a deployment that notes the deadline of each command, and of each request to a key management service.
+type deadlines struct {
+	*scripted.Script
+	seen []time.Time
+}
+
+func (d *deadlines) note(ctx context.Context) {
+	deadline, _ := ctx.Deadline()
+	d.seen = append(d.seen, deadline)
+}
+
+func (d *deadlines) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	d.note(ctx)
+	return d.Script.SelectServer(ctx, selector)
+}
+
+// newDeadlines returns a collection of a client with a Timeout of an hour.
+func newDeadlines(t *testing.T) (*deadlines, *Collection) {
+	t.Helper()
+	d := &deadlines{Script: scripted.New(t)}
+	d.Rest = scripted.OK(firstBatch(0), bson.E{Key: "value", Value: bson.D{}})
+	opts := options.Client().SetTimeout(time.Hour)
+	opts.Deployment = d
+	client := must(Connect(opts))(t)
+	return d, client.Database("db").Collection("coll")
+}
+
+// writeErrorsAt is what a reply says of writes that were made before.
+func writeErrorsAt(indexes ...any) bson.E {
+	errs := bson.A{}
+	for _, index := range indexes {
+		errs = append(errs, bson.D{{Key: "index", Value: index}, {Key: "code", Value: 11000}, {Key: "errmsg", Value: "scripted"}})
+	}
+	return bson.E{Key: "writeErrors", Value: errs}
+}
+
+// bulkWriteModels are of all kinds that results are read differently for.
+var bulkWriteModels = map[string]ClientWriteModel{
+	"insert": NewClientInsertOneModel().SetDocument(bson.D{{Key: "_id", Value: "new"}}),
+	"update": NewClientUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true),
+	"delete": NewClientDeleteOneModel().SetFilter(anything),
 }

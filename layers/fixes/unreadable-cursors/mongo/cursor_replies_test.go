@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"regexp"
 	"testing"
 
@@ -126,4 +128,141 @@ func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
 		[]description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
 	require.ErrorContains(t, second(scriptColl(t, s).Find(bgCtx, anything)), "firstBatch")
 	s.Finish()
+}
+
+// download reads the file that the server has, by Read or by Skip.
+func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
+	t.Helper()
+	s := scripted.New(t, scripted.OK(firstBatch(0, file)))
+	docs := make([]any, len(chunks))
+	for i, chunk := range chunks {
+		docs[i] = chunk
+	}
+	s.Rest = scripted.OK(firstBatch(0, docs...))
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = stream.Close() }()
+	if skip {
+		_, err = stream.Skip(9)
+		return "", err
+	}
+	data, err := io.ReadAll(stream)
+	return string(data), err
+}
+
+func TestGridFSDownload(t *testing.T) {
+	data := must(download(t, false, storedFile, firstChunk, secondChunk))(t)
+	assert.Equal(t, "abcdef", data)
+	data = must(download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1))))(t)
+	assert.Equal(t, "abcdef", data)
+	require.NoError(t, second(download(t, true, storedFile, firstChunk, secondChunk)))
+}
+
+// TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the
+// download ends with the file's content or with an error, and takes no more memory than the chunks have.
+func TestGridFSDownloadOfAnything(t *testing.T) {
+	for name, doc := range map[string]bson.D{"file": storedFile, "chunk": firstChunk} {
+		for _, element := range doc {
+			for i, value := range append([]any{absent}, otherTypes...) {
+				key := element.Key
+				for _, skip := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s %s/%d %T/skip %v", name, key, i, value, skip), func(t *testing.T) {
+						file, chunk := storedFile, firstChunk
+						if name == "file" {
+							file = with(file, key, value)
+						} else {
+							chunk = with(chunk, key, value)
+						}
+						data, err := download(t, skip, file, chunk, secondChunk)
+						if err == nil && !skip && key != "length" {
+							assert.Equal(t, "abcdef", data)
+						}
+						if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+							assert.Error(t, err)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadOfWrongSizes is about the lengths and chunk sizes of files, with the chunks of another one.
+func TestGridFSDownloadOfWrongSizes(t *testing.T) {
+	sizes := []int64{math.MinInt64, math.MinInt32, -4, -1, 0, 1, 4, 5, 6, 7, 8, math.MaxInt32, 1<<32 + 6, 1<<34 + 6, math.MaxInt64}
+	for _, length := range sizes {
+		for _, chunkSize := range sizes {
+			if int64(int32(chunkSize)) != chunkSize {
+				continue
+			}
+			file := with(with(storedFile, "length", length), "chunkSize", int32(chunkSize))
+			for _, chunks := range [][]bson.D{nil, {firstChunk}, {firstChunk, secondChunk}, {secondChunk, firstChunk}} {
+				data, err := download(t, false, file, chunks...)
+				switch {
+				case length == 0:
+					assert.NoError(t, err)
+					assert.Empty(t, data)
+				case length == 6 && chunkSize == 4 && len(chunks) == 2 && chunks[0][0].Value == 1:
+					assert.NoError(t, err)
+				case length == 4 && chunkSize >= 4 && len(chunks) == 1:
+					assert.NoError(t, err)
+				default:
+					assert.Error(t, err, "length %d, chunkSize %d, %d chunks: %q", length, chunkSize, len(chunks), data)
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadAllocates is about a file that claims to have large chunks: nothing is allocated for what has not come.
+func TestGridFSDownloadAllocates(t *testing.T) {
+	stream := newGridFSDownloadStream(bgCtx, func() {}, nil, math.MaxInt32, &GridFSFile{Length: math.MaxInt64, ChunkSize: math.MaxInt32})
+	assert.Equal(t, 0, cap(stream.buffer))
+}
+
+// TestGridFSUploadWithAnyIndexes is about an upload that finds indexes whose keys are not what drivers create.
+func TestGridFSUploadWithAnyIndexes(t *testing.T) {
+	named := bson.D{{Key: "v", Value: 2}, {Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}
+	keys := append(
+		[]any{absent, bson.D{{Key: "filename", Value: "text"}}, bson.D{{Key: "files_id", Value: 1.0}, {Key: "n", Value: 1.0}}},
+		otherTypes...)
+	for i, key := range keys {
+		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
+			s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
+			bucket := connectScript(t, s).Database("db").GridFSBucket()
+			_, err := bucket.UploadFromStream(bgCtx, "file", content())
+			_, isDocument := key.(bson.D)
+			assert.Equal(t, isDocument, err == nil, "got %v", err)
+		})
+	}
+}
+
+// TestGridFSWrongSizeStays is about a chunk of a wrong size: what follows it must not be read as if it were the next.
+func TestGridFSWrongSizeStays(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0, storedFile)),
+		scripted.OK(firstBatch(7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
+	stream := must(connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1))(t)
+	for i := 0; i < 3; i++ {
+		n, err := stream.Read(make([]byte, 9))
+		assert.Equal(t, 0, n)
+		assert.ErrorIs(t, err, ErrWrongSize)
+	}
+	require.NoError(t, stream.Close())
+	s.Finish()
+}
+
+// TestCountChunks is about files of no bytes, of whole chunks and of a part, and about sizes that cannot be right.
+func TestCountChunks(t *testing.T) {
+	for _, tt := range []struct {
+		length int64
+		size   int32
+		want   int32
+	}{
+		{0, 5, 0}, {1, 5, 1}, {5, 5, 1}, {6, 5, 2}, {5, 1, 5}, {math.MaxInt32, 1, math.MaxInt32}, {math.MaxInt32 + 1, 1, -1},
+		{-1, 5, -1}, {5, 0, -1},
+	} {
+		assert.Equal(t, tt.want, countChunks(tt.length, tt.size), "%+v", tt)
+	}
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestCommandsOfTransactionsAreNotRetried is about errors after which other reads and writes are retried (retryable-writes.md,
@@ -187,6 +190,205 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 			assert.Equal(t, sent, err == nil, "cancelled: got %v", err)
 			assert.Equal(t, !sent, errors.Is(err, context.Canceled), "got %v", err)
 			assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+		})
+	}
+}
+
+var _ = noted("transactions")
+
+// TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
+// it is sent again, because the locks would stay otherwise.
+func TestTransactionEndOutlivesTheCall(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts  *options.ClientOptions
+		first time.Duration // backoff
+		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
+		total time.Duration
+	}{
+		"grace":                {options.Client(), 100 * time.Millisecond, 4, 500 * time.Millisecond},
+		"Timeout":              {options.Client().SetTimeout(time.Minute), 100 * time.Millisecond, 6, time.Minute},
+		"Timeout that is over": {options.Client().SetTimeout(16 * time.Second), 8 * time.Second, 4, 16 * time.Second},
+	} {
+		for ending, result := range map[string]error{"commitTransaction": nil, "abortTransaction": errNoServer} {
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				// run ends the context as soon as the server has rejected the end of the transaction once. It returns how often that came.
+				run := func(t *testing.T, s *scripted.Script) (int, error) {
+					s.Policy.FirstBackoff = tt.first
+					ctx := scripted.NewContext()
+					ctx.Until = time.Time{}
+					s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
+					_, err := transact(ctx, t, s, func() error { return result }, tt.opts)
+					names := commandNames(s)[1:]
+					for _, command := range names {
+						require.Equal(t, ending, command)
+					}
+					return len(names), err
+				}
+				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
+					s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+					sent, err := run(t, s)
+					s.Finish()
+					assert.Equal(t, 3, sent)
+					assert.Equal(t, result, err)
+
+					s = lasting(t, scripted.Overloaded(), scripted.OK())
+					sent, err = run(t, s)
+					require.Error(t, err)
+					assert.Equal(t, tt.sent, sent)
+					assert.LessOrEqual(t, s.Elapsed, tt.total)
+				})
+			}
+		}
+	}
+}
+
+// TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
+func TestAbortAfterTheCall(t *testing.T) {
+	for name, end := range map[string]func(*scripted.Script, context.CancelFunc){
+		"cancelled":       func(_ *scripted.Script, cancel context.CancelFunc) { cancel() },
+		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
+		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+			ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
+			defer cancel()
+			_, err := transact(ctx, t, s, func() error {
+				end(s, cancel)
+				return errNoServer
+			})
+			s.Finish()
+			assert.Equal(t, errNoServer, err)
+			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(s))
+		})
+	}
+}
+
+// TestCallThatEndsBeforeItsCommit is about a callback that succeeds although its caller has gone: what it did is aborted.
+func TestCallThatEndsBeforeItsCommit(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.OK())
+	ctx, cancel := context.WithCancel(bgCtx)
+	_, err := transact(ctx, t, s, func() error {
+		cancel()
+		return nil
+	})
+	assert.Equal(t, context.Canceled, err)
+	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(s))
+}
+
+// TestTimeOfAnAbort is about how long an abort is tried again, after a call of a tenth of a second and after one without a limit
+// (client-side-operations-timeout.md, "Convenient Transactions API").
+func TestTimeOfAnAbort(t *testing.T) {
+	for backoff, tt := range map[time.Duration]struct {
+		limit time.Duration
+		slept int
+	}{
+		200 * time.Millisecond: {100 * time.Millisecond, 2}, // in the grace after the call
+		longBackoff:            {0, 1},                      // in ten seconds
+	} {
+		s := newImpatientScript(t, scripted.Failure(1))
+		s.Policy.Jitter = func() float64 { return float64(backoff) / float64(retry.MaxBackoff) }
+		ctx := scripted.NewContext()
+		ctx.Until = time.Time{}
+		if tt.limit > 0 {
+			ctx.Until = s.Now().Add(tt.limit)
+		}
+		require.Error(t, insertWithTransaction(ctx, scriptColl(t, s)))
+		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(s))
+	}
+}
+
+// TestCommitsBackOffUntilTheCallEnds is about a commit near the end of a call, which has a Timeout of its own: backoffs end with the call.
+func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
+	s := newImpatientScript(t, scripted.OK())
+	require.Error(t, second(transact(bgCtx, t, s, func() error {
+		s.Elapsed += time.Minute - time.Second
+		return nil
+	}, options.Client().SetTimeout(time.Minute))))
+	assert.LessOrEqual(t, s.Elapsed, time.Minute)
+}
+
+// TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
+func TestCommitWithoutServerInACall(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
+	assert.ErrorIs(t, second(insertInTransaction(bgCtx, t, s)), io.EOF)
+}
+
+// commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
+func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) {
+	t.Helper()
+	require.NoError(t, insertAny(ctx, coll))
+	err := session.CommitTransaction(endsInBackoff(s, context.DeadlineExceeded))
+	require.True(t, IsTimeout(err), "got %v", err)
+}
+
+// TestTimedOutCommitMayBeCommitted is about a commit whose time is up after an error that says both that the server is overloaded and
+// that the commit may have been carried out: the application's next one waits for the majority (transactions.md, "Majority write
+// concern is used when retrying commitTransaction"), and a retryable write instead has a number of its own.
+func TestTimedOutCommitMayBeCommitted(t *testing.T) {
+	unsure := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		commitOverTime(ctx, t, s, session, coll)
+		require.NoError(t, session.CommitTransaction(bgCtx))
+	})
+	concern := must(s.Sent[2].Command.LookupErr("writeConcern", "w"))(t)
+	assert.Equal(t, "majority", concern.StringValue())
+
+	s = scripted.New(t, scripted.OK(), unsure, scripted.OK())
+	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+		commitOverTime(ctx, t, s, session, coll)
+		require.NoError(t, insertAny(ctx, coll))
+	})
+	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+}
+
+// TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
+// included.
+func TestNumbersOfRetryableWrites(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
+	coll := scriptColl(t, s)
+	inSession := NewSessionContext(bgCtx, must(coll.client.StartSession())(t))
+	assert.Equal(t, ErrNoDocuments, coll.FindOne(inSession, bson.D{}).Err())
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(inSession, coll))
+	s.Finish()
+	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
+
+	s = scripted.New(t, scripted.OK(), scripted.OK())
+	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
+	coll = scriptColl(t, s)
+	session := must(coll.client.StartSession())(t)
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(NewSessionContext(bgCtx, session), coll))
+	s.Finish()
+	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
+}
+
+// TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
+// can be retried.
+func TestCommitLabelsWriteConcernErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		wire               int32
+		code               int
+		retryable, unknown bool
+	}{
+		{"shutdown, before 4.4", 8, 91, true, true},
+		{"shutdown, since 4.4", 9, 91, false, true},
+		{"timed out, before 4.4", 8, 64, false, true},
+		{"unsatisfiable, before 4.4", 8, 100, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := lasting(t, scripted.OK(concernError(tt.code)), scripted.OK())
+			s.Servers[0].WireVersion.Max = tt.wire
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				err := session.CommitTransaction(ctx)
+				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
+				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+				failed := scripted.As[CommandError](t, err)
+				assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
+				assert.NotEmpty(t, failed.Raw)
+			})
 		})
 	}
 }
