@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,30 +49,24 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 			[]any{true, nil, nil, nil}},
 		"the first command is unpinned": {[]any{rejected, rejected, ok, ok}, (*Session).CommitTransaction, []int{1, 2, 3, 3},
 			[]any{true, true, true, nil}},
+		"what a monitor runs meanwhile is not": {[]any{ok, rejected, ok, ok}, (*Session).AbortTransaction, []int{1, 1, 1, 1},
+			[]any{true, nil, nil, nil}},
 	} {
 		s := newLoadBalancedScript(t, tt.replies...)
-		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-			require.NoError(t, insertAny(ctx, coll), name)
-			require.NoError(t, tt.end(session, ctx), name)
-		})
-		assert.Equal(t, tt.connections, connections(s), name)
-		assert.Equal(t, tt.begins, s.Field("startTransaction"), name)
-	}
-	t.Run("what a monitor runs meanwhile is not", func(t *testing.T) {
-		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
 		var db *Database
 		monitor := &event.CommandMonitor{Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-			if e.CommandName == "abortTransaction" {
+			if e.CommandName == "abortTransaction" && strings.Contains(name, "monitor") {
 				require.NoError(t, db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
 			}
 		}}
 		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 			db = coll.Database()
-			require.NoError(t, insertAny(ctx, coll))
-			require.NoError(t, session.AbortTransaction(ctx))
+			require.NoError(t, insertAny(ctx, coll), name)
+			require.NoError(t, tt.end(session, ctx), name)
 		}, options.Client().SetMonitor(monitor))
-		assert.Equal(t, []int{1, 1, 1, 1}, connections(s))
-	})
+		assert.Equal(t, tt.connections, connections(s), name)
+		assert.Equal(t, tt.begins, s.Field("startTransaction"), name)
+	}
 }
 
 // TestCommitOfUnknownResultIsUnpinned is about all errors that have the label UnknownTransactionCommitResult, whoever gave it to them
@@ -99,21 +94,18 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "this one, then overload without a retry", replies: []any{perhapsExecuted, unmarked}, unknown: true},
 		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				ctx, cancel := context.WithCancel(ctx)
-				defer cancel()
-				if tt.interrupted {
-					s.OnSleep = cancel
-				}
-				err := session.CommitTransaction(ctx)
-				require.Error(t, err)
-				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				pinned := session.clientSession.PinnedServerAddr != nil
-				assert.Equal(t, !tt.unknown, pinned)
-			})
+		s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll), tt.name)
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if tt.interrupted {
+				s.OnSleep = cancel
+			}
+			err := session.CommitTransaction(ctx)
+			require.Error(t, err, tt.name)
+			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: %v", tt.name, err)
+			assert.Equal(t, tt.unknown, session.clientSession.PinnedServerAddr == nil, tt.name)
 		})
 	}
 }
@@ -174,23 +166,21 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 		"no server":               {selection, selection, ok},
 		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, append([]any{ok}, replies...)...)
-			require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
-			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
+		s := scripted.New(t, append([]any{ok}, replies...)...)
+		require.NoError(t, second(insertInTransaction(bgCtx, t, s)), name)
+		assert.Equal(t, halfTransactionBackoffs(2), s.Slept, name)
 
-			sent := name == "after one that was sent" // it may have taken place
-			if !sent {
-				replies = replies[:len(replies)/2]
-			}
-			s = scripted.New(t, append([]any{ok}, replies...)...)
-			ctx, cancel := context.WithCancel(bgCtx)
-			s.OnSleep = cancel
-			_, err := insertInTransaction(ctx, t, s)
-			assert.Equal(t, sent, err == nil, "cancelled: got %v", err)
-			assert.Equal(t, !sent, errors.Is(err, context.Canceled), "got %v", err)
-			assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-		})
+		sent := name == "after one that was sent" // it may have taken place
+		if !sent {
+			replies = replies[:len(replies)/2]
+		}
+		s = scripted.New(t, append([]any{ok}, replies...)...)
+		ctx, cancel := context.WithCancel(bgCtx)
+		s.OnSleep = cancel
+		_, err := insertInTransaction(ctx, t, s)
+		assert.Equal(t, sent, err == nil, "%s, cancelled: got %v", name, err)
+		assert.Equal(t, !sent, errors.Is(err, context.Canceled), "%s: got %v", name, err)
+		assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: got %v", name, err)
 	}
 }
 
@@ -212,7 +202,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 		for ending, result := range map[string]error{"commitTransaction": nil, "abortTransaction": errNoServer} {
 			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 				// run ends the context as soon as the server has rejected the end of the transaction once. It returns how often that came.
-				run := func(t *testing.T, s *scripted.Script) (int, error) {
+				run := func(s *scripted.Script) (int, error) {
 					s.Policy.FirstBackoff = tt.first
 					ctx := scripted.NewContext()
 					ctx.Until = time.Time{}
@@ -224,19 +214,18 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 					}
 					return len(names), err
 				}
-				t.Run(name+"/"+ending+"/"+end.Error(), func(t *testing.T) {
-					s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-					sent, err := run(t, s)
-					s.Finish()
-					assert.Equal(t, 3, sent)
-					assert.Equal(t, result, err)
+				of := name + "/" + ending + "/" + end.Error()
+				s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+				sent, err := run(s)
+				s.Finish()
+				assert.Equal(t, 3, sent, of)
+				assert.Equal(t, result, err, of)
 
-					s = lasting(t, scripted.Overloaded(), scripted.OK())
-					sent, err = run(t, s)
-					require.Error(t, err)
-					assert.Equal(t, tt.sent, sent)
-					assert.LessOrEqual(t, s.Elapsed, tt.total)
-				})
+				s = lasting(t, scripted.Overloaded(), scripted.OK())
+				sent, err = run(s)
+				require.Error(t, err, of)
+				assert.Equal(t, tt.sent, sent, of)
+				assert.LessOrEqual(t, s.Elapsed, tt.total, of)
 			}
 		}
 	}
@@ -249,18 +238,16 @@ func TestAbortAfterTheCall(t *testing.T) {
 		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
 		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
-			ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
-			defer cancel()
-			_, err := transact(ctx, t, s, func() error {
-				end(s, cancel)
-				return errNoServer
-			})
-			s.Finish()
-			assert.Equal(t, errNoServer, err)
-			assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(s))
+		s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+		ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
+		defer cancel()
+		_, err := transact(ctx, t, s, func() error {
+			end(s, cancel)
+			return errNoServer
 		})
+		s.Finish()
+		assert.Equal(t, errNoServer, err, name)
+		assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(s), name)
 	}
 }
 
@@ -314,33 +301,26 @@ func TestCommitWithoutServerInACall(t *testing.T) {
 	assert.ErrorIs(t, second(insertInTransaction(bgCtx, t, s)), io.EOF)
 }
 
-// commitOverTime commits a transaction of one insert. Its time is up in the first backoff.
-func commitOverTime(ctx context.Context, t *testing.T, s *scripted.Script, session *Session, coll *Collection) {
-	t.Helper()
-	require.NoError(t, insertAny(ctx, coll))
-	err := session.CommitTransaction(endsInBackoff(s, context.DeadlineExceeded))
-	require.True(t, IsTimeout(err), "got %v", err)
-}
-
 // TestTimedOutCommitMayBeCommitted is about a commit whose time is up after an error that says both that the server is overloaded and
 // that the commit may have been carried out: the application's next one waits for the majority (transactions.md, "Majority write
 // concern is used when retrying commitTransaction"), and a retryable write instead has a number of its own.
 func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	unsure := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
-	s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
-	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		commitOverTime(ctx, t, s, session, coll)
-		require.NoError(t, session.CommitTransaction(bgCtx))
-	})
-	concern := must(s.Sent[2].Command.LookupErr("writeConcern", "w"))(t)
-	assert.Equal(t, "majority", concern.StringValue())
-
-	s = scripted.New(t, scripted.OK(), unsure, scripted.OK())
-	inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-		commitOverTime(ctx, t, s, session, coll)
-		require.NoError(t, insertAny(ctx, coll))
-	})
-	assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+	for _, again := range []bool{true, false} {
+		s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll))
+			err := session.CommitTransaction(endsInBackoff(s, context.DeadlineExceeded))
+			require.True(t, IsTimeout(err), "got %v", err)
+			if again {
+				require.NoError(t, session.CommitTransaction(bgCtx))
+				assert.Equal(t, "majority", s.Field("writeConcern", "w")[2])
+				return
+			}
+			require.NoError(t, insertAny(ctx, coll))
+			assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+		})
+	}
 }
 
 // TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
@@ -377,18 +357,16 @@ func TestCommitLabelsWriteConcernErrors(t *testing.T) {
 		{"timed out, before 4.4", 8, 64, false, true},
 		{"unsatisfiable, before 4.4", 8, 100, false, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := lasting(t, scripted.OK(concernError(tt.code)), scripted.OK())
-			s.Servers[0].WireVersion.Max = tt.wire
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				err := session.CommitTransaction(ctx)
-				assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "got %v", err)
-				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				failed := scripted.As[CommandError](t, err)
-				assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
-				assert.NotEmpty(t, failed.Raw)
-			})
+		s := lasting(t, scripted.OK(concernError(tt.code)), scripted.OK())
+		s.Servers[0].WireVersion.Max = tt.wire
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll), tt.name)
+			err := session.CommitTransaction(ctx)
+			assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "%s: %v", tt.name, err)
+			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: %v", tt.name, err)
+			failed := scripted.As[CommandError](t, err)
+			assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
+			assert.NotEmpty(t, failed.Raw)
 		})
 	}
 }
