@@ -87,57 +87,51 @@ func insertAny(ctx context.Context, coll *Collection) error {
 	return err
 }
 
+// newLoadBalancedScript returns a script for a service behind a load balancer.
+func newLoadBalancedScript(t *testing.T, replies ...any) *scripted.Script {
+	s := scripted.New(t, replies...)
+	service := bson.NewObjectID()
+	s.Topology, s.Servers[0] = description.TopologyKindLoadBalanced, scripted.Server("lb", description.ServerKindLoadBalancer)
+	s.Servers[0].ServiceID = &service
+	return s
+}
+
 // newShardedScript returns a script for a cluster of three routers.
 func newShardedScript(t *testing.T, replies ...any) *scripted.Script {
 	s := scripted.New(t, replies...)
-	s.Topology = description.TopologyKindSharded
-	s.Servers = nil
+	s.Topology, s.Servers = description.TopologyKindSharded, nil
 	for _, host := range []string{"a", "b", "c"} {
 		s.Servers = append(s.Servers, scripted.Server(host, description.ServerKindMongos))
 	}
 	return s
 }
 
-// withTransaction runs the function by WithTransaction, and ends the session.
-func withTransaction(t *testing.T, s *scripted.Script, run func(context.Context, *Collection) error) error {
-	t.Helper()
-	client := connectScript(t, s)
-	session := must(client.StartSession())(t)
-	_, err := session.WithTransaction(bgCtx, func(ctx context.Context) (any, error) {
-		return nil, run(ctx, client.Database("db").Collection("coll"))
-	})
-	session.EndSession(bgCtx)
-	s.Finish()
-	return err
-}
-
-func insertTwice(ctx context.Context, coll *Collection) error {
-	if err := insertAny(ctx, coll); err != nil {
-		return err
-	}
-	return insertAny(ctx, coll)
-}
-
 // transact runs an insert, and then something, by WithTransaction. It returns how often that calls its callback.
 func transact(
-	ctx context.Context, t *testing.T, s *scripted.Script, then func() error, opts ...*options.ClientOptions,
+	ctx context.Context, t *testing.T, s *scripted.Script, then func(context.Context, *Collection) error, opts ...*options.ClientOptions,
 ) (calls int, err error) {
 	t.Helper()
 	coll := scriptColl(t, s, opts...)
-	_, err = must(coll.client.StartSession())(t).WithTransaction(ctx, func(ctx context.Context) (any, error) {
+	session := must(coll.client.StartSession())(t)
+	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
 		calls++
 		if err := insertAny(ctx, coll); err != nil {
 			return nil, err
 		}
-		return nil, then()
+		return nil, then(ctx, coll)
 	})
+	if err == nil {
+		session.EndSession(bgCtx) // which gives a pinned connection back
+	}
 	return calls, err
 }
+
+func nothing(context.Context, *Collection) error { return nil }
 
 // insertInTransaction runs a transaction of one insert, and returns how often its callback was called.
 func insertInTransaction(ctx context.Context, t *testing.T, s *scripted.Script, opts ...*options.ClientOptions) (int, error) {
 	t.Helper()
-	calls, err := transact(ctx, t, s, func() error { return nil }, opts...)
+	calls, err := transact(ctx, t, s, nothing, opts...)
 	s.Finish()
 	return calls, err
 }

@@ -13,7 +13,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // ofCursor returns a reply with a batch of a cursor of which a field has another value, or none.
@@ -123,9 +122,7 @@ func TestMalformedBatches(t *testing.T) {
 
 // TestMalformedCursorGivesItsConnectionBack is about a cursor that would hold one.
 func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
-	s := scripted.New(t, ofCursor("firstBatch", "firstBatch", absent))
-	s.Topology, s.Servers = description.TopologyKindLoadBalanced,
-		[]description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
+	s := newLoadBalancedScript(t, ofCursor("firstBatch", "firstBatch", absent))
 	require.ErrorContains(t, second(scriptColl(t, s).Find(bgCtx, anything)), "firstBatch")
 	s.Finish()
 }

@@ -361,6 +361,7 @@ func TestSessionOfAKillCursors(t *testing.T) {
 	}
 }
 
+// TestLoadBalancedCursorIsGivenUp is about a cursor whose getMore is rejected to the end, and one that loses its connection.
 func TestLoadBalancedCursorIsGivenUp(t *testing.T) {
 	for lost, more := range [][]any{scripted.Repeat(6, scripted.Overloaded()), {io.EOF}} {
 		s := newLoadBalancedScript(t, append(append([]any{scripted.OK(firstBatch(7, bson.D{}))}, more...), scripted.OK())...)

@@ -146,12 +146,8 @@ func TestTransientErrorIsUnpinned(t *testing.T) {
 func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 	ok := scripted.OK()
 	s := newShardedScript(t, ok, scripted.Overloaded(), scripted.NoServer{Err: errNoServer}, ok /* abort */, ok, ok, ok)
-	calls := 0
-	require.NoError(t, withTransaction(t, s, func(ctx context.Context, coll *Collection) error {
-		calls++
-		return insertTwice(ctx, coll)
-	}))
-	assert.Equal(t, 2, calls)
+	assert.Equal(t, 2, must(transact(bgCtx, t, s, insertAny))(t))
+	s.Finish()
 }
 
 // TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
@@ -207,7 +203,7 @@ func TestTransactionEndOutlivesTheCall(t *testing.T) {
 					ctx := scripted.NewContext()
 					ctx.Until = time.Time{}
 					s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
-					_, err := transact(ctx, t, s, func() error { return result }, tt.opts)
+					_, err := transact(ctx, t, s, func(context.Context, *Collection) error { return result }, tt.opts)
 					names := commandNames(s)[1:]
 					for _, command := range names {
 						require.Equal(t, ending, command)
@@ -241,7 +237,7 @@ func TestAbortAfterTheCall(t *testing.T) {
 		s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
 		ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 		defer cancel()
-		_, err := transact(ctx, t, s, func() error {
+		_, err := transact(ctx, t, s, func(context.Context, *Collection) error {
 			end(s, cancel)
 			return errNoServer
 		})
@@ -255,7 +251,7 @@ func TestAbortAfterTheCall(t *testing.T) {
 func TestCallThatEndsBeforeItsCommit(t *testing.T) {
 	s := scripted.New(t, scripted.OK(), scripted.OK())
 	ctx, cancel := context.WithCancel(bgCtx)
-	_, err := transact(ctx, t, s, func() error {
+	_, err := transact(ctx, t, s, func(context.Context, *Collection) error {
 		cancel()
 		return nil
 	})
@@ -288,7 +284,7 @@ func TestTimeOfAnAbort(t *testing.T) {
 // TestCommitsBackOffUntilTheCallEnds is about a commit near the end of a call, which has a Timeout of its own: backoffs end with the call.
 func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
 	s := newImpatientScript(t, scripted.OK())
-	require.Error(t, second(transact(bgCtx, t, s, func() error {
+	require.Error(t, second(transact(bgCtx, t, s, func(context.Context, *Collection) error {
 		s.Elapsed += time.Minute - time.Second
 		return nil
 	}, options.Client().SetTimeout(time.Minute))))
