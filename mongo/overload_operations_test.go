@@ -149,23 +149,21 @@ func TestInterruptedWrite(t *testing.T) {
 		if bulk && !topics["outcomes"] {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, executedButOverloaded)
-			err := run(endsInBackoff(s, context.DeadlineExceeded), scriptColl(t, s))
-			s.Finish()
+		s := scripted.New(t, executedButOverloaded)
+		err := run(endsInBackoff(s, context.DeadlineExceeded), scriptColl(t, s))
+		s.Finish()
 
-			assert.True(t, IsTimeout(err), "%v is no timeout", err)
-			assert.True(t, errors.Is(err, context.DeadlineExceeded))
-			assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%v has lost its labels", err)
-			var found *WriteConcernError
-			if bulk {
-				found = scripted.As[BulkWriteException](t, err).WriteConcernError
-			} else {
-				found = scripted.As[WriteException](t, err).WriteConcernError
-			}
-			require.NotNil(t, found, "got %T (%v)", err, err)
-			assert.Equal(t, 462, found.Code)
-		})
+		assert.True(t, IsTimeout(err), "%s: %v is no timeout", name, err)
+		assert.True(t, errors.Is(err, context.DeadlineExceeded), name)
+		assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "%s: %v has lost its labels", name, err)
+		var found *WriteConcernError
+		if bulk {
+			found = scripted.As[BulkWriteException](t, err).WriteConcernError
+		} else {
+			found = scripted.As[WriteException](t, err).WriteConcernError
+		}
+		require.NotNil(t, found, "%s: got %T (%v)", name, err, err)
+		assert.Equal(t, 462, found.Code)
 	}
 }
 

@@ -45,12 +45,12 @@ func malformedReplies(batch string) map[string]bson.D {
 }
 
 // runSafely runs a call on a collection of a script. It must not panic.
-func runSafely(t *testing.T, run func(context.Context, *Collection) error, s *scripted.Script) error {
+func runSafely(t *testing.T, run func(context.Context, *Collection) error, s *scripted.Script, name string) error {
 	t.Helper()
 	coll := scriptColl(t, s)
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			t.Errorf("%v: %v", s.Rest, panicked)
+			t.Errorf("%s: %v: %v", name, s.Rest, panicked)
 		}
 	}()
 	return run(bgCtx, coll)
@@ -62,15 +62,13 @@ var needsCursor = regexp.MustCompile("^(aggregate|bulkWrite|find|getMore|listCol
 // TestEveryMethodWithMalformedCursors lets each method get a reply whose cursor is malformed: those that need a cursor fail.
 func TestEveryMethodWithMalformedCursors(t *testing.T) {
 	for i, method := range everySendingMethod() {
-		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
-			for name, reply := range malformedReplies("firstBatch") {
-				s := lasting(t, reply, method.replies...)
-				err := runSafely(t, method.run, s)
-				command := commandNames(s)[len(method.replies)]
-				needs := needsCursor.MatchString(command) || method.name == "Database.RunCommandCursor"
-				assert.True(t, err != nil || !needs, "%s: %s", name, command)
-			}
-		})
+		for name, reply := range malformedReplies("firstBatch") {
+			s := lasting(t, reply, method.replies...)
+			err := runSafely(t, method.run, s, method.name)
+			command := commandNames(s)[len(method.replies)]
+			needs := needsCursor.MatchString(command) || method.name == "Database.RunCommandCursor"
+			assert.True(t, err != nil || !needs, "%s/%d: %s: %s", method.name, i, name, command)
+		}
 	}
 }
 
@@ -101,22 +99,20 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 // TestMalformedBatches is about batches after the first, and about what is in them.
 func TestMalformedBatches(t *testing.T) {
 	for name, use := range cursorUses {
-		t.Run(name, func(t *testing.T) {
-			for what, reply := range malformedReplies("nextBatch") {
-				assert.Error(t, runSafely(t, use, lasting(t, reply, opened)), what)
+		for what, reply := range malformedReplies("nextBatch") {
+			assert.Error(t, runSafely(t, use, lasting(t, reply, opened), name), "%s: %s", name, what)
+		}
+		for _, value := range otherTypes {
+			switch value.(type) {
+			case bson.D, bson.A: // which has the form of a document
+				continue
 			}
-			for _, value := range otherTypes {
-				switch value.(type) {
-				case bson.D, bson.A: // which has the form of a document
-					continue
-				}
-				for _, s := range []*scripted.Script{
-					lasting(t, scripted.OK(), scripted.OK(firstBatch(7, value))), lasting(t, scripted.OK(nextBatch(7, value)), opened),
-				} {
-					assert.Error(t, runSafely(t, use, s), "%T %v", value, value)
-				}
+			for _, s := range []*scripted.Script{
+				lasting(t, scripted.OK(), scripted.OK(firstBatch(7, value))), lasting(t, scripted.OK(nextBatch(7, value)), opened),
+			} {
+				assert.Error(t, runSafely(t, use, s, name), "%s: %T %v", name, value, value)
 			}
-		})
+		}
 	}
 }
 
@@ -162,24 +158,22 @@ func TestGridFSDownload(t *testing.T) {
 func TestGridFSDownloadOfAnything(t *testing.T) {
 	for name, doc := range map[string]bson.D{"file": storedFile, "chunk": firstChunk} {
 		for _, element := range doc {
-			for i, value := range append([]any{absent}, otherTypes...) {
+			for _, value := range append([]any{absent}, otherTypes...) {
 				key := element.Key
 				for _, skip := range []bool{false, true} {
-					t.Run(fmt.Sprintf("%s %s/%d %T/skip %v", name, key, i, value, skip), func(t *testing.T) {
-						file, chunk := storedFile, firstChunk
-						if name == "file" {
-							file = with(file, key, value)
-						} else {
-							chunk = with(chunk, key, value)
-						}
-						data, err := download(t, skip, file, chunk, secondChunk)
-						if err == nil && !skip && key != "length" {
-							assert.Equal(t, "abcdef", data)
-						}
-						if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
-							assert.Error(t, err)
-						}
-					})
+					file, chunk := storedFile, firstChunk
+					if name == "file" {
+						file = with(file, key, value)
+					} else {
+						chunk = with(chunk, key, value)
+					}
+					data, err := download(t, skip, file, chunk, secondChunk)
+					if err == nil && !skip && key != "length" {
+						assert.Equal(t, "abcdef", data, "%s %s: %T %v", name, key, value, value)
+					}
+					if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+						assert.Error(t, err, "%s %s: %T %v, skip %v", name, key, value, value, skip)
+					}
 				}
 			}
 		}
@@ -226,13 +220,11 @@ func TestGridFSUploadWithAnyIndexes(t *testing.T) {
 		[]any{absent, bson.D{{Key: "filename", Value: "text"}}, bson.D{{Key: "files_id", Value: 1.0}, {Key: "n", Value: 1.0}}},
 		otherTypes...)
 	for i, key := range keys {
-		t.Run(fmt.Sprintf("%d %T", i, key), func(t *testing.T) {
-			s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
-			bucket := connectScript(t, s).Database("db").GridFSBucket()
-			_, err := bucket.UploadFromStream(bgCtx, "file", content())
-			_, isDocument := key.(bson.D)
-			assert.Equal(t, isDocument, err == nil, "got %v", err)
-		})
+		s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
+		bucket := connectScript(t, s).Database("db").GridFSBucket()
+		_, err := bucket.UploadFromStream(bgCtx, "file", content())
+		_, isDocument := key.(bson.D)
+		assert.Equal(t, isDocument, err == nil, "%d %T: got %v", i, key, err)
 	}
 }
 
