@@ -132,14 +132,17 @@ func namesIn(doc bson.Raw) string {
 
 // optionValues returns values of an option's type, at least one of which is not its default.
 func optionValues(typ reflect.Type) []reflect.Value {
-	if typ == reflect.TypeOf(time.Duration(0)) {
-		return []reflect.Value{reflect.ValueOf(3 * time.Second)}
+	convert := func(values ...any) (converted []reflect.Value) {
+		for _, value := range values {
+			converted = append(converted, reflect.ValueOf(value).Convert(typ))
+		}
+		return converted
 	}
 	switch typ.Kind() {
 	case reflect.Bool:
-		return []reflect.Value{reflect.ValueOf(false).Convert(typ), reflect.ValueOf(true).Convert(typ)}
+		return convert(false, true)
 	case reflect.String:
-		return []reflect.Value{reflect.ValueOf("updateLookup").Convert(typ)}
+		return convert("updateLookup")
 	case reflect.Interface:
 		return []reflect.Value{reflect.ValueOf(replaced), reflect.ValueOf("x")}
 	case reflect.Slice:
@@ -160,9 +163,9 @@ func optionValues(typ reflect.Type) []reflect.Value {
 		}
 		return []reflect.Value{value}
 	case reflect.Map:
-		return []reflect.Value{reflect.ValueOf(bson.M{"custom": 1}).Convert(typ)}
+		return convert(bson.M{"custom": 1})
 	case reflect.Int, reflect.Int8, reflect.Int32, reflect.Int64, reflect.Uint32:
-		return []reflect.Value{reflect.ValueOf(1).Convert(typ), reflect.ValueOf(3).Convert(typ)}
+		return convert(1, int64(3*time.Second))
 	default:
 		return []reflect.Value{reflect.Zero(typ)}
 	}

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"strings"
@@ -172,24 +171,20 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 				continue
 			}
 			for attempts, retries := range map[int]bool{1: false, 2: true} {
-				t.Run(fmt.Sprintf("%s/%s, retryWrites %v", name, method, retries), func(t *testing.T) {
-					s := scripted.New(t, scripted.Repeat(attempts, none)...)
-					s.Policy.RetryWrites = retries
-					err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
-					require.Error(t, err)
-					assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-					s.Finish()
-				})
+				s := scripted.New(t, scripted.Repeat(attempts, none)...)
+				s.Policy.RetryWrites = retries
+				err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
+				require.Error(t, err)
+				assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "%s/%s: got %T (%v)", name, method, err, err)
+				s.Finish()
 			}
-			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
-				s := newShardedScript(t, scripted.OK(), none, scripted.OK())
-				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-					require.NoError(t, insertAny(ctx, coll))
-					err := run(ctx, coll)
-					assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-					assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "got %T (%v)", err, err)
-					require.NoError(t, session.AbortTransaction(ctx))
-				})
+			s := newShardedScript(t, scripted.OK(), none, scripted.OK())
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				err := run(ctx, coll)
+				assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "%s/%s: got %T (%v)", name, method, err, err)
+				assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "%s/%s: got %T (%v)", name, method, err, err)
+				require.NoError(t, session.AbortTransaction(ctx))
 			})
 		}
 	}
@@ -198,35 +193,29 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 // TestFailedAuthenticationIsLabelled is the same on the wire. The error stays of the types that it has without the label.
 func TestFailedAuthenticationIsLabelled(t *testing.T) {
 	for name, run := range unsentCommands {
-		t.Run(name, func(t *testing.T) {
-			client, _ := authenticate(t, []any{io.EOF, io.EOF})
-			err := run(bgCtx, client.Database("db").Collection("coll"))
-			assert.Equal(t, isWrite(name), errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-			assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
-			assert.True(t, errors.As(err, new(topology.ConnectionError)), "got %T (%v)", err, err)
-		})
+		client, _ := authenticate(t, []any{io.EOF, io.EOF})
+		err := run(bgCtx, client.Database("db").Collection("coll"))
+		assert.Equal(t, isWrite(name), errorHasLabel(err, driver.RetryableWriteError), "%s: got %T (%v)", name, err, err)
+		assert.True(t, IsNetworkError(err), "%s: got %T (%v)", name, err, err)
+		assert.True(t, errors.As(err, new(topology.ConnectionError)), "%s: got %T (%v)", name, err, err)
 	}
-	t.Run("not a server's refusal", func(t *testing.T) {
-		client, _ := authenticate(t, []any{scripted.Failure(18)})
-		err := insertAny(bgCtx, client.Database("db").Collection("coll"))
-		require.Error(t, err)
-		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-	})
+	client, _ := authenticate(t, []any{scripted.Failure(18)})
+	err := insertAny(bgCtx, client.Database("db").Collection("coll"))
+	require.Error(t, err)
+	assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "a server's refusal: got %T (%v)", err, err)
 }
 
 // TestClosedHelloIsLabelled is about connections that a server which limits their rate closes before authentication
 // (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 func TestClosedHelloIsLabelled(t *testing.T) {
 	for name, run := range unsentCommands {
-		t.Run(name, func(t *testing.T) {
-			client, l := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
-			require.NoError(t, client.Ping(bgCtx, nil))
-			l.Refuse.Store(math.MaxInt64)
-			err := run(bgCtx, client.Database("db").Collection("coll"))
-			l.Refuse.Store(0)
-			for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
-				assert.True(t, errorHasLabel(err, label), "%s of %T (%v)", label, err, err)
-			}
-		})
+		client, l := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
+		require.NoError(t, client.Ping(bgCtx, nil))
+		l.Refuse.Store(math.MaxInt64)
+		err := run(bgCtx, client.Database("db").Collection("coll"))
+		l.Refuse.Store(0)
+		for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
+			assert.True(t, errorHasLabel(err, label), "%s: %s of %T (%v)", name, label, err, err)
+		}
 	}
 }
