@@ -357,11 +357,6 @@ func checkOverloaded(t *testing.T, s *scripted.Script, method sendingMethod, end
 	assert.Equal(t, !partly, errorHasLabel(err, driver.ErrRetryableError), "labels of %v", err)
 	assert.True(t, ending.cause == nil || errors.Is(err, ending.cause), "%v does not wrap %v", err, ending.cause)
 	assert.False(t, ending.cause == nil && errors.Is(err, context.Canceled))
-
-	switch method.name {
-	case "SearchIndexView.DropOne", "SearchIndexView.UpdateOne": // the type of their errors is not this test's
-		return
-	}
 	command := scripted.As[CommandError](t, err)
 	assert.Equal(t, int32(462), command.Code)
 	server := scripted.As[ServerError](t, err)

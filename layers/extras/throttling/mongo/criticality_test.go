@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
 func TestCriticalityContext(t *testing.T) {
@@ -57,4 +58,17 @@ func TestCriticalityAndTokens(t *testing.T) {
 	assert.Equal(t, 250, retries(Normal, 50))
 	assert.Equal(t, 0, retries(Sheddable, 1))
 	assert.Equal(t, 250, retries(Critical, 100))
+}
+
+// TestBackpressureProse1OnOneClient is client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff", by its letter: the
+// two inserts are one client's, which withholds retries in an overload that lasts.
+func TestBackpressureProse1OnOneClient(t *testing.T) {
+	s := scripted.New(t, scripted.Repeat(12, scripted.Overloaded())...)
+	s.Policy.Throttling = throttle.Retries
+	coll := scriptColl(t, s)
+	for i, jitter := range []float64{0, 1} {
+		s.Policy.Jitter = func() float64 { return jitter }
+		_ = insertAny(bgCtx, coll)
+		assert.Len(t, s.Sent, 6*(i+1))
+	}
 }

@@ -118,8 +118,6 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		failing     bool
 	}{
 		{name: "getMore for each of two batches", replies: []any{more, last, more, last}, connections: []int{1, 1, 2, 2}},
-		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}},
-		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}},
 		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}},
 		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},

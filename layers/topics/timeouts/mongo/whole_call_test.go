@@ -15,7 +15,7 @@ import (
 var _ = noted("timeouts")
 
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
-// (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
+// (client-side-operations-timeout.md, "Background" and "Client Side Encryption").
 func TestOneTimeoutForTheWholeCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		waits int // how many commands and requests
@@ -28,10 +28,6 @@ func TestOneTimeoutForTheWholeCall(t *testing.T) {
 		}},
 		"CreateCollection, encrypted": {5, calling("Database.CreateCollection", "coll",
 			options.CreateCollection().SetEncryptedFields(noFields))},
-		"CreateCollection": {1, calling("Database.CreateCollection", "coll")},
-		"CreateView":       {1, calling("Database.CreateView", "view", "coll", Pipeline{})},
-		"Database.Drop":    {1, calling("Database.Drop")},
-
 		"CreateDataKey":             {2, calling("ClientEncryption.CreateDataKey", "local")},
 		"CreateEncryptedCollection": {7, createEncrypted},
 		"Decrypt":                   {2, calling("ClientEncryption.Decrypt", keyID)},

@@ -30,22 +30,20 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 			"read":  func(ctx context.Context, c *connection) error { _, err := c.readWireMessage(ctx); return err },
 			"write": func(ctx context.Context, c *connection) error { return c.writeWireMessage(ctx, []byte{0}) },
 		} {
-			t.Run(name+" "+cause.Error(), func(t *testing.T) {
-				client, server := net.Pipe()
-				defer server.Close()
-				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel()
-				conn := newConnection("test")
-				conn.nc, conn.state = brokenConn{Conn: client, err: cause, cancel: cancel}, connConnected
-				err := run(ctx, conn)
-				var connErr ConnectionError
-				require.True(t, errors.As(err, &connErr), "%v", err)
-				assert.Equal(t, cause, connErr.Wrapped)
-				if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
-					assert.Equal(t, connDisconnected, conn.state)
-					assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
-				}
-			})
+			client, server := net.Pipe()
+			defer server.Close()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			conn := newConnection("test")
+			conn.nc, conn.state = brokenConn{Conn: client, err: cause, cancel: cancel}, connConnected
+			err := run(ctx, conn)
+			var connErr ConnectionError
+			require.True(t, errors.As(err, &connErr), "%s: %v", name, err)
+			assert.Equal(t, cause, connErr.Wrapped, name)
+			if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
+				assert.Equal(t, connDisconnected, conn.state, name)
+				assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net"
 	"testing"
@@ -37,25 +36,21 @@ func TestUncompressedSize(t *testing.T) {
 		{max: 0, size: math.MinInt32, ok: true},
 	}
 	for _, tt := range tests {
-		tt := tt
-		t.Run(fmt.Sprintf("%d of %d", tt.size, tt.max), func(t *testing.T) {
-			t.Parallel()
-			idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
-			wm = wiremessage.AppendCompressedOriginalOpCode(wm, wiremessage.OpMsg)
-			wm = wiremessage.AppendCompressedUncompressedSize(wm, tt.size)
-			wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
-			wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+		idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
+		wm = wiremessage.AppendCompressedOriginalOpCode(wm, wiremessage.OpMsg)
+		wm = wiremessage.AppendCompressedUncompressedSize(wm, tt.size)
+		wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
+		wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
 
-			got, conn, err := receive(t, tt.max, wm)
-			if tt.ok {
-				require.NoError(t, err)
-				assert.Equal(t, wm, got)
-				return
-			}
-			assert.True(t, errors.Is(err, errResponseTooLarge), "%v", err)
-			assert.Contains(t, err.Error(), "compressed message")
-			assert.Equal(t, connDisconnected, conn.state, "nothing more can be read from it")
-		})
+		got, conn, err := receive(t, tt.max, wm)
+		if tt.ok {
+			require.NoError(t, err, tt)
+			assert.Equal(t, wm, got, tt)
+			continue
+		}
+		assert.True(t, errors.Is(err, errResponseTooLarge), "%+v: %v", tt, err)
+		assert.Contains(t, err.Error(), "compressed message", tt)
+		assert.Equal(t, connDisconnected, conn.state, "%+v: nothing more can be read from it", tt)
 	}
 }
 

@@ -75,17 +75,15 @@ func TestCauseOfLocalErrors(t *testing.T) {
 // the pool.
 func TestLocalErrorAndPool(t *testing.T) {
 	for name, tt := range localFailures() {
-		t.Run(name, func(t *testing.T) {
-			err, cleared := failToEstablish(t, tt.err)
-			assert.Equal(t, !tt.want.own(), cleared, "cleared")
-			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
-			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
-			assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit))
-			assert.Equal(t, tt.want.own(), strings.Contains(err.Error(), "this client"), "%v", err)
-			if tt.want.own() {
-				assert.Contains(t, err.Error(), string(tt.want))
-				assert.True(t, backpressure.HasLabelInChain(err, driver.NetworkError), "a network error")
-			}
-		})
+		err, cleared := failToEstablish(t, tt.err)
+		assert.Equal(t, !tt.want.own(), cleared, "%s: cleared", name)
+		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "%s: overloaded", name)
+		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "%s: retryable", name)
+		assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit), name)
+		assert.Equal(t, tt.want.own(), strings.Contains(err.Error(), "this client"), "%s: %v", name, err)
+		if tt.want.own() {
+			assert.Contains(t, err.Error(), string(tt.want), name)
+			assert.True(t, backpressure.HasLabelInChain(err, driver.NetworkError), "%s: a network error", name)
+		}
 	}
 }
