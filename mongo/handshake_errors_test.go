@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -143,20 +144,8 @@ func TestLoadBalancedHandshake(t *testing.T) {
 	assert.Equal(t, "admin", hello.Lookup("$db").StringValue())
 }
 
-const ofClientBulkWrite = "client bulk write"
-
-// unsentCommands are methods that send a single command.
-var unsentCommands = map[string]func(context.Context, *Collection) error{
-	"insert":          insertAny,
-	"update":          calling("Collection.UpdateOne", anything, increment),
-	"findAndModify":   calling("Collection.FindOneAndUpdate", anything, increment),
-	"bulk write":      calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
-	ofClientBulkWrite: calling("Client.BulkWrite", oneBulkWrite...),
-	"read":            calling("Collection.FindOne", anything),
-	"ping":            calling("Client.Ping", nil),
-}
-
-func isWrite(command string) bool { return command != "read" && command != "ping" }
+// retryableWrites are those of the single commands.
+var retryableWrites = regexp.MustCompile("^(InsertOne|InsertMany|DeleteOne|UpdateOne|FindOneAndDelete|BulkWrite|client BulkWrite)$")
 
 // TestWriteWithoutConnectionIsLabelled is about the label of a write that gets no connection (retryable-writes.md,
 // "RetryableWriteError Labels"). Within a transaction there is none.
@@ -166,8 +155,8 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 		"closed in the handshake": scripted.ClosedHandshake(),
 	} {
 		none := scripted.NoConnection{Err: err}
-		for method, run := range unsentCommands {
-			if !isWrite(method) || method == ofClientBulkWrite && !topics["outcomes"] {
+		for method, run := range singleCommands {
+			if !retryableWrites.MatchString(method) || method == "client BulkWrite" && !topics["outcomes"] {
 				continue
 			}
 			for attempts, retries := range map[int]bool{1: false, 2: true} {
@@ -192,10 +181,10 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 
 // TestFailedAuthenticationIsLabelled is the same on the wire. The error stays of the types that it has without the label.
 func TestFailedAuthenticationIsLabelled(t *testing.T) {
-	for name, run := range unsentCommands {
+	for name, run := range singleCommands {
 		client, _ := authenticate(t, []any{io.EOF, io.EOF})
 		err := run(bgCtx, client.Database("db").Collection("coll"))
-		assert.Equal(t, isWrite(name), errorHasLabel(err, driver.RetryableWriteError), "%s: got %T (%v)", name, err, err)
+		assert.Equal(t, retryableWrites.MatchString(name), errorHasLabel(err, driver.RetryableWriteError), "%s: got %T (%v)", name, err, err)
 		assert.True(t, IsNetworkError(err), "%s: got %T (%v)", name, err, err)
 		assert.True(t, errors.As(err, new(topology.ConnectionError)), "%s: got %T (%v)", name, err, err)
 	}
@@ -208,7 +197,7 @@ func TestFailedAuthenticationIsLabelled(t *testing.T) {
 // TestClosedHelloIsLabelled is about connections that a server which limits their rate closes before authentication
 // (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 func TestClosedHelloIsLabelled(t *testing.T) {
-	for name, run := range unsentCommands {
+	for name, run := range singleCommands {
 		client, l := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
 		require.NoError(t, client.Ping(bgCtx, nil))
 		l.Refuse.Store(math.MaxInt64)

@@ -17,28 +17,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-// singleWrites are methods that send a single write, and others that are told as one.
-var singleWrites = map[string]func(context.Context, *Collection) error{
+// singleCommands are methods that send a single command.
+var singleCommands = map[string]func(context.Context, *Collection) error{
 	"InsertOne":        insertAny,
 	"InsertMany":       calling("Collection.InsertMany", []any{anything}),
 	"DeleteOne":        calling("Collection.DeleteOne", anything),
+	"UpdateOne":        calling("Collection.UpdateOne", anything, increment),
 	"UpdateMany":       calling("Collection.UpdateMany", anything, increment),
 	"FindOneAndDelete": calling("Collection.FindOneAndDelete", anything),
 	"BulkWrite":        calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
+	"client BulkWrite": calling("Client.BulkWrite", oneBulkWrite...),
 	"Drop":             calling("Collection.Drop"),
 	"RunCommand":       calling("Database.RunCommand", replaced),
+	"FindOne":          calling("Collection.FindOne", anything),
+	"Ping":             calling("Client.Ping", nil),
 }
 
 // TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
 // must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
-	tests := map[string]func(context.Context, *Collection) error{
-		"client BulkWrite": calling("Client.BulkWrite", oneBulkWrite...), "FindOne": calling("Collection.FindOne", anything),
-	}
-	for name, run := range singleWrites {
-		tests[name] = run
-	}
-	for name, run := range tests {
+	for name, run := range singleCommands {
 		s := scripted.New(t, scripted.Rejected())
 		s.Policy.RetryReads, s.Policy.RetryWrites = false, false
 		err := run(bgCtx, scriptColl(t, s))
@@ -144,9 +142,9 @@ var executedButOverloaded = scripted.OK(scripted.WriteConcernError(462, driver.E
 
 // TestInterruptedWrite is about a context that ends during the backoff after that: an application has to see both.
 func TestInterruptedWrite(t *testing.T) {
-	for name, run := range singleWrites {
+	for name, run := range singleCommands {
 		bulk := name == "InsertMany" || name == "BulkWrite"
-		if bulk && !topics["outcomes"] {
+		if bulk && !topics["outcomes"] || name == "client BulkWrite" || name == "FindOne" || name == "Ping" { // they tell of none
 			continue
 		}
 		s := scripted.New(t, executedButOverloaded)

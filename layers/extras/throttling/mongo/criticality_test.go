@@ -28,19 +28,6 @@ func TestCriticalityContext(t *testing.T) {
 	assert.True(t, Sheddable < Normal && Normal < Critical)
 }
 
-// TestCriticalityDoesNothingByItself: without adaptiveRetries and adaptiveThrottling every class is retried as the specification says.
-func TestCriticalityDoesNothingByItself(t *testing.T) {
-	for _, class := range []Criticality{Sheddable, Normal, Critical} {
-		s := lasting(t, scripted.Overloaded())
-		err := insertAny(NewCriticalityContext(bgCtx, class), scriptColl(t, s))
-		retries := scripted.As[*RetryError](t, err)
-		assert.Equal(t, 6, retries.Attempts)
-		assert.Len(t, s.Sent, 6)
-		assert.Len(t, s.Slept, 5)
-		assert.Equal(t, class, retries.Criticality)
-	}
-}
-
 // TestCriticalityAndTokens: what is sheddable is not retried any more when half of the tokens are spent.
 func TestCriticalityAndTokens(t *testing.T) {
 	s := scripted.New(t)

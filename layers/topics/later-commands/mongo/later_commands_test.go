@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -99,19 +100,10 @@ func TestLabelsOfLaterErrors(t *testing.T) {
 		later := ofLaterCommand(tt.err)
 		assert.Equal(t, tt.err.Error(), later.Error())
 		for _, label := range network {
-			assert.Equal(t, fmt.Sprint(tt.want) != fmt.Sprint(withoutLabel(tt.want, label)), errorHasLabel(later, label), "%T: %s", tt.err, label)
+			assert.Equal(t, strings.Contains(fmt.Sprint(tt.want), label), errorHasLabel(later, label), "%T: %s", tt.err, label)
 		}
 	}
 	assert.Equal(t, io.EOF, ofLaterCommand(io.EOF))
-}
-
-func withoutLabel(labels []string, label string) (kept []string) {
-	for _, l := range labels {
-		if l != label {
-			kept = append(kept, l)
-		}
-	}
-	return kept
 }
 
 // TestEncryptedFieldsThatCannotBeEncoded is about Drop, which sends nothing then.

@@ -462,7 +462,8 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 	assert.InDelta(t, 1.0/2, accepted(s, "a", true), 1e-9, "opening it was accepted, and getMore does not count")
 }
 
-// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
+// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal. By itself it does nothing: every class is
+// retried as the specification says.
 func TestCriticalityIsTold(t *testing.T) {
 	for _, class := range []event.Criticality{event.CriticalitySheddable, event.CriticalityNormal, event.CriticalityCritical} {
 		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)
