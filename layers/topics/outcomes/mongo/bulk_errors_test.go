@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -143,20 +142,13 @@ func TestClientBulkWriteOfNothing(t *testing.T) {
 
 // TestBulkWriteHasOneTimeout is about the client's Timeout, which all commands of a call share, of whatever kinds.
 func TestBulkWriteHasOneTimeout(t *testing.T) {
-	var deadlines []time.Time
-	monitor := &event.CommandMonitor{Started: func(ctx context.Context, _ *event.CommandStartedEvent) {
-		deadline, ok := ctx.Deadline()
-		assert.True(t, ok)
-		deadlines = append(deadlines, deadline)
-	}}
-	s := lasting(t, scripted.OK())
-	coll := scriptColl(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour))
+	d, coll := newDeadlines(t)
 	require.NoError(t, second(coll.BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),
 	})))
-	require.Len(t, deadlines, 3)
-	assert.Equal(t, deadlines[0], deadlines[1])
-	assert.Equal(t, deadlines[0], deadlines[2])
+	require.Len(t, d.seen, 3)
+	assert.False(t, d.seen[0].IsZero())
+	assert.Equal(t, []time.Time{d.seen[0], d.seen[0]}, d.seen[1:])
 }
 
 // TestClientBulkWriteResultsTimeOut is about a getMore of the results that times out: so does the call, which tells what was written.

@@ -105,7 +105,14 @@ func TestRetryLogKeys(t *testing.T) {
 	}, sink.keys[6])
 }
 
+// TestRetryLogKeysOfServers is also about a server behind a load balancer, of which the connection knows the number.
 func TestRetryLogKeysOfServers(t *testing.T) {
+	s, id := scripted.New(t, scripted.Overloaded()), bson.NewObjectID()
+	s.Servers[0].ServiceID, s.Policy.RetryReads = &id, false
+	sink := logTo(t, s, logger.LevelInfo)
+	_ = s.Execute(context.Background(), s.Read())
+	require.Len(t, sink.keys, 1)
+	assert.Equal(t, id.Hex(), sink.keys[0]["serviceId"])
 	for _, tt := range []struct {
 		server     address.Address
 		host, port any
@@ -124,16 +131,6 @@ func TestRetryLogKeysOfServers(t *testing.T) {
 		_, has := sink.keys[0]["driverConnectionId"]
 		assert.False(t, has, "there was no connection to %q", tt.server)
 	}
-}
-
-// TestRetryLogOfAService is about a server behind a load balancer, of which the connection knows the number.
-func TestRetryLogOfAService(t *testing.T) {
-	s, id := scripted.New(t, scripted.Overloaded()), bson.NewObjectID()
-	s.Servers[0].ServiceID, s.Policy.RetryReads = &id, false
-	sink := logTo(t, s, logger.LevelInfo)
-	_ = s.Execute(context.Background(), s.Read())
-	require.Len(t, sink.keys, 1)
-	assert.Equal(t, id.Hex(), sink.keys[0]["serviceId"])
 }
 
 // manualClock is a clock that the test sets.
