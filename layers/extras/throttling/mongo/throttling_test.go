@@ -22,7 +22,7 @@ var rejection = bson.D{
 func TestClientThrottles(t *testing.T) {
 	const times = 200
 	l := scripted.Listen(t, rejection, nil)
-	client, err := mongo.Connect(options.Client().ApplyURI(l.URI()).SetRetryReads(false).SetAdaptiveThrottling(true))
+	client, err := mongo.Connect(options.Client().SetAdaptiveThrottling(true).ApplyURI(l.URI()).SetRetryReads(false))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
 	refused := 0
