@@ -80,8 +80,8 @@ func bulkWriteOf(ctx context.Context, coll *Collection, writes int, ordered bool
 	a := acknowledged{
 		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert", byServer: res.Acknowledged,
 	}
-	if res.ModifiedCount != res.MatchedCount {
-		return a, fmt.Errorf("%d documents modified, %d matched", res.ModifiedCount, res.MatchedCount)
+	if res.ModifiedCount != res.MatchedCount || res.UpsertedIDs == nil {
+		return a, fmt.Errorf("%d documents modified, %d matched, %#v upserted", res.ModifiedCount, res.MatchedCount, res.UpsertedIDs)
 	}
 	for i, id := range res.UpsertedIDs {
 		if int(i) != int(id.(int32)) {
