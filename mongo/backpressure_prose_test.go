@@ -89,14 +89,12 @@ func TestRetryableWritesProse6(t *testing.T) {
 		{name: "case 3: both", first: scripted.Failure(shutdown, overload...), rest: scripted.Failure(shutdown, nothingWritten...),
 			code: shutdown},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
-			_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
-			s.Finish()
-			serverErr := scripted.As[ServerError](t, err)
-			assert.True(t, serverErr.HasErrorCode(int(tt.code)), "got %v", err)
-			assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed))
-		})
+		s := scripted.New(t, append([]any{tt.first}, scripted.Repeat(5, tt.rest)...)...)
+		_, err := scriptColl(t, s).InsertOne(bgCtx, bson.D{})
+		s.Finish()
+		serverErr := scripted.As[ServerError](t, err)
+		assert.True(t, serverErr.HasErrorCode(int(tt.code)), "%s: got %v", tt.name, err)
+		assert.Equal(t, tt.noWrites, serverErr.HasErrorLabel(driver.NoWritesPerformed), tt.name)
 	}
 }
 

@@ -25,6 +25,7 @@ const (
 	vault          = "vault"
 	dataDatabase   = "overloadData"
 	vaultNamespace = "overloadVault.keys"
+	secret         = "a secret"
 )
 
 // encryption is an application whose keys another client reads. Nothing is cached yet.
@@ -121,10 +122,20 @@ var twice = bson.D{{Key: "times", Value: 2}}
 // TestEncryptionInOverload is a day in the life of a key: each command that it takes is rejected twice, and sent a third time.
 func TestEncryptionInOverload(t *testing.T) {
 	ctx, server := openRealServer(t)
-	const secret = "a secret"
 	var key, encrypted bson.Binary
-	find := func(t *testing.T, e encryption) error { return expectSecret(ctx, t, e, secret) }
-	rewrapped := func(t *testing.T, e encryption) error { return rewrap(ctx, t, e) }
+	find := func(t *testing.T, e encryption) error {
+		var found struct{ Secret string }
+		err := e.data.FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&found)
+		assert.Equal(t, secret, found.Secret)
+		return err
+	}
+	rewrapped := func(t *testing.T, e encryption) error {
+		result, err := e.RewrapManyDataKey(ctx, bson.D{})
+		if err == nil {
+			assert.Equal(t, int64(1), result.ModifiedCount)
+		}
+		return err
+	}
 	for _, step := range []struct {
 		name, client, command string
 		run                   func(*testing.T, encryption) error
@@ -135,17 +146,11 @@ func TestEncryptionInOverload(t *testing.T) {
 			return err
 		}, map[string]int{"vault insert": 3}},
 		{"Encrypt", vault, "find", func(_ *testing.T, e encryption) (err error) {
-			_, value, err := bson.MarshalValue(secret)
-			if err != nil {
-				return err
-			}
-			encrypted, err = e.Encrypt(ctx, bson.RawValue{Type: bson.TypeString, Value: value}, options.Encrypt().
-				SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
+			encrypted, err = e.encrypted(ctx, key)
 			return err
 		}, map[string]int{"vault find": 3}},
 		{"InsertOne", application, "insert", func(_ *testing.T, e encryption) error {
-			_, err := e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
-			return err
+			return e.insert(ctx, encrypted)
 		}, map[string]int{"application insert": 3, "application listCollections": 1}},
 		{"FindOne", application, "find", find, map[string]int{"application find": 3, "application listCollections": 1, "vault find": 1}},
 		{"FindOne, with an overloaded key vault", vault, "find", find,
@@ -168,18 +173,18 @@ func TestEncryptionInOverload(t *testing.T) {
 	assert.Equal(t, byte(6), stored.Secret.Subtype, "what other clients see is encrypted")
 }
 
-func expectSecret(ctx context.Context, t *testing.T, e encryption, secret string) error {
-	var found struct{ Secret string }
-	err := e.data.FindOne(ctx, bson.D{{Key: "_id", Value: 1}}).Decode(&found)
-	assert.Equal(t, secret, found.Secret)
-	return err
+// encrypted encrypts the secret.
+func (e encryption) encrypted(ctx context.Context, key bson.Binary) (bson.Binary, error) {
+	_, value, err := bson.MarshalValue(secret)
+	if err != nil {
+		return bson.Binary{}, err
+	}
+	return e.Encrypt(ctx, bson.RawValue{Type: bson.TypeString, Value: value}, options.Encrypt().
+		SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
 }
 
-func rewrap(ctx context.Context, t *testing.T, e encryption) error {
-	result, err := e.RewrapManyDataKey(ctx, bson.D{})
-	if err == nil {
-		assert.Equal(t, int64(1), result.ModifiedCount)
-	}
+func (e encryption) insert(ctx context.Context, encrypted bson.Binary) error {
+	_, err := e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
 	return err
 }
 
@@ -188,11 +193,9 @@ func (e encryption) insertSecret(ctx context.Context, t *testing.T) {
 	t.Helper()
 	key, err := e.CreateDataKey(ctx, "local")
 	require.NoError(t, err)
-	encrypted, err := e.Encrypt(ctx, bson.RawValue{Type: bson.TypeBoolean, Value: []byte{1}}, options.Encrypt().
-		SetKeyID(key).SetAlgorithm("AEAD_AES_256_CBC_HMAC_SHA_512-Random"))
+	encrypted, err := e.encrypted(ctx, key)
 	require.NoError(t, err)
-	_, err = e.data.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}, {Key: "secret", Value: encrypted}})
-	require.NoError(t, err)
+	require.NoError(t, e.insert(ctx, encrypted))
 }
 
 // TestKeyVaultThatRejectsEverything is about a command that the server has executed: it is not sent again because its reply cannot

@@ -133,13 +133,14 @@ var (
 	madeIndex = bson.E{Key: "indexesCreated", Value: bson.A{bson.D{{Key: "name", Value: "a"}}}}
 )
 
-func withUpload(use func(*GridFSUploadStream) error) func(context.Context, *Collection) error {
+// using returns a function that uses a cursor, a change stream or an upload.
+func using[T any](use func(context.Context, T) error) func(context.Context, *Collection) error {
 	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Database().GridFSBucket().OpenUploadStream(ctx, "file")
+		receiver, err := receiverOf(ctx, c, reflect.TypeOf(*new(T)).Elem().Name())
 		if err != nil {
 			return err
 		}
-		return use(stream)
+		return use(ctx, receiver.(T))
 	}
 }
 
@@ -216,7 +217,7 @@ var onDatabases = []sendingMethod{
 	{name: "GridFSBucket.Rename", args: []any{1, "other"}},
 	{name: "GridFSBucket.UploadFromStream", replies: []any{noFile}, args: []any{"file", content}, alone: true},
 	{name: "GridFSBucket.UploadFromStreamWithID", args: []any{1, "file", content}, alone: true},
-	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: withUpload(func(us *GridFSUploadStream) error {
+	{name: "GridFSUploadStream.Abort", replies: []any{noFile}, run: using(func(_ context.Context, us *GridFSUploadStream) error {
 		us.chunkIndex = 1 // a chunk was stored
 		return us.Abort()
 	}), alone: true},
@@ -251,7 +252,7 @@ var onClients = []sendingMethod{
 	{name: "Cursor.All", topic: "iterators", replies: []any{opened}, args: []any{&[]bson.D{}}},
 	{name: "Cursor.Close", topic: "iterators", replies: []any{opened}},
 	{name: "Cursor.Next", topic: "iterators", replies: []any{emptyOpen}},
-	{name: "Cursor.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withCursor(func(ctx context.Context, c *Cursor) error {
+	{name: "Cursor.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: using(func(ctx context.Context, c *Cursor) error {
 		c.TryNext(ctx) // the first batch, which is empty
 		c.TryNext(ctx)
 		return c.Err()
@@ -259,7 +260,7 @@ var onClients = []sendingMethod{
 	{name: "ChangeStream.Close", topic: "iterators", replies: []any{emptyOpen}, alone: true},
 	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen}, alone: true},
 	{name: "ChangeStream.Next", topic: "iterators", replies: []any{emptyOpen, scripted.Failure(1, resumableErrorLabel)}, alone: true},
-	{name: "ChangeStream.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: withStream(func(ctx context.Context, s *ChangeStream) error {
+	{name: "ChangeStream.TryNext", topic: "iterators", replies: []any{emptyOpen}, run: using(func(ctx context.Context, s *ChangeStream) error {
 		s.TryNext(ctx) // the first batch, which is empty
 		s.TryNext(ctx)
 		return s.Err()
@@ -306,26 +307,6 @@ var foundFile = scripted.OK(firstBatch(0, bson.D{
 }))
 
 func content() io.Reader { return bytes.NewReader([]byte("content")) }
-
-func withCursor(use func(context.Context, *Cursor) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		cursor, err := c.Find(ctx, anything)
-		if err != nil {
-			return err
-		}
-		return use(ctx, cursor)
-	}
-}
-
-func withStream(use func(context.Context, *ChangeStream) error) func(context.Context, *Collection) error {
-	return func(ctx context.Context, c *Collection) error {
-		stream, err := c.Watch(ctx, Pipeline{})
-		if err != nil {
-			return err
-		}
-		return use(ctx, stream)
-	}
-}
 
 // ending inserts in a transaction, and ends it.
 func ending(end func(*Session, context.Context) error) func(context.Context, *Collection) error {

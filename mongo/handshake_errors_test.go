@@ -3,11 +3,10 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,55 +24,40 @@ import (
 
 // What becomes of errors in the handshake of a pool's connection, on the wire.
 
-// authenticating is a client that authenticates to a server whose authentication fails at first.
-type authenticating struct {
-	*Client
-	listener *scripted.Listener
-	attempts atomic.Int64 // to authenticate
-
-	mu     sync.Mutex
-	events []*event.PoolEvent
-}
-
-// authenticate returns a client that backs off no time. Its first attempts to authenticate are answered by the failures, in
+// authenticate returns a client that backs off no time, and its server. Its first attempts to authenticate are answered by the failures, in
 // order; see scripted.Listener.Answer.
-func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) *authenticating {
+func authenticate(t *testing.T, failures []any, opts ...*options.ClientOptions) (*Client, *scripted.Listener) {
 	t.Helper()
-	a := &authenticating{listener: scripted.Listen(t, scripted.OK(firstBatch(0)), nil)}
+	l := scripted.Listen(t, scripted.OK(firstBatch(0)), nil)
+	var attempts atomic.Int64
 	answer := func(command string) any {
 		if command != "saslStart" && command != "authenticate" {
 			return nil
 		}
-		if n := int(a.attempts.Add(1)); n <= len(failures) {
+		if n := int(attempts.Add(1)); n <= len(failures) {
 			return failures[n-1]
 		}
 		return scripted.OK(bson.E{Key: "conversationId", Value: 1}, bson.E{Key: "done", Value: true},
 			bson.E{Key: "payload", Value: []byte{}})
 	}
-	a.listener.Answer.Store(&answer)
+	l.Answer.Store(&answer)
 
 	cleared := make(chan struct{}, 10)
-	plain := options.Client().ApplyURI(a.listener.URI()).
+	plain := options.Client().ApplyURI(l.URI()).
 		SetAuth(options.Credential{AuthMechanism: "PLAIN", Username: "user", Password: "secret"}).
 		SetPoolMonitor(&event.PoolMonitor{Event: func(e *event.PoolEvent) {
-			a.mu.Lock()
-			a.events = append(a.events, e)
-			a.mu.Unlock()
-			var labelled LabeledError
 			switch {
 			case e.Type == event.ConnectionPoolCleared:
 				cleared <- struct{}{}
-			case e.Type != event.ConnectionCheckOutFailed:
-			case !errors.As(e.Error, &labelled) || !labelled.HasErrorLabel(driver.ErrSystemOverloadedError):
+			case e.Type == event.ConnectionCheckOutFailed && !errorHasLabel(e.Error, driver.ErrSystemOverloadedError):
 				// A retry that comes before that may open another connection, see TestRetryBeforeItsPoolIsCleared.
 				<-cleared
 			}
 		}})
 	client := must(Connect(append([]*options.ClientOptions{plain}, opts...)...))(t)
 	backpressure.PolicyOf(client.deployment).Jitter = func() float64 { return 0 }
-	a.Client = client
 	t.Cleanup(func() { _ = client.Disconnect(bgCtx) })
-	return a
+	return client, l
 }
 
 // TestRetryBeforeItsPoolIsCleared is about a retry that is made while the application is told of the first attempt's failure, before the
@@ -83,7 +67,7 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 		kind := kind
 		t.Run("pings in "+kind, func(t *testing.T) {
 			t.Parallel()
-			var a *authenticating
+			var client *Client
 			var pinged atomic.Bool
 			asked := make(chan struct{})
 			slow := &event.ServerMonitor{
@@ -95,12 +79,12 @@ func TestRetryBeforeItsPoolIsCleared(t *testing.T) {
 					// server that is known again only once this function returns.
 					ctx, cancel := context.WithTimeout(bgCtx, 100*time.Millisecond)
 					defer cancel()
-					_ = a.Ping(ctx, nil)
+					_ = client.Ping(ctx, nil)
 					close(asked)
 				}
 			}}
-			a = authenticate(t, []any{io.EOF}, options.Client().SetServerMonitor(slow).SetPoolMonitor(uses))
-			require.NoError(t, second(a.Database("db").Collection("coll").Find(bgCtx, bson.D{})))
+			client, _ = authenticate(t, []any{io.EOF}, options.Client().SetServerMonitor(slow).SetPoolMonitor(uses))
+			require.NoError(t, second(client.Database("db").Collection("coll").Find(bgCtx, bson.D{})))
 			if kind != "none" {
 				select {
 				case <-asked: // the pool may close the connection later
@@ -160,16 +144,8 @@ func TestLoadBalancedHandshake(t *testing.T) {
 	assert.Equal(t, "admin", hello.Lookup("$db").StringValue())
 }
 
-const ofClientBulkWrite = "client bulk write"
-
-// unsentWrites are methods that send a single write.
-var unsentWrites = map[string]func(context.Context, *Collection) error{
-	"insert":          insertAny,
-	"update":          calling("Collection.UpdateOne", anything, increment),
-	"findAndModify":   calling("Collection.FindOneAndUpdate", anything, increment),
-	"bulk write":      calling("Collection.BulkWrite", []WriteModel{NewInsertOneModel().SetDocument(anything)}),
-	ofClientBulkWrite: calling("Client.BulkWrite", oneBulkWrite...),
-}
+// retryableWrites are those of the single commands.
+var retryableWrites = regexp.MustCompile("^(InsertOne|InsertMany|DeleteOne|UpdateOne|FindOneAndDelete|BulkWrite|client BulkWrite)$")
 
 // TestWriteWithoutConnectionIsLabelled is about the label of a write that gets no connection (retryable-writes.md,
 // "RetryableWriteError Labels"). Within a transaction there is none.
@@ -179,29 +155,25 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 		"closed in the handshake": scripted.ClosedHandshake(),
 	} {
 		none := scripted.NoConnection{Err: err}
-		for method, run := range unsentWrites {
-			if method == ofClientBulkWrite && !topics["outcomes"] {
+		for method, run := range singleCommands {
+			if !retryableWrites.MatchString(method) || method == "client BulkWrite" && !topics["outcomes"] {
 				continue
 			}
 			for attempts, retries := range map[int]bool{1: false, 2: true} {
-				t.Run(fmt.Sprintf("%s/%s, retryWrites %v", name, method, retries), func(t *testing.T) {
-					s := scripted.New(t, scripted.Repeat(attempts, none)...)
-					s.Policy.RetryWrites = retries
-					err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
-					require.Error(t, err)
-					assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-					s.Finish()
-				})
+				s := scripted.New(t, scripted.Repeat(attempts, none)...)
+				s.Policy.RetryWrites = retries
+				err := run(bgCtx, scriptColl(t, s, options.Client().SetRetryWrites(retries)))
+				require.Error(t, err)
+				assert.Equal(t, retries, errorHasLabel(err, driver.RetryableWriteError), "%s/%s: got %T (%v)", name, method, err, err)
+				s.Finish()
 			}
-			t.Run(fmt.Sprintf("%s/%s in a transaction", name, method), func(t *testing.T) {
-				s := newShardedScript(t, scripted.OK(), none, scripted.OK())
-				inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-					require.NoError(t, insertAny(ctx, coll))
-					err := run(ctx, coll)
-					assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-					assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "got %T (%v)", err, err)
-					require.NoError(t, session.AbortTransaction(ctx))
-				})
+			s := newShardedScript(t, scripted.OK(), none, scripted.OK())
+			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+				require.NoError(t, insertAny(ctx, coll))
+				err := run(ctx, coll)
+				assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "%s/%s: got %T (%v)", name, method, err, err)
+				assert.True(t, errorHasLabel(err, driver.TransientTransactionError), "%s/%s: got %T (%v)", name, method, err, err)
+				require.NoError(t, session.AbortTransaction(ctx))
 			})
 		}
 	}
@@ -209,48 +181,30 @@ func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 
 // TestFailedAuthenticationIsLabelled is the same on the wire. The error stays of the types that it has without the label.
 func TestFailedAuthenticationIsLabelled(t *testing.T) {
-	for name, run := range unsentWrites {
-		t.Run(name, func(t *testing.T) {
-			a := authenticate(t, []any{io.EOF, io.EOF})
-			err := run(bgCtx, a.Client.Database("db").Collection("coll"))
-			assert.True(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-			assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
-			assert.True(t, errors.As(err, new(topology.ConnectionError)), "got %T (%v)", err, err)
-		})
+	for name, run := range singleCommands {
+		client, _ := authenticate(t, []any{io.EOF, io.EOF})
+		err := run(bgCtx, client.Database("db").Collection("coll"))
+		assert.Equal(t, retryableWrites.MatchString(name), errorHasLabel(err, driver.RetryableWriteError), "%s: got %T (%v)", name, err, err)
+		assert.True(t, IsNetworkError(err), "%s: got %T (%v)", name, err, err)
+		assert.True(t, errors.As(err, new(topology.ConnectionError)), "%s: got %T (%v)", name, err, err)
 	}
-	t.Run("not of a read", func(t *testing.T) {
-		a := authenticate(t, []any{io.EOF, io.EOF})
-		err := a.Client.Database("db").Collection("coll").FindOne(bgCtx, anything).Err()
-		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-		assert.True(t, IsNetworkError(err), "got %T (%v)", err, err)
-	})
-	t.Run("not a server's refusal", func(t *testing.T) {
-		a := authenticate(t, []any{scripted.Failure(18)})
-		err := insertAny(bgCtx, a.Client.Database("db").Collection("coll"))
-		require.Error(t, err)
-		assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "got %T (%v)", err, err)
-	})
+	client, _ := authenticate(t, []any{scripted.Failure(18)})
+	err := insertAny(bgCtx, client.Database("db").Collection("coll"))
+	require.Error(t, err)
+	assert.False(t, errorHasLabel(err, driver.RetryableWriteError), "a server's refusal: got %T (%v)", err, err)
 }
 
 // TestClosedHelloIsLabelled is about connections that a server which limits their rate closes before authentication
 // (connection-monitoring-and-pooling.md, "Backpressure-enabled").
 func TestClosedHelloIsLabelled(t *testing.T) {
-	commands := map[string]func(context.Context, *Collection) error{
-		"read": calling("Collection.FindOne", anything), "ping": calling("Client.Ping", nil),
-	}
-	for name, run := range unsentWrites {
-		commands[name] = run
-	}
-	for name, run := range commands {
-		t.Run(name, func(t *testing.T) {
-			a := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
-			require.NoError(t, a.Ping(bgCtx, nil))
-			a.listener.Refuse.Store(math.MaxInt64)
-			err := run(bgCtx, a.Client.Database("db").Collection("coll"))
-			a.listener.Refuse.Store(0)
-			for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
-				assert.True(t, errorHasLabel(err, label), "%s of %T (%v)", label, err, err)
-			}
-		})
+	for name, run := range singleCommands {
+		client, l := authenticate(t, nil, options.Client().SetMaxConnIdleTime(time.Nanosecond))
+		require.NoError(t, client.Ping(bgCtx, nil))
+		l.Refuse.Store(math.MaxInt64)
+		err := run(bgCtx, client.Database("db").Collection("coll"))
+		l.Refuse.Store(0)
+		for _, label := range []string{driver.NetworkError, driver.ErrSystemOverloadedError, driver.ErrRetryableError} {
+			assert.True(t, errorHasLabel(err, label), "%s: %s of %T (%v)", name, label, err, err)
+		}
 	}
 }

@@ -38,10 +38,8 @@ func testSwitch(t *testing.T, name string, set func(*ClientOptions, bool) *Clien
 		{name: "the later of merged options", opts: MergeClientOptions(set(Client(), true), set(Client(), false)), want: &no},
 		{name: "merged options that lack it", opts: MergeClientOptions(set(Client(), true), Client()), want: &yes},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			require.NoError(t, tt.opts.Validate())
-			assert.Equal(t, tt.want, get(tt.opts))
-		})
+		require.NoError(t, tt.opts.Validate(), tt.name)
+		assert.Equal(t, tt.want, get(tt.opts), tt.name)
 	}
 	assert.Error(t, uri(Client(), "?"+name+"=yes").Validate())
 }

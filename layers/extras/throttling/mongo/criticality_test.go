@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
+	"go.mongodb.org/mongo-driver/v2/internal/throttle"
 )
 
 func TestCriticalityContext(t *testing.T) {
@@ -27,19 +28,6 @@ func TestCriticalityContext(t *testing.T) {
 	assert.True(t, Sheddable < Normal && Normal < Critical)
 }
 
-// TestCriticalityDoesNothingByItself: without adaptiveRetries and adaptiveThrottling every class is retried as the specification says.
-func TestCriticalityDoesNothingByItself(t *testing.T) {
-	for _, class := range []Criticality{Sheddable, Normal, Critical} {
-		s := lasting(t, scripted.Overloaded())
-		err := insertAny(NewCriticalityContext(bgCtx, class), scriptColl(t, s))
-		retries := scripted.As[*RetryError](t, err)
-		assert.Equal(t, 6, retries.Attempts)
-		assert.Len(t, s.Sent, 6)
-		assert.Len(t, s.Slept, 5)
-		assert.Equal(t, class, retries.Criticality)
-	}
-}
-
 // TestCriticalityAndTokens: what is sheddable is not retried any more when half of the tokens are spent.
 func TestCriticalityAndTokens(t *testing.T) {
 	s := scripted.New(t)
@@ -57,4 +45,17 @@ func TestCriticalityAndTokens(t *testing.T) {
 	assert.Equal(t, 250, retries(Normal, 50))
 	assert.Equal(t, 0, retries(Sheddable, 1))
 	assert.Equal(t, 250, retries(Critical, 100))
+}
+
+// TestBackpressureProse1OnOneClient is client-backpressure/tests, "Test 1: Operation Retry Uses Exponential Backoff", by its letter: the
+// two inserts are one client's, which withholds retries in an overload that lasts.
+func TestBackpressureProse1OnOneClient(t *testing.T) {
+	s := scripted.New(t, scripted.Repeat(12, scripted.Overloaded())...)
+	s.Policy.Throttling = throttle.Retries
+	coll := scriptColl(t, s)
+	for i, jitter := range []float64{0, 1} {
+		s.Policy.Jitter = func() float64 { return jitter }
+		_ = insertAny(bgCtx, coll)
+		assert.Len(t, s.Sent, 6*(i+1))
+	}
 }

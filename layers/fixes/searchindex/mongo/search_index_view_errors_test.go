@@ -17,13 +17,11 @@ func TestSearchIndexViewErrors(t *testing.T) {
 		"DropOne":   func(siv SearchIndexView) error { return siv.DropOne(bgCtx, "index") },
 		"UpdateOne": func(siv SearchIndexView) error { return siv.UpdateOne(bgCtx, "index", bson.D{}) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			client := setupClient()
-			client.deployment = drivertest.NewMockDeployment(bson.D{{"ok", 0}, {"code", 13}, {"codeName", "Unauthorized"}})
-			var got CommandError
-			err := run(client.Database("db").Collection("coll").SearchIndexes())
-			assert.True(t, errors.As(err, &got), "got %T", err)
-			assert.Equal(t, int32(13), got.Code)
-		})
+		client := setupClient()
+		client.deployment = drivertest.NewMockDeployment(bson.D{{"ok", 0}, {"code", 13}, {"codeName", "Unauthorized"}})
+		var got CommandError
+		err := run(client.Database("db").Collection("coll").SearchIndexes())
+		assert.True(t, errors.As(err, &got), "%s: got %T", name, err)
+		assert.Equal(t, int32(13), got.Code, name)
 	}
 }

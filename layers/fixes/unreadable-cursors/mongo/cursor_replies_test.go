@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"math"
+	"regexp"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // ofCursor returns a reply with a batch of a cursor of which a field has another value, or none.
@@ -43,68 +44,43 @@ func malformedReplies(batch string) map[string]bson.D {
 	return replies
 }
 
-// runSafely runs a call on a collection whose servers have these replies, and returns its error. It must not panic.
-func runSafely(t *testing.T, run func(context.Context, *Collection) error, rest bson.D, replies ...any) error {
+// runSafely runs a call on a collection of a script. It must not panic.
+func runSafely(t *testing.T, run func(context.Context, *Collection) error, s *scripted.Script, name string) error {
 	t.Helper()
-	s := lasting(t, rest, replies...)
 	coll := scriptColl(t, s)
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			t.Errorf("%v: %v", rest, panicked)
+			t.Errorf("%s: %v: %v", name, s.Rest, panicked)
 		}
 	}()
 	return run(bgCtx, coll)
 }
 
-// needCursors are the methods that cannot do without the cursor of a reply, whatever replies came before.
-var needCursors = strings.Fields(`
-	ChangeStream.Next ChangeStream.TryNext Client.BulkWrite Client.Watch
-	ClientEncryption.Decrypt ClientEncryption.Encrypt ClientEncryption.EncryptExpression
-	ClientEncryption.GetKey ClientEncryption.GetKeyByAltName ClientEncryption.GetKeys
-	Collection.Aggregate Collection.CountDocuments Collection.Find Collection.FindOne Collection.Watch
-	Cursor.All Cursor.Next Cursor.TryNext
-	Database.Aggregate Database.ListCollectionNames Database.ListCollectionSpecifications Database.ListCollections
-	Database.RunCommandCursor Database.Watch
-	GridFSBucket.DownloadToStream GridFSBucket.DownloadToStreamByName GridFSBucket.Find
-	GridFSBucket.OpenDownloadStream GridFSBucket.OpenDownloadStreamByName
-	GridFSBucket.OpenUploadStream GridFSBucket.OpenUploadStreamWithID GridFSBucket.UploadFromStreamWithID
-	GridFSDownloadStream.Read GridFSDownloadStream.Skip
-	IndexView.List IndexView.ListSpecifications SearchIndexView.List`)
+// needsCursor are commands that cannot do without the cursor of a reply.
+var needsCursor = regexp.MustCompile("^(aggregate|bulkWrite|find|getMore|listCollections|listIndexes)$")
 
 // TestEveryMethodWithMalformedCursors lets each method get a reply whose cursor is malformed: those that need a cursor fail.
 func TestEveryMethodWithMalformedCursors(t *testing.T) {
-	unused := map[string]bool{}
-	for _, name := range needCursors {
-		unused[name] = true
-	}
 	for i, method := range everySendingMethod() {
-		_, needsCursor := unused[method.name]
-		if needsCursor {
-			unused[method.name] = false
+		for name, reply := range malformedReplies("firstBatch") {
+			s := lasting(t, reply, method.replies...)
+			err := runSafely(t, method.run, s, method.name)
+			command := commandNames(s)[len(method.replies)]
+			needs := needsCursor.MatchString(command) || method.name == "Database.RunCommandCursor"
+			assert.True(t, err != nil || !needs, "%s/%d: %s: %s", method.name, i, name, command)
 		}
-		t.Run(fmt.Sprintf("%s/%d", method.name, i), func(t *testing.T) {
-			for name, reply := range malformedReplies("firstBatch") {
-				err := runSafely(t, method.run, reply, method.replies...)
-				assert.True(t, err != nil || !needsCursor, name)
-			}
-		})
-	}
-	for name, unused := range unused {
-		assert.False(t, unused, "%s is not called", name)
 	}
 }
 
 var cursorUses = map[string]func(context.Context, *Collection) error{
-	"All": withCursor(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
-	"Next": withCursor(func(ctx context.Context, c *Cursor) error {
-		for c.Next(ctx) {
-			if c.Current == nil {
-				return nil // which is wrong
-			}
+	"All": using(func(ctx context.Context, c *Cursor) error { return c.All(ctx, &[]bson.Raw{}) }),
+	"Next": using(func(ctx context.Context, c *Cursor) error {
+		for c.Next(ctx) && c.Current != nil {
+			continue // a document that is nil ends this without an error, which is wrong
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),
-	"TryNext": withCursor(func(ctx context.Context, c *Cursor) error {
+	"TryNext": using(func(ctx context.Context, c *Cursor) error {
 		for i := 0; i < 3; i++ {
 			if c.TryNext(ctx) && c.Current == nil {
 				return nil // which is wrong
@@ -112,7 +88,7 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 		}
 		return errors.Join(c.Err(), c.Close(ctx))
 	}),
-	"Watch": withStream(func(ctx context.Context, s *ChangeStream) error {
+	"Watch": using(func(ctx context.Context, s *ChangeStream) error {
 		s.Next(ctx)
 		return errors.Join(s.Err(), s.Close(ctx))
 	}),
@@ -121,28 +97,159 @@ var cursorUses = map[string]func(context.Context, *Collection) error{
 // TestMalformedBatches is about batches after the first, and about what is in them.
 func TestMalformedBatches(t *testing.T) {
 	for name, use := range cursorUses {
-		t.Run(name, func(t *testing.T) {
-			for what, reply := range malformedReplies("nextBatch") {
-				assert.Error(t, runSafely(t, use, reply, opened), what)
+		for what, reply := range malformedReplies("nextBatch") {
+			assert.Error(t, runSafely(t, use, lasting(t, reply, opened), name), "%s: %s", name, what)
+		}
+		for _, value := range otherTypes {
+			switch value.(type) {
+			case bson.D, bson.A: // which has the form of a document
+				continue
 			}
-			for _, value := range otherTypes {
-				switch value.(type) {
-				case bson.D, bson.A: // which has the form of a document
-					continue
-				}
-				assert.Error(t, runSafely(t, use, scripted.OK(), ofCursor("firstBatch", "firstBatch", bson.A{value})),
-					"%T %v", value, value)
-				assert.Error(t, runSafely(t, use, ofCursor("nextBatch", "nextBatch", bson.A{value}), opened), "%T %v", value, value)
+			for _, s := range []*scripted.Script{
+				lasting(t, scripted.OK(), scripted.OK(firstBatch(7, value))), lasting(t, scripted.OK(nextBatch(7, value)), opened),
+			} {
+				assert.Error(t, runSafely(t, use, s, name), "%s: %T %v", name, value, value)
 			}
-		})
+		}
 	}
 }
 
 // TestMalformedCursorGivesItsConnectionBack is about a cursor that would hold one.
 func TestMalformedCursorGivesItsConnectionBack(t *testing.T) {
-	s := scripted.New(t, ofCursor("firstBatch", "firstBatch", absent))
-	s.Topology, s.Servers = description.TopologyKindLoadBalanced,
-		[]description.Server{scripted.Server("a", description.ServerKindLoadBalancer)}
+	s := newLoadBalancedScript(t, ofCursor("firstBatch", "firstBatch", absent))
 	require.ErrorContains(t, second(scriptColl(t, s).Find(bgCtx, anything)), "firstBatch")
 	s.Finish()
+}
+
+// download reads the file that the server has, by Read or by Skip.
+func download(t *testing.T, skip bool, file bson.D, chunks ...bson.D) (string, error) {
+	t.Helper()
+	s := scripted.New(t, scripted.OK(firstBatch(0, file)))
+	docs := make([]any, len(chunks))
+	for i, chunk := range chunks {
+		docs[i] = chunk
+	}
+	s.Rest = scripted.OK(firstBatch(0, docs...))
+	stream, err := connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = stream.Close() }()
+	if skip {
+		_, err = stream.Skip(9)
+		return "", err
+	}
+	data, err := io.ReadAll(stream)
+	return string(data), err
+}
+
+func TestGridFSDownload(t *testing.T) {
+	data := must(download(t, false, storedFile, firstChunk, secondChunk))(t)
+	assert.Equal(t, "abcdef", data)
+	data = must(download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1))))(t)
+	assert.Equal(t, "abcdef", data)
+	require.NoError(t, second(download(t, true, storedFile, firstChunk, secondChunk)))
+}
+
+// TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the
+// download ends with the file's content or with an error, and takes no more memory than the chunks have.
+func TestGridFSDownloadOfAnything(t *testing.T) {
+	for name, doc := range map[string]bson.D{"file": storedFile, "chunk": firstChunk} {
+		for _, element := range doc {
+			for _, value := range append([]any{absent}, otherTypes...) {
+				key := element.Key
+				for _, skip := range []bool{false, true} {
+					file, chunk := storedFile, firstChunk
+					if name == "file" {
+						file = with(file, key, value)
+					} else {
+						chunk = with(chunk, key, value)
+					}
+					data, err := download(t, skip, file, chunk, secondChunk)
+					if err == nil && !skip && key != "length" {
+						assert.Equal(t, "abcdef", data, "%s %s: %T %v", name, key, value, value)
+					}
+					if name == "chunk" && ((key == "n" && value != int32(0) && value != int64(0)) || key == "data") {
+						assert.Error(t, err, "%s %s: %T %v, skip %v", name, key, value, value, skip)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadOfWrongSizes is about the lengths and chunk sizes of files, with the chunks of another one.
+func TestGridFSDownloadOfWrongSizes(t *testing.T) {
+	sizes := []int64{math.MinInt64, math.MinInt32, -4, -1, 0, 1, 4, 5, 6, 7, 8, math.MaxInt32, 1<<32 + 6, 1<<34 + 6, math.MaxInt64}
+	for _, length := range sizes {
+		for _, chunkSize := range sizes {
+			if int64(int32(chunkSize)) != chunkSize {
+				continue
+			}
+			file := with(with(storedFile, "length", length), "chunkSize", int32(chunkSize))
+			for _, chunks := range [][]bson.D{nil, {firstChunk}, {firstChunk, secondChunk}, {secondChunk, firstChunk}} {
+				data, err := download(t, false, file, chunks...)
+				switch {
+				case length == 0:
+					assert.NoError(t, err)
+					assert.Empty(t, data)
+				case length == 6 && chunkSize == 4 && len(chunks) == 2 && chunks[0][0].Value == 1:
+					assert.NoError(t, err)
+				case length == 4 && chunkSize >= 4 && len(chunks) == 1:
+					assert.NoError(t, err)
+				default:
+					assert.Error(t, err, "length %d, chunkSize %d, %d chunks: %q", length, chunkSize, len(chunks), data)
+				}
+			}
+		}
+	}
+}
+
+// TestGridFSDownloadAllocates is about a file that claims to have large chunks: nothing is allocated for what has not come.
+func TestGridFSDownloadAllocates(t *testing.T) {
+	stream := newGridFSDownloadStream(bgCtx, func() {}, nil, math.MaxInt32, &GridFSFile{Length: math.MaxInt64, ChunkSize: math.MaxInt32})
+	assert.Equal(t, 0, cap(stream.buffer))
+}
+
+// TestGridFSUploadWithAnyIndexes is about an upload that finds indexes whose keys are not what drivers create.
+func TestGridFSUploadWithAnyIndexes(t *testing.T) {
+	named := bson.D{{Key: "v", Value: 2}, {Key: "key", Value: bson.D{{Key: "filename", Value: 1}, {Key: "uploadDate", Value: 1}}}}
+	keys := append(
+		[]any{absent, bson.D{{Key: "filename", Value: "text"}}, bson.D{{Key: "files_id", Value: 1.0}, {Key: "n", Value: 1.0}}},
+		otherTypes...)
+	for i, key := range keys {
+		s := lasting(t, scripted.OK(firstBatch(0, with(named, "key", key)), bson.E{Key: "n", Value: 1}), scripted.OK(firstBatch(0)))
+		bucket := connectScript(t, s).Database("db").GridFSBucket()
+		_, err := bucket.UploadFromStream(bgCtx, "file", content())
+		_, isDocument := key.(bson.D)
+		assert.Equal(t, isDocument, err == nil, "%d %T: got %v", i, key, err)
+	}
+}
+
+// TestGridFSWrongSizeStays is about a chunk of a wrong size: what follows it must not be read as if it were the next.
+func TestGridFSWrongSizeStays(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0, storedFile)),
+		scripted.OK(firstBatch(7, with(firstChunk, "data", []byte("abc")), secondChunk)), scripted.OK())
+	stream := must(connectScript(t, s).Database("db").GridFSBucket().OpenDownloadStream(bgCtx, 1))(t)
+	for i := 0; i < 3; i++ {
+		n, err := stream.Read(make([]byte, 9))
+		assert.Equal(t, 0, n)
+		assert.ErrorIs(t, err, ErrWrongSize)
+	}
+	require.NoError(t, stream.Close())
+	s.Finish()
+}
+
+// TestCountChunks is about files of no bytes, of whole chunks and of a part, and about sizes that cannot be right.
+func TestCountChunks(t *testing.T) {
+	for _, tt := range []struct {
+		length int64
+		size   int32
+		want   int32
+	}{
+		{0, 5, 0}, {1, 5, 1}, {5, 5, 1}, {6, 5, 2}, {5, 1, 5}, {math.MaxInt32, 1, math.MaxInt32}, {math.MaxInt32 + 1, 1, -1},
+		{-1, 5, -1}, {5, 0, -1},
+	} {
+		assert.Equal(t, tt.want, countChunks(tt.length, tt.size), "%+v", tt)
+	}
 }

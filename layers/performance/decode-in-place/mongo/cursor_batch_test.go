@@ -1,7 +1,6 @@
 package mongo
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,6 +12,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
+func overDocuments(t *testing.T, reg *bson.Registry, documents []any) *Cursor {
+	t.Helper()
+	cursor, err := NewCursorFromDocuments(documents, nil, reg)
+	require.NoError(t, err)
+	return cursor
+}
+
 // TestAllReusesSlice: documents are decoded into the elements that the slice has, as before; the one after the last is zero.
 func TestAllReusesSlice(t *testing.T) {
 	t.Parallel()
@@ -20,14 +26,14 @@ func TestAllReusesSlice(t *testing.T) {
 	for length := 0; length <= 4; length++ {
 		for more := 0; more <= 3; more++ {
 			t.Run(fmt.Sprintf("%d of %d elements", length, length+more), func(t *testing.T) {
-				cursor, err := NewCursorFromDocuments([]any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}, nil, nil)
-				require.NoError(t, err)
+				documents := []any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}
+				cursor := overDocuments(t, nil, documents)
 				results := make([]document, length+more)
 				for i := range results {
 					results[i].Old = 9
 				}
 				results = results[:length]
-				require.NoError(t, cursor.All(context.Background(), &results))
+				require.NoError(t, cursor.All(bgCtx, &results))
 				want := make([]document, 3)
 				for i := range want {
 					want[i].N = i + 1
@@ -49,16 +55,13 @@ func TestRegistryDecodes(t *testing.T) {
 	document := bson.D{{Key: "a", Value: "text"}}
 	for name, decode := range map[string]func(into any) error{
 		"Decode": func(into any) error {
-			cursor, err := NewCursorFromDocuments([]any{document}, nil, reg)
-			require.NoError(t, err)
-			require.True(t, cursor.Next(context.Background()))
+			cursor := overDocuments(t, reg, []any{document})
+			require.True(t, cursor.Next(bgCtx))
 			return cursor.Decode(into)
 		},
 		"All": func(into any) error {
-			cursor, err := NewCursorFromDocuments([]any{document, document}, nil, reg)
-			require.NoError(t, err)
 			var all []bson.D
-			err = cursor.All(context.Background(), &all)
+			err := overDocuments(t, reg, []any{document, document}).All(bgCtx, &all)
 			*into.(*bson.D) = all[1]
 			return err
 		},
@@ -93,11 +96,10 @@ func TestDecodeInParallel(t *testing.T) {
 				var one bson.D
 				assert.NoError(t, getDecoder(doc, nil, nil).Decode(&one))
 				own := append([]byte{}, doc...)
-				cursor, err := NewCursorFromDocuments([]any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)}, nil, nil)
-				require.NoError(t, err)
+				cursor := overDocuments(t, nil, []any{bson.Raw(own), bson.Raw(doc), bson.Raw(own)})
 				var all []bson.D
-				require.NoError(t, cursor.All(context.Background(), &all))
 				var direct bson.D
+				require.NoError(t, cursor.All(bgCtx, &all))
 				require.NoError(t, getDecoder(own, nil, nil).Decode(&direct))
 				for i := range own {
 					own[i] = 0xff
@@ -122,39 +124,22 @@ func TestApplicationKeepsTheReader(t *testing.T) {
 	var kept []bson.ValueReader
 	reg := bson.NewRegistry()
 	reg.RegisterTypeDecoder(reflect.TypeOf(keptFrom{}), bson.ValueDecoderFunc(
-		func(_ bson.DecodeContext, vr bson.ValueReader, val reflect.Value) error {
+		func(dc bson.DecodeContext, vr bson.ValueReader, val reflect.Value) error {
 			for _, old := range kept {
 				if dr, err := old.ReadDocument(); err == nil {
 					_, _, _ = dr.ReadElement()
 				}
 			}
 			kept = append(kept, vr)
-			dr, err := vr.ReadDocument()
-			if err != nil {
-				return err
-			}
-			_, element, err := dr.ReadElement()
-			if err != nil {
-				return err
-			}
-			text, err := element.ReadString()
-			if err != nil {
-				return err
-			}
-			val.Field(0).SetString(text)
-			_, _, err = dr.ReadElement() // the end
-			if err == bson.ErrEOD {
-				return nil
-			}
+			var doc bson.M
+			decoder, err := bson.NewRegistry().LookupDecoder(reflect.TypeOf(doc))
+			require.NoError(t, err)
+			err = decoder.DecodeValue(dc, vr, reflect.ValueOf(&doc).Elem())
+			val.Field(0).SetString(fmt.Sprint(doc["a"]))
 			return err
 		}))
-	var documents []any
-	for _, text := range []string{"1", "2", "3"} {
-		documents = append(documents, bson.D{{Key: "a", Value: text}})
-	}
-	cursor, err := NewCursorFromDocuments(documents, nil, reg)
-	require.NoError(t, err)
+	documents := []any{bson.D{{Key: "a", Value: "1"}}, bson.D{{Key: "a", Value: "2"}}, bson.D{{Key: "a", Value: "3"}}}
 	var got []keptFrom
-	require.NoError(t, cursor.All(context.Background(), &got))
+	require.NoError(t, overDocuments(t, reg, documents).All(bgCtx, &got))
 	assert.Equal(t, []keptFrom{{"1"}, {"2"}, {"3"}}, got)
 }

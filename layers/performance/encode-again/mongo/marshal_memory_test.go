@@ -15,6 +15,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 )
 
+func marshaled(t *testing.T, value any, reg *bson.Registry) bsoncore.Document {
+	t.Helper()
+	doc, err := marshal(value, nil, reg)
+	require.NoError(t, err)
+	return doc
+}
+
 // TestMarshalAgain: documents do not share memory, and a document that cannot be encoded leaves nothing behind.
 func TestMarshalAgain(t *testing.T) {
 	t.Parallel()
@@ -38,12 +45,12 @@ func TestMarshalAgain(t *testing.T) {
 			if i%len(values) == 1 {
 				continue
 			}
-			want, err := bson.Marshal(values[i%len(values)])
-			require.NoError(t, err)
+			value := values[i%len(values)]
 			if opts != nil && i%len(values) == 4 {
-				want, err = bson.Marshal(struct{ F int32 }{7})
-				require.NoError(t, err)
+				value = struct{ F int32 }{7}
 			}
+			want, err := bson.Marshal(value)
+			require.NoError(t, err)
 			assert.Equal(t, want, doc)
 		}
 	}
@@ -81,12 +88,11 @@ func TestMarshalInParallel(t *testing.T) {
 				if n%4 == 3 {
 					value = given
 				}
-				doc, err := marshal(value, nil, nil)
-				require.NoError(t, err)
+				doc := marshaled(t, value, nil)
 				id := bson.NewObjectID()
 				elements := append(bsoncore.AppendObjectIDElement(nil, "_id", id), doc[4:len(doc)-1]...)
 				want = append(want, bsoncore.BuildDocument(nil, elements))
-				doc, _, err = ensureID(doc, id, nil, nil)
+				doc, _, err := ensureID(doc, id, nil, nil)
 				require.NoError(t, err)
 				docs = append(docs, doc)
 			}
@@ -110,7 +116,7 @@ func TestApplicationKeepsTheWriter(t *testing.T) {
 	var kept []bson.ValueWriter
 	reg := bson.NewRegistry()
 	reg.RegisterTypeEncoder(reflect.TypeOf(keptWith{}), bson.ValueEncoderFunc(
-		func(_ bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
+		func(ec bson.EncodeContext, vw bson.ValueWriter, val reflect.Value) error {
 			mu.Lock()
 			for _, old := range kept {
 				if dw, err := old.WriteDocument(); err == nil {
@@ -119,27 +125,16 @@ func TestApplicationKeepsTheWriter(t *testing.T) {
 			}
 			kept = append(kept, vw)
 			mu.Unlock()
-			dw, err := vw.WriteDocument()
-			if err != nil {
-				return err
-			}
-			element, err := dw.WriteDocumentElement("a")
-			if err != nil {
-				return err
-			}
-			if err := element.WriteString(val.Field(0).String()); err != nil {
-				return err
-			}
-			return dw.WriteDocumentEnd()
+			doc := bson.D{{Key: "a", Value: val.Field(0).String()}}
+			encoder, err := bson.NewRegistry().LookupEncoder(reflect.TypeOf(doc))
+			require.NoError(t, err)
+			return encoder.EncodeValue(ec, vw, reflect.ValueOf(doc))
 		}))
 	for _, size := range []int{10, 100_000, 10, 100_000, 10} {
 		value := keptWith{strings.Repeat("x", size)}
 		want, err := bson.Marshal(bson.D{{Key: "a", Value: value.A}})
 		require.NoError(t, err)
-		doc, err := marshal(value, nil, reg)
-		require.NoError(t, err)
-		next, err := marshal(value, nil, reg)
-		require.NoError(t, err)
+		doc, next := marshaled(t, value, reg), marshaled(t, value, reg)
 		assert.True(t, string(want) == string(doc), "the document of %d bytes changed", size)
 		assert.True(t, string(want) == string(next), "the document of %d bytes is another", size)
 	}
@@ -156,4 +151,48 @@ func TestOrderedBatchesKeepTheirModels(t *testing.T) {
 	}
 	assert.Equal(t, []WriteModel{insert, insert}, batches[0].models)
 	assert.Equal(t, []WriteModel{update}, batches[1].models)
+}
+
+// TestIDInPlace: a document keeps its _id, or gets one, in the memory that it has if there is room.
+func TestIDInPlace(t *testing.T) {
+	t.Parallel()
+	id := bson.NewObjectID()
+	for _, value := range []any{
+		bson.D{}, bson.D{{Key: "a", Value: "text"}}, bson.D{{Key: "a", Value: bson.D{{Key: "_id", Value: 1}}}},
+		bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "a", Value: 1}, {Key: "_id", Value: 2}}, bson.D{{Key: "$a", Value: 1}},
+		bson.D{{Key: "_i", Value: 1}}, bson.D{{Key: "_idx", Value: 1}}, bson.D{{Key: "", Value: 1}},
+	} {
+		doc := marshaled(t, value, nil)
+		want, wantID := append(bsoncore.Document(nil), doc...), any(id)
+		if own, err := doc.LookupErr("_id"); err == nil {
+			wantID = own.Int32()
+		} else {
+			elements := append(bsoncore.AppendObjectIDElement(nil, "_id", id), doc[4:len(doc)-1]...)
+			want = bsoncore.BuildDocument(nil, elements)
+		}
+		for _, given := range []bsoncore.Document{doc[:len(doc):len(doc)], doc} { // without room, and with it
+			got, gotID, err := ensureID(given, id, nil, nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, got, "%v", value)
+			assert.Equal(t, wantID, gotID, "%v", value)
+		}
+	}
+	doc := marshaled(t, bson.D{{Key: "a", Value: 1}}, nil)
+	got, _, err := ensureID(doc, id, nil, nil)
+	require.NoError(t, err)
+	assert.True(t, &doc[0] == &got[0], "it was copied")
+}
+
+// TestOrderedBatchesOfEmbeddedModels: such a model is in the batch of the model before it, which is not retried. The first of a bulk write
+// panics: a batch of its own would be left out, and the writes after it in that batch, as if they had succeeded.
+func TestOrderedBatchesOfEmbeddedModels(t *testing.T) {
+	t.Parallel()
+	embedded := struct{ *InsertOneModel }{NewInsertOneModel()}
+	models := []WriteModel{NewDeleteOneModel(), embedded, NewInsertOneModel(), NewUpdateOneModel()}
+	assert.Equal(t, []bulkWriteBatch{
+		{models: models[:3], indexes: []int{0, 1, 2}},
+		{models: models[3:], indexes: []int{3}, canRetry: true},
+	}, createOrderedBatches(models))
+	defer func() { assert.NotNil(t, recover(), "it did not panic") }()
+	createOrderedBatches(models[1:])
 }

@@ -22,25 +22,18 @@ import (
 
 var _ = noted("gridfs")
 
-// storedDoc is a document of a bucket.
-type storedDoc struct {
-	doc bson.Raw
-	// key is what the collection's unique index has, besides the _id.
-	key string
-}
-
 // bucketServer is a server with a bucket, that ends its write commands as a plan says.
 type bucketServer struct {
 	t       testing.TB
-	plan    []string               // what is left of it
-	begun   []string               // the whole
-	from    string                 // the collection whose first write command begins the plan; any, if it is empty
-	docs    map[string][]storedDoc // by collection
-	last    string                 // the last command
-	tries   int                    // of it
-	reply   bson.D                 // to it, if it was executed
-	changes int                    // that were made
-	lost    bool                   // whether nobody was told how the last command for the files ended
+	plan    []string              // what is left of it
+	begun   []string              // the whole
+	from    string                // the collection whose first write command begins the plan; any, if it is empty
+	docs    map[string][]bson.Raw // by collection
+	last    string                // the last command
+	tries   int                   // of it
+	reply   bson.D                // to it, if it was executed
+	changes int                   // that were made
+	lost    bool                  // whether nobody was told how the last command for the files ended
 }
 
 // bucketEnds are how the write commands of a plan end.
@@ -52,9 +45,9 @@ func (b *bucketServer) answer(body bson.Raw) any {
 	switch first.Key() {
 	case "find":
 		var found []any
-		for _, d := range b.docs[coll] {
-			if matchesID(d.doc, body.Lookup("filter").Document()) {
-				found = append(found, d.doc)
+		for _, doc := range b.docs[coll] {
+			if matches(doc, body.Lookup("filter").Document()) {
+				found = append(found, doc)
 			}
 		}
 		return scripted.OK(firstBatch(0, found...))
@@ -66,22 +59,11 @@ func (b *bucketServer) answer(body bson.Raw) any {
 	return scripted.OK()
 }
 
-// matchesID reports whether the fields of a document have the values of a filter, which are compared by $eq or $in.
-func matchesID(doc, filter bson.Raw) bool {
+// matches reports whether a document has the values of a filter, each of which is compared with $eq or is in a list.
+func matches(doc, filter bson.Raw) bool {
 	fields, _ := filter.Elements()
 	for _, field := range fields {
-		value := doc.Lookup(field.Key())
-		wanted := []bson.RawValue{field.Value()}
-		if operators, ok := field.Value().DocumentOK(); ok {
-			if wanted[0] = operators.Lookup("$eq"); wanted[0].IsZero() {
-				wanted, _ = operators.Lookup("$in").Array().Values()
-			}
-		}
-		found := false
-		for _, one := range wanted {
-			found = found || one.Equal(value)
-		}
-		if !found {
+		if !strings.Contains(field.Value().String(), doc.Lookup(field.Key()).String()) {
 			return false
 		}
 	}
@@ -148,10 +130,10 @@ func (b *bucketServer) execute(body bson.Raw, coll string, inserts bool) bson.D 
 			errs = append(errs, writeErrorsAt(n))
 		}
 	} else {
-		var kept []storedDoc
-		for _, d := range b.docs[coll] {
-			if !matchesID(d.doc, body.Lookup("deletes", "0", "q").Document()) {
-				kept = append(kept, d)
+		var kept []bson.Raw
+		for _, doc := range b.docs[coll] {
+			if !matches(doc, body.Lookup("deletes", "0", "q").Document()) {
+				kept = append(kept, doc)
 			}
 		}
 		n = len(b.docs[coll]) - len(kept)
@@ -162,18 +144,19 @@ func (b *bucketServer) execute(body bson.Raw, coll string, inserts bool) bson.D 
 	return b.reply
 }
 
-// insert inserts a document unless one has the same key.
+// insert inserts a document of file 1, unless another one has its _id, or its number of a chunk.
 func (b *bucketServer) insert(coll string, doc bson.Raw) bool {
-	key := doc.Lookup("_id").String()
+	file, unique := "_id", "_id"
 	if coll == "fs.chunks" {
-		key = doc.Lookup("files_id").String() + doc.Lookup("n").String()
+		file, unique = "files_id", "n"
 	}
-	for _, d := range b.docs[coll] {
-		if d.key == key || d.doc.Lookup("_id").Equal(doc.Lookup("_id")) {
+	require.Equal(b.t, int32(1), doc.Lookup(file).Int32())
+	for _, other := range b.docs[coll] {
+		if other.Lookup("_id").Equal(doc.Lookup("_id")) || other.Lookup(unique).Equal(doc.Lookup(unique)) {
 			return false
 		}
 	}
-	b.docs[coll] = append(b.docs[coll], storedDoc{append(bson.Raw(nil), doc...), key})
+	b.docs[coll] = append(b.docs[coll], append(bson.Raw(nil), doc...))
 	return true
 }
 
@@ -197,66 +180,42 @@ func (b *bucketServer) until(call func() (done bool, err error)) {
 	}
 }
 
-// content returns what the chunks of file 1 hold together, how many there are, and whether there is such a file.
+// content returns what the chunks hold together, unless any is missing, how many there are, and whether there is a file.
 func (b *bucketServer) content() (data []byte, chunks int, file bool) {
-	raw := must(bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "files_id", Value: 1}}))(b.t)
-	wanted, length := bson.Raw(raw).Lookup("_id"), int64(0)
-	for _, d := range b.docs["fs.files"] {
-		if d.doc.Lookup("_id").Equal(wanted) {
-			file = true
-			length, _ = d.doc.Lookup("length").AsInt64OK()
-			require.Positive(b.t, d.doc.Lookup("chunkSize").Int32())
-		}
-	}
-	var found []bson.Raw
-	for _, d := range b.docs["fs.chunks"] {
-		if d.doc.Lookup("files_id").Equal(wanted) {
-			found = append(found, d.doc)
-		}
-	}
-	sort.Slice(found, func(i, j int) bool { return found[i].Lookup("n").Int32() < found[j].Lookup("n").Int32() })
-	for i, chunk := range found {
+	files, stored := b.docs["fs.files"], b.docs["fs.chunks"]
+	sort.Slice(stored, func(i, j int) bool { return stored[i].Lookup("n").Int32() < stored[j].Lookup("n").Int32() })
+	for i, chunk := range stored {
 		if int(chunk.Lookup("n").Int32()) != i {
-			return nil, len(found), file
+			return nil, len(stored), len(files) > 0
 		}
 		_, bytes := chunk.Lookup("data").Binary()
 		data = append(data, bytes...)
 	}
-	if file && int64(len(data)) != length {
-		return nil, len(found), file
+	for _, file := range files {
+		require.Positive(b.t, file.Lookup("chunkSize").Int32())
+		if file.Lookup("length").AsInt64() != int64(len(data)) {
+			data = nil
+		}
 	}
-	return data, len(found), file
+	return data, len(stored), len(files) > 0
 }
 
 var fileData = []byte("the content of a file, which needs several chunks")
 
-// bucketPlans returns all sequences of up to so many ends.
-func bucketPlans(longest int) [][]string {
-	plans := [][]string{nil}
-	for begin, n := 0, 0; n < longest; n++ {
-		end := len(plans)
-		for _, plan := range plans[begin:end] {
-			for _, next := range bucketEnds {
-				plans = append(plans, append(plan[:len(plan):len(plan)], next))
-			}
-		}
-		begin = end
-	}
-	return plans
-}
-
-// forEachPlan runs a test of each plan of up to so many ends, from the first write command of any collection, or that of the file's document.
-func forEachPlan(longest int, test func(plan []string, from string)) {
+// forEachPlan runs a test of each plan that begins so and has up to so many ends, from the first write command of any collection, or that
+// of the file's document.
+func forEachPlan(longest int, test func(plan []string, from string), begun ...string) {
 	for _, from := range []string{"", "fs.files"} {
-		for _, plan := range bucketPlans(longest) {
-			test(plan, from)
-		}
+		test(begun, from)
+	}
+	for i := 0; i < len(bucketEnds) && len(begun) < longest; i++ {
+		forEachPlan(longest, test, append(begun[:len(begun):len(begun)], bucketEnds[i])...)
 	}
 }
 
 // newBucket returns a bucket of a server, with chunks of five bytes.
 func newBucket(t *testing.T, plan []string, from string) (*bucketServer, *GridFSBucket) {
-	server := &bucketServer{t: t, docs: map[string][]storedDoc{}}
+	server := &bucketServer{t: t, docs: map[string][]bson.Raw{}}
 	server.begin(plan, from)
 	s := lasting(t, server.answer)
 	return server, connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(5))
@@ -322,23 +281,15 @@ func TestGridFSAbort(t *testing.T) {
 			server.begin(plan, from)
 			stream := open(t, bucket)
 			_, err := stream.Write([]byte("another content of the same file, also of several chunks"))
-			if err == nil {
-				err = stream.Close()
-			}
-			if err == nil {
+			if err == nil && stream.Close() == nil {
 				continue
 			}
-			for tries := 0; err != nil; tries++ {
-				require.Less(t, tries, 10, "%v: %v", plan, err)
-				err = stream.Abort()
+			for tries := 0; stream.Abort() != nil; tries++ {
+				require.Less(t, tries, 10, "%v", plan)
 			}
 			data, chunks, file := server.content()
-			require.Equal(t, other, file, "%v", plan)
-			if other {
-				require.Equal(t, string(fileData), string(data), "%v", plan)
-			} else {
-				require.Equal(t, 0, chunks, "%v", plan)
-			}
+			require.True(t, file == other && chunks > 0 == other, "%v", plan)
+			require.Equal(t, map[bool]string{true: string(fileData)}[other], string(data), "%v", plan)
 		}
 	})
 }
@@ -349,14 +300,18 @@ func TestGridFSUploadAgain(t *testing.T) {
 	forEachPlan(2, func(plan []string, from string) {
 		server, bucket := newBucket(t, plan, from)
 		server.until(func() (bool, error) {
-			// One byte at a time, and sometimes none.
-			source := iotest.OneByteReader(&lazyReader{Reader: bytes.NewReader(fileData)})
+			awake, data := false, bytes.NewReader(fileData)
+			source := iotest.OneByteReader(readFunc(func(p []byte) (int, error) { // and sometimes none
+				if awake = !awake; awake {
+					return 0, nil
+				}
+				return data.Read(p)
+			}))
 			server.lost = false
 			err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", source)
-			data, chunks, file := server.content()
+			stored, chunks, file := server.content()
 			if err == nil || file {
-				require.True(t, file, "%v", plan)
-				require.Equal(t, string(fileData), string(data), "%v: %v", plan, err)
+				require.True(t, file && bytes.Equal(fileData, stored), "%v: %v", plan, err)
 				return true, err
 			}
 			if chunks > 0 {
@@ -372,25 +327,17 @@ func TestGridFSUploadAgain(t *testing.T) {
 	})
 }
 
-// lazyReader returns no bytes before each read.
-type lazyReader struct {
-	io.Reader
-	awake bool
-}
+// readFunc reads by a function.
+type readFunc func([]byte) (int, error)
 
-func (r *lazyReader) Read(p []byte) (int, error) {
-	if r.awake = !r.awake; r.awake {
-		return 0, nil
-	}
-	return r.Reader.Read(p)
-}
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestGridFSDelete is about Delete, which is called until it says that there is no such file. As long as the file is there, it is whole.
 func TestGridFSDelete(t *testing.T) {
-	for _, plan := range bucketPlans(2) {
+	forEachPlan(2, func(plan []string, from string) {
 		server, bucket := newBucket(t, nil, "")
 		storeFile(t, bucket)
-		server.begin(plan, "")
+		server.begin(plan, from)
 		server.until(func() (bool, error) {
 			err := bucket.Delete(bgCtx, 1)
 			data, chunks, file := server.content()
@@ -399,29 +346,14 @@ func TestGridFSDelete(t *testing.T) {
 			require.True(t, !done || !file && chunks == 0, "%v", plan)
 			return done, err
 		})
-	}
+	})
 }
 
-// TestGridFSMayBeInserted is about how the insert of a file's document can end.
+// TestGridFSMayBeInserted is about inserts of a file's document that were not executed, whatever the error.
 func TestGridFSMayBeInserted(t *testing.T) {
-	duplicate := driver.WriteCommandError{WriteErrors: driver.WriteErrors{{Code: 11000}}}
-	concern := driver.WriteCommandError{WriteConcernError: &driver.WriteConcernError{Code: 64}}
-	for _, tt := range []struct {
-		outcome driver.Outcome
-		want    bool
-	}{
-		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: concern}, true},
-		{driver.Outcome{Kind: driver.OutcomeExecuted, Written: duplicate}, false},
-		{driver.Outcome{Kind: driver.OutcomeUnknown, Err: MongocryptError{Message: "the reply"}}, true},
-		{driver.Outcome{Kind: driver.OutcomeFailed, Err: driver.Error{Code: 13}}, false},
-		{driver.Outcome{Kind: driver.OutcomeRejected, Err: driver.Error{Code: 462}}, false},
-		{driver.Outcome{Kind: driver.OutcomeUnsent, Err: MongocryptError{Message: "the command"}}, false},
-	} {
-		tt.outcome.Documents = 1
-		err := driver.BatchesError{Err: io.EOF, Outcomes: []driver.Outcome{tt.outcome}}
-		require.Equal(t, tt.want, mayBeInserted(err), "%+v", tt.outcome)
+	for _, kind := range []driver.OutcomeKind{driver.OutcomeFailed, driver.OutcomeRejected, driver.OutcomeUnsent} {
+		require.False(t, mayBeInserted(driver.BatchesError{Err: io.EOF, Outcomes: []driver.Outcome{{Kind: kind, Documents: 1}}}), "%v", kind)
 	}
-	require.False(t, mayBeInserted(nil))
 }
 
 // TestGridFSWriteAfterClose is about a Write after a Close that could not store the file's document: the last chunk is stored, so that what
@@ -491,58 +423,39 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 	}
 }
 
-// bucketAnswering returns a bucket whose chunks have a size, on a server that answers write commands so.
-func bucketAnswering(t *testing.T, size int32, answer func(command, coll string) any) *GridFSBucket {
-	s := lasting(t, func(body bson.Raw) any {
-		first := body.Index(0)
-		coll, _ := first.Value().StringValueOK()
-		switch first.Key() {
-		case "find", "listIndexes":
-			return scripted.OK(firstBatch(0))
-		case "insert", "delete":
-			return answer(first.Key(), coll)
-		}
-		return scripted.OK()
-	})
-	return connectScript(t, s).Database("db").GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
-}
-
-// stored says that a document was inserted.
-func stored(string, string) any { return scripted.OK(bson.E{Key: "n", Value: 1}) }
-
 // A bucket may have no chunk size.
 func TestGridFSUploadWithoutChunkSize(t *testing.T) {
-	err := bucketAnswering(t, 0, stored).UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
+	_, bucket := newBucket(t, nil, "")
+	bucket = bucket.db.GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(0))
+	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
 }
 
 // If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index.
 func TestGridFSUploadOverAnotherFile(t *testing.T) {
-	var writes []string
-	bucket := bucketAnswering(t, 5, func(command, coll string) any {
-		if writes = append(writes, command+" "+coll); coll != "fs.files" {
-			return stored(command, coll)
-		}
-		return scripted.OK(writeErrorsAt(0))
-	})
+	server, bucket := newBucket(t, nil, "")
+	storeFile(t, bucket)
+	delete(server.docs, "fs.chunks")
 	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, IsDuplicateKeyError(err), "%v", err)
-	require.Equal(t, []string{"insert fs.chunks", "insert fs.files"}, writes)
+	require.Len(t, server.docs["fs.chunks"], 1)
 }
 
 // The server that has aborted the transaction has removed the chunks: the error says nothing else.
 func TestGridFSUploadInAbortedTransaction(t *testing.T) {
-	bucket := bucketAnswering(t, 5, func(command, coll string) any {
-		switch {
-		case command == "delete":
-			return scripted.Failure(251)
-		case coll == "fs.files":
+	s := lasting(t, func(body bson.Raw) any {
+		switch first := body.Index(0); {
+		case first.Key() == "insert" && first.Value().StringValue() == "fs.files":
 			return scripted.Failure(112)
+		case first.Key() == "delete":
+			return scripted.Failure(251)
 		}
-		return stored(command, coll)
+		return scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1})
 	})
-	sess := must(bucket.db.client.StartSession())(t)
+	client := connectScript(t, s)
+	sess := must(client.StartSession())(t)
 	require.NoError(t, sess.StartTransaction())
+	bucket := client.Database("db").GridFSBucket()
 	err := bucket.UploadFromStreamWithID(NewSessionContext(bgCtx, sess), 1, "name", strings.NewReader("a file"))
 	failed := scripted.As[ServerError](t, err)
 	require.True(t, failed.HasErrorCode(112), "%v", err)
@@ -552,29 +465,25 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 // A source that returns no bytes is read until it has done so too often in a row.
 func TestGridFSUploadOfNothing(t *testing.T) {
 	for empty, fails := range map[int]bool{100: false, 101: true} {
-		reads, source := 0, readerFunc(nil)
-		source = func(p []byte) (int, error) {
+		_, bucket := newBucket(t, nil, "")
+		reads := 0
+		err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", readFunc(func(p []byte) (int, error) {
 			if reads++; reads%(empty+1) == 0 {
 				return copy(p, "a"), []error{nil, io.EOF}[reads/(empty+1)-1]
 			}
 			return 0, nil
-		}
-		err := bucketAnswering(t, 5, stored).UploadFromStreamWithID(bgCtx, 1, "name", source)
+		}))
 		require.Equal(t, fails, errors.Is(err, io.ErrNoProgress), "%v", err)
 		require.Equal(t, fails, err != nil, "%v", err)
 	}
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestGridFSIndexes is about the indexes of a bucket before its first file (gridfs-spec.md, "Before Write Operations").
 func TestGridFSIndexes(t *testing.T) {
 	s := lasting(t, scripted.OK(firstBatch(0), bson.E{Key: "n", Value: 1}))
 	require.NoError(t, second(connectScript(t, s).Database("db").GridFSBucket().OpenUploadStream(bgCtx, "name")))
 	names := []string{"find", "listIndexes", "createIndexes", "listIndexes", "createIndexes"}
-	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(t, s)))
+	require.Equal(t, fmt.Sprint(names), fmt.Sprint(commandNames(s)))
 	require.Equal(t, bson.D{{Key: "_id", Value: int32(1)}}, s.Field("projection")[0])
 	files, chunks := s.Sent[2].Command.Lookup("indexes", "0").Document(), s.Sent[4].Command.Lookup("indexes", "0").Document()
 	require.Equal(t, `{"filename": {"$numberInt":"1"},"uploadDate": {"$numberInt":"1"}}`, files.Lookup("key").String())
@@ -631,29 +540,20 @@ func TestErrorsOfLaterCommandsOfGridFS(t *testing.T) {
 			run: func(ctx context.Context, c *Collection) error { return bucketOf(c).createIndexes(ctx) }},
 		"GridFSBucket.Drop":   {run: calling("GridFSBucket.Drop"), commands: 2},
 		"GridFSBucket.Delete": {run: calling("GridFSBucket.Delete", 1), commands: 2},
-		"GridFSBucket.Rename": {run: calling("GridFSBucket.Rename", 1, "new"), commands: 1},
 	})
 }
 
 // Streams that a failed call has left with more to do send more commands.
 func init() {
 	withSeveralCommands = append(withSeveralCommands, []sendingMethod{
-		{name: "GridFSUploadStream.Abort of a file that may be there", run: withUpload(func(us *GridFSUploadStream) error {
+		{name: "GridFSUploadStream.Abort of a file that may be there", run: using(func(_ context.Context, us *GridFSUploadStream) error {
 			us.chunkIndex, us.published, us.unsure = 1, true, []bson.ObjectID{{}}
 			return us.Abort()
 		})},
-		{name: "GridFSUploadStream.Write after unsure chunks", run: withUpload(func(us *GridFSUploadStream) error {
+		{name: "GridFSUploadStream.Write after unsure chunks", run: using(func(_ context.Context, us *GridFSUploadStream) error {
 			us.unsure, us.chunkSize, us.buffer = []bson.ObjectID{{}}, 3, make([]byte, 9)
 			_, err := us.Write(make([]byte, 9))
 			return err
 		})},
 	}...)
-}
-
-// TestGridFSMetadata is about what an application stores beside a file.
-func TestGridFSMetadata(t *testing.T) {
-	server, bucket := newBucket(t, nil, "")
-	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
-	require.NoError(t, bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"), opts))
-	require.Equal(t, "me", server.docs["fs.files"][0].doc.Lookup("metadata", "owner").StringValue())
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -74,12 +73,7 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 func TestBulkWriteExceptionsAgree(t *testing.T) {
 	failure := bson.D{{Key: "ok", Value: 0}, {Key: "code", Value: 13}, {Key: "errmsg", Value: "unauthorized"}}
 	s := scripted.New(t, scripted.OK(concernError(64)), scripted.OK(concernError(79)), failure)
-	coll := scriptColl(t, s)
-	docs := make([]any, 3*scripted.MaxBatchCount)
-	for i := range docs {
-		docs[i] = anything
-	}
-	_, err := coll.InsertMany(bgCtx, docs)
+	_, err := scriptColl(t, s).InsertMany(bgCtx, scripted.Repeat(3*scripted.MaxBatchCount, anything))
 	failed, ok := err.(BulkWriteException)
 	require.True(t, ok, "%T", err)
 	concerns := failed.WriteConcernErrors
@@ -126,8 +120,6 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		failing     bool
 	}{
 		{name: "getMore for each of two batches", replies: []any{more, last, more, last}, connections: []int{1, 1, 2, 2}},
-		{name: "getMore for the first", replies: []any{more, last, all}, connections: []int{1, 1, 2}},
-		{name: "getMore for the second", replies: []any{all, more, last}, connections: []int{1, 2, 2}},
 		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}},
 		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
@@ -153,28 +145,19 @@ func TestClientBulkWriteOfNothing(t *testing.T) {
 
 // TestBulkWriteHasOneTimeout is about the client's Timeout, which all commands of a call share, of whatever kinds.
 func TestBulkWriteHasOneTimeout(t *testing.T) {
-	var deadlines []time.Time
-	monitor := &event.CommandMonitor{Started: func(ctx context.Context, _ *event.CommandStartedEvent) {
-		deadline, ok := ctx.Deadline()
-		assert.True(t, ok)
-		deadlines = append(deadlines, deadline)
-	}}
-	s := lasting(t, scripted.OK())
-	coll := scriptColl(t, s, options.Client().SetMonitor(monitor).SetTimeout(time.Hour))
+	d, coll := newDeadlines(t)
 	require.NoError(t, second(coll.BulkWrite(bgCtx, []WriteModel{
 		NewInsertOneModel().SetDocument(anything), NewDeleteOneModel().SetFilter(anything), NewInsertOneModel().SetDocument(anything),
 	})))
-	require.Len(t, deadlines, 3)
-	assert.Equal(t, deadlines[0], deadlines[1])
-	assert.Equal(t, deadlines[0], deadlines[2])
+	require.Len(t, d.seen, 3)
+	assert.False(t, d.seen[0].IsZero())
+	assert.Equal(t, []time.Time{d.seen[0], d.seen[0]}, d.seen[1:])
 }
 
 // TestClientBulkWriteResultsTimeOut is about a getMore of the results that times out: so does the call, which tells what was written.
 func TestClientBulkWriteResultsTimeOut(t *testing.T) {
 	for _, timeout := range []any{context.DeadlineExceeded, scripted.Failure(50)} {
-		reply := scripted.OK(
-			cursorOf(7, "firstBatch", nil), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)},
-		)
+		reply := scripted.OK(firstBatch(7), bson.E{Key: "nInserted", Value: int32(2)}, bson.E{Key: "nErrors", Value: int32(1)})
 		s := lasting(t, scripted.OK(), reply, timeout) // killCursors
 		res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
 		assert.True(t, IsTimeout(err), "got %v", err)
@@ -216,7 +199,7 @@ func TestInterruptedBulkWrite(t *testing.T) {
 
 // TestInterruptedBulkWriteWithoutServer is about the batch after an interrupted one, for which there is no server: its error is told once.
 func TestInterruptedBulkWriteWithoutServer(t *testing.T) {
-	s := scripted.New(t, executedButOverloaded(), scripted.NoServer{Err: context.DeadlineExceeded})
+	s := scripted.New(t, executedButOverloaded, scripted.NoServer{Err: context.DeadlineExceeded})
 	ctx := endsInBackoff(s, context.DeadlineExceeded)
 	models := []WriteModel{NewInsertOneModel().SetDocument(bson.D{}), NewDeleteOneModel().SetFilter(bson.D{})}
 	_, err := scriptColl(t, s).BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))
@@ -283,6 +266,7 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 				count = 3 * scripted.MaxBatchCount
 			}
 			assert.Equal(t, count, result.count, call.name)
+			assert.Len(t, result.names, count, "%s: also of upserts", call.name)
 			assert.False(t, result.byServer, call.name)
 			assert.Len(t, s.Sent, 3, call.name)
 			var failed ClientBulkWriteException // which tells what the replies to earlier commands say
@@ -293,29 +277,13 @@ func TestUnacknowledgedBulkCalls(t *testing.T) {
 	}
 }
 
-// TestUnacknowledgedUpserts is about an unacknowledged Collection.BulkWrite: its result has no _id of an upserted document, though the
-// reply to the first command has one.
-func TestUnacknowledgedUpserts(t *testing.T) {
-	s := scripted.New(t)
-	s.Rest = scripted.OK(bson.E{Key: "n", Value: 1}, bson.E{Key: "upserted", Value: bson.A{bson.D{{Key: "index", Value: 0}, {Key: "_id", Value: 7}}}})
-	coll := scriptColl(t, s, options.Client().SetWriteConcern(writeconcern.Unacknowledged()))
-	models := make([]WriteModel, 2*scripted.MaxBatchCount)
-	for i := range models {
-		models[i] = NewUpdateOneModel().SetFilter(anything).SetUpdate(increment).SetUpsert(true)
-	}
-	result := must(coll.BulkWrite(bgCtx, models))(t)
-	assert.Equal(t, &BulkWriteResult{UpsertedIDs: map[int64]any{}}, result)
-	assert.Len(t, s.Sent, 2)
-}
-
 // TestBulkWriteOfThreeKindsWithoutServer is about a call of several operations that finds no server: nothing was sent, so that the error is
 // that of the selection, and all models can be sent again.
 func TestBulkWriteOfThreeKindsWithoutServer(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := scripted.New(t, scripted.Repeat(12, any(scripted.NoServer{Err: topology.ServerSelectionError{Wrapped: io.EOF}}))...)
 		writes := 3 * scripted.MaxBatchCount
-		coll := scriptColl(t, s)
-		result, err := bulkWriteOf(bgCtx, coll, writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
+		result, err := bulkWriteOf(bgCtx, scriptColl(t, s), writes, ordered, func(i int) int { return i / scripted.MaxBatchCount })
 		var selection topology.ServerSelectionError
 		assert.True(t, errors.As(err, &selection) && errors.Is(err, io.EOF), "ordered %v: %T %v", ordered, err, err)
 		assert.False(t, errors.As(err, new(BulkWriteException)), "ordered %v: %T", ordered, err)

@@ -19,7 +19,7 @@ type modelServer struct {
 	executed map[int]int  // how often, by the number of the write
 	commands []*modelCommand
 	replies  map[int64]bson.D // of retryable writes, by their numbers
-	results  []bson.D         // which a getMore is for
+	results  []any            // which a getMore is for
 }
 
 // newModel returns a server that ends commands by a plan, and the script that it answers.
@@ -62,6 +62,8 @@ type commandEnd struct {
 	answer func(*modelServer, *modelCommand) any
 }
 
+func (e commandEnd) String() string { return e.name }
+
 // answer answers a command.
 func (m *modelServer) answer(body bson.Raw) any {
 	name := must(body.IndexErr(0))(m.t)
@@ -72,9 +74,8 @@ func (m *modelServer) answer(body bson.Raw) any {
 		return c.end.answer(m, c)
 	case "getMore":
 		return m.getMore()
-	default:
-		return scripted.OK()
 	}
+	return scripted.OK()
 }
 
 // command returns the command that the server has got again, or a new one.
@@ -88,8 +89,7 @@ func (m *modelServer) command(name string, body bson.Raw) *modelCommand {
 		if !ok {
 			continue
 		}
-		values := must(array.Values())(m.t)
-		for _, value := range values {
+		for _, value := range must(array.Values())(m.t) {
 			kind, doc := name, value.Document()
 			if field == "ops" {
 				kind = doc.Index(0).Key()
@@ -125,7 +125,7 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 		return reply
 	}
 	var reply modelReply
-	errs, upserted, results := bson.A{}, bson.A{}, []bson.D{}
+	errs, upserted, results := bson.A{}, bson.A{}, []any{}
 	counts := map[string]int32{}
 	for i, write := range c.writes {
 		if code := fails[i]; code != 0 {
@@ -159,25 +159,14 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 			bson.E{Key: "nErrors", Value: int32(len(errs))}, bson.E{Key: "nInserted", Value: counts["insert"]},
 			bson.E{Key: "nMatched", Value: counts["update"]}, bson.E{Key: "nModified", Value: counts["update"]},
 			bson.E{Key: "nUpserted", Value: counts["upsert"]}, bson.E{Key: "nDeleted", Value: counts["delete"]},
-			cursorOf(0, "firstBatch", results),
+			firstBatch(0, results...),
 		)
 	} else {
-		if len(errs) > 0 {
-			doc = append(doc, bson.E{Key: "writeErrors", Value: errs})
-		}
-		if len(upserted) > 0 {
-			doc = append(doc, bson.E{Key: "upserted", Value: upserted})
-		}
+		doc = append(doc, bson.E{Key: "writeErrors", Value: errs}, bson.E{Key: "upserted", Value: upserted})
 	}
 	c.told = &reply
 	m.replies[number] = doc
 	return doc
-}
-
-func cursorOf(id int64, name string, docs []bson.D) bson.E {
-	return bson.E{Key: "cursor", Value: bson.D{
-		{Key: "id", Value: id}, {Key: "ns", Value: "admin.$cmd.bulkWrite"}, {Key: name, Value: append([]bson.D{}, docs...)},
-	}}
 }
 
 // say is the reply of a command that was executed.
@@ -189,11 +178,7 @@ func (m *modelServer) say(c *modelCommand, fails map[int]int, more ...bson.E) an
 }
 
 func (m *modelServer) concern(c *modelCommand, code int, fails map[int]int, labels ...string) any {
-	more := []bson.E{concernError(code)}
-	if len(labels) > 0 {
-		more = append(more, bson.E{Key: "errorLabels", Value: labels})
-	}
-	doc := m.say(c, fails, more...)
+	doc := m.say(c, fails, concernError(code), bson.E{Key: "errorLabels", Value: labels})
 	c.told.concern = code
 	return doc
 }
@@ -203,15 +188,18 @@ func (m *modelServer) reject(c *modelCommand) any {
 	return scripted.Rejected()
 }
 
-// hang executes the command, or nothing, and closes the connection.
-func (m *modelServer) hang(c *modelCommand, executes bool) any {
-	before := c.told
-	if executes {
-		m.execute(c, nil)
-		c.told = before
-	}
+// hang closes the connection.
+func (m *modelServer) hang(c *modelCommand) any {
 	c.last, c.open = "closed", c.told == nil
 	return io.ErrUnexpectedEOF
+}
+
+// hangAfter executes the command before.
+func (m *modelServer) hangAfter(c *modelCommand) any {
+	before := c.told
+	m.execute(c, nil)
+	c.told = before
+	return m.hang(c)
 }
 
 func accepted(m *modelServer, c *modelCommand) any { return m.say(c, nil) }
@@ -226,17 +214,13 @@ func (m *modelServer) getMore() any {
 	case "closed":
 		return io.ErrUnexpectedEOF
 	}
-	return scripted.OK(cursorOf(0, "nextBatch", m.results))
+	return scripted.OK(nextBatch(0, m.results...))
 }
 
 // concern91 is the reply of a server that executes the command, and then shuts down.
 func (m *modelServer) concern91(c *modelCommand) any {
 	return m.concern(c, 91, nil, driver.RetryableWriteError)
 }
-
-func (m *modelServer) hangBefore(c *modelCommand) any { return m.hang(c, false) }
-
-func (m *modelServer) hangAfter(c *modelCommand) any { return m.hang(c, true) }
 
 // failing is the end of a command some of whose writes fail, with these codes.
 func failing(codes map[int]int) func(*modelServer, *modelCommand) any {
@@ -263,7 +247,7 @@ var commandEnds = []commandEnd{
 	{"concern 64", func(m *modelServer, c *modelCommand) any { return m.concern(c, 64, nil, "Unsure") }},
 	{"concern 91", (*modelServer).concern91},
 	{"concern 91 once", once((*modelServer).concern91, accepted)},
-	{"concern 91, closed", once((*modelServer).concern91, (*modelServer).hangBefore)},
+	{"concern 91, closed", once((*modelServer).concern91, (*modelServer).hang)},
 	{"rejected once", once((*modelServer).reject, accepted)},
 	{"rejected", (*modelServer).reject},
 	{"rejected, concern 91, rejected", func(m *modelServer, c *modelCommand) any {
@@ -273,9 +257,9 @@ var commandEnds = []commandEnd{
 		return m.reject(c)
 	}},
 	{"closed, rejected", once((*modelServer).hangAfter, (*modelServer).reject)},
-	{"closed once before", once((*modelServer).hangBefore, accepted)},
+	{"closed once before", once((*modelServer).hang, accepted)},
 	{"closed once after", once((*modelServer).hangAfter, (*modelServer).again)},
-	{"closed before", (*modelServer).hangBefore},
+	{"closed before", (*modelServer).hang},
 	{"closed after", (*modelServer).hangAfter},
 	{"error 13", func(_ *modelServer, c *modelCommand) any {
 		c.last = "failed"
@@ -308,5 +292,5 @@ func (m *modelServer) late(c *modelCommand, results string) any {
 		return doc
 	}
 	c.results, c.told.unread = results, results != ""
-	return with(doc.(bson.D), "cursor", cursorOf(7, "firstBatch", nil).Value)
+	return with(doc.(bson.D), "cursor", firstBatch(7).Value)
 }

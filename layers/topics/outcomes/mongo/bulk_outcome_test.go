@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/version"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -79,8 +80,8 @@ func bulkWriteOf(ctx context.Context, coll *Collection, writes int, ordered bool
 	a := acknowledged{
 		count: int(res.InsertedCount + res.MatchedCount + res.UpsertedCount + res.DeletedCount), kinds: "upsert", byServer: res.Acknowledged,
 	}
-	if res.ModifiedCount != res.MatchedCount {
-		return a, fmt.Errorf("%d documents modified, %d matched", res.ModifiedCount, res.MatchedCount)
+	if res.ModifiedCount != res.MatchedCount || res.UpsertedIDs == nil {
+		return a, fmt.Errorf("%d documents modified, %d matched, %#v upserted", res.ModifiedCount, res.MatchedCount, res.UpsertedIDs)
 	}
 	for i, id := range res.UpsertedIDs {
 		if int(i) != int(id.(int32)) {
@@ -191,21 +192,13 @@ func TestBulkOutcomes(t *testing.T) {
 					client := connectScript(t, s, options.Client().SetRetryWrites(retries))
 					for _, plan := range commandPlans(way == "plain") {
 						if wrong := tryPlan(t, s, client, call, way, ordered, plan); wrong != "" {
-							t.Fatalf("%s: %s", planName(plan), wrong)
+							t.Fatalf("%v: %s", plan, wrong)
 						}
 					}
 				})
 			}
 		}
 	}
-}
-
-func planName(plan []commandEnd) string {
-	var names []string
-	for _, end := range plan {
-		names = append(names, end.name)
-	}
-	return strings.Join(names, " | ")
 }
 
 // commandPlans returns all sequences of one end, or two, and some of four.
@@ -236,9 +229,7 @@ func tryPlan(t *testing.T, s *scripted.Script, client *Client, call bulkCall, wa
 	writes := scripted.MaxBatchCount * len(plan)
 	result, err := call.run(ctx, client.Database("db").Collection("coll"), writes, ordered)
 	o := oracle{m, s, call.name, way, writes, ordered, err}
-	checks := []func(acknowledged) string{
-		o.states, o.counts, o.acknowledgement, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind,
-	}
+	checks := []func(acknowledged) string{o.states, o.counts, o.writeErrors, o.concernErrors, o.commandErrors, o.labels, o.kind}
 	if more, ok := any(o).(interface{ retries(acknowledged) string }); ok { // what errors tell of their attempts
 		checks = append(checks, more.retries)
 	}
@@ -262,24 +253,15 @@ type oracle struct {
 
 // states checks what BulkOutcome says of each write.
 func (o oracle) states(acknowledged) string {
-	outcome := BulkOutcome(o.err, o.writes)
-	where := map[int]string{}
-	var wrong []string
-	var failed []int
+	outcome, where := BulkOutcome(o.err, o.writes), map[int]string{}
 	for write, err := range outcome.Failed {
-		failed = append(failed, write)
-		if err == nil {
-			wrong = append(wrong, fmt.Sprintf("write %d failed without an error", write))
+		if where[write] = "failed"; err == nil {
+			where[write] = "failed without an error"
 		}
 	}
-	for state, writes := range map[string][]int{
-		"done": outcome.Done, "failed": failed, "not executed": outcome.NotExecuted, "unknown": outcome.Unknown,
-	} {
+	for state, writes := range map[string][]int{"done": outcome.Done, "not executed": outcome.NotExecuted, "unknown": outcome.Unknown} {
 		for _, write := range writes {
-			if where[write] != "" {
-				wrong = append(wrong, fmt.Sprintf("write %d is %s and %s", write, where[write], state))
-			}
-			where[write] = state
+			where[write] += state // a write in two states is in none that is wanted
 		}
 	}
 	want := map[int]string{}
@@ -311,14 +293,13 @@ func (o oracle) states(acknowledged) string {
 		n := o.executed[write]
 		possible := map[string]bool{"done": n == 1, "failed": n == 0, "not executed": n == 0, "unknown": n <= 1}
 		if where[write] != want[write] || !possible[where[write]] {
-			wrong = append(wrong, fmt.Sprintf("write %d is said to be %q, want %q; the server executed it %d times",
-				write, where[write], want[write], n))
+			return fmt.Sprintf("write %d is said to be %q, want %q; the server executed it %d times", write, where[write], want[write], n)
 		}
 	}
-	return strings.Join(wrong, "; ")
+	return ""
 }
 
-// counts checks the result's counts, and the documents that it names.
+// counts checks the result's counts, the documents that it names, and that it is acknowledged if the server has acknowledged any command.
 func (o oracle) counts(result acknowledged) string {
 	var told, names []int
 	for _, c := range o.commands {
@@ -349,11 +330,6 @@ func (o oracle) counts(result acknowledged) string {
 	if fmt.Sprint(names) != fmt.Sprint(result.names) {
 		return fmt.Sprintf("the result names %v, want %v", result.names, names)
 	}
-	return ""
-}
-
-// acknowledgement checks that the result is acknowledged if the server has acknowledged any command of the call.
-func (o oracle) acknowledgement(result acknowledged) string {
 	if told := o.someExecuted(); result.byServer != told {
 		return fmt.Sprintf("Acknowledged is %v, and the server acknowledged a command: %v", result.byServer, told)
 	}
@@ -459,7 +435,7 @@ func (o oracle) commandErrors(acknowledged) string {
 		if !errors.As(o.err, &commandErr) {
 			return fmt.Sprintf("no CommandError, want one with code %d", code)
 		}
-		if !containsInt(ErrorCodes(o.err), code) && !strings.Contains(fmt.Sprintf("%+v", commandErrors(o.err)), fmt.Sprint(code)) {
+		if !containsInt(append(ErrorCodes(o.err), commandErrors(o.err)...), code) {
 			return fmt.Sprintf("no error with code %d", code)
 		}
 		if code != 462 {
@@ -481,15 +457,162 @@ func (o oracle) commandErrors(acknowledged) string {
 
 // commandErrors returns the codes of the errors of all commands.
 func commandErrors(err error) []int {
-	var bulk BulkWriteException
-	var client ClientBulkWriteException
-	switch {
-	case errors.As(err, &bulk):
-		return bulk.failure.codes()
-	case errors.As(err, &client):
-		return client.failure.codes()
+	bulk, client := exceptionsIn(err)
+	var only CommandError
+	errors.As(err, &only)
+	return append(append(bulk.failure.codes(), client.failure.codes()...), int(only.Code))
+}
+
+// failed reports whether a command was not executed in the end, as far as the client knows.
+func (c *modelCommand) failed() bool { return c.told == nil }
+
+// rejected reports whether nothing of a command can have been executed, because the server has rejected it.
+func (c *modelCommand) rejected() bool { return c.failed() && c.last == "rejected" && !c.open }
+
+// some reports whether something is so of any command of the call.
+func (o oracle) some(is func(*modelCommand) bool) bool {
+	for _, c := range o.commands {
+		if is(c) {
+			return true
+		}
 	}
-	var commandErr CommandError
-	errors.As(err, &commandErr)
-	return []int{int(commandErr.Code)}
+	return false
+}
+
+// someExecuted reports whether the client knows that the server has executed a command of the call.
+func (o oracle) someExecuted() bool { return o.some(func(c *modelCommand) bool { return !c.failed() }) }
+
+// operation returns which of the call's operations sends a command. Only a BulkWrite of several kinds has more than one.
+func (o oracle) operation(c *modelCommand) string {
+	switch {
+	case o.call != "BulkWrite of three kinds":
+		return "the only one"
+	case o.ordered: // each kind in turn has as many models as fit into a command
+		return fmt.Sprint(c.writes)
+	default:
+		return c.kinds[0]
+	}
+}
+
+// unsentOperations returns how many operations of the call have failed without sending a command, because the context had ended.
+func (o oracle) unsentOperations() int {
+	if o.call != "BulkWrite of three kinds" || o.ordered {
+		return 0
+	}
+	sent := map[string]bool{}
+	for _, c := range o.commands {
+		sent[o.operation(c)] = true
+	}
+	all := 3
+	if o.writes < all {
+		all = o.writes
+	}
+	return all - len(sent)
+}
+
+// isCommandError reports whether the error has to be that of a command: nothing was executed, and there is no more to tell, because one
+// command has failed, or those that failed were all rejected or not sent.
+func (o oracle) isCommandError() bool {
+	failures, others := o.unsentOperations(), 0
+	for _, c := range o.commands {
+		if c.failed() {
+			failures++
+			if !c.rejected() {
+				others++
+			}
+		}
+	}
+	return !o.someExecuted() && (failures == 1 || others == 0)
+}
+
+// kind checks the error's type, exactly: that of a command if there is no more to tell, and else the exception of the API.
+func (o oracle) kind(acknowledged) string {
+	exception := "mongo.BulkWriteException"
+	if strings.HasPrefix(o.call, "Client") {
+		exception = "mongo.ClientBulkWriteException"
+	}
+	want := exception
+	switch {
+	case !o.told():
+		want = "<nil>"
+	case o.isCommandError():
+		want = "mongo.CommandError"
+		// Applications of v2.5.0 know the rejection of a Client.BulkWrite as an exception.
+		if strings.HasPrefix(version.Driver, "2.5.") && strings.HasPrefix(o.call, "Client") && o.commands[0].rejected() {
+			want = exception
+		}
+	}
+	if got := fmt.Sprintf("%T", o.err); got != want {
+		return fmt.Sprintf("the error is a %s, want a %s", got, want)
+	}
+	return ""
+}
+
+// told reports whether there is anything that an error has to tell.
+func (o oracle) told() bool {
+	return o.unsentOperations() > 0 || o.some(func(c *modelCommand) bool {
+		return c.failed() || len(c.told.failed) > 0 || c.told.concern != 0 || c.results == "rejected" || c.results == "closed"
+	})
+}
+
+// labels checks that the error has exactly the labels of its commands that are right for the call: if anything of it can have been
+// executed, none says that the call can be made again, but that of a write whose reply was lost.
+func (o oracle) labels(acknowledged) string {
+	want := map[string]bool{}
+	for _, c := range o.commands {
+		for _, label := range o.labelsOf(c) {
+			want[label] = true
+		}
+	}
+	once := map[string]bool{}
+	bulk, client := exceptionsIn(o.err)
+	for _, label := range append(bulk.Labels, client.Labels...) {
+		if once[label] {
+			return "it has a label twice: " + label
+		}
+		once[label] = true
+	}
+	for _, label := range []string{
+		driver.NetworkError, driver.TransientTransactionError, driver.UnknownTransactionCommitResult, driver.RetryableWriteError,
+		driver.NoWritesPerformed, driver.ErrSystemOverloadedError, driver.ErrRetryableError, "Unsure",
+	} {
+		if got := errorHasLabel(o.err, label); got != want[label] {
+			return fmt.Sprintf("it has the label %s: %v", label, got)
+		}
+	}
+	return ""
+}
+
+// labelsOf returns the labels that the call's error has to have for a command.
+func (o oracle) labelsOf(c *modelCommand) []string {
+	var labels []string
+	if c.told != nil && c.told.concern == 64 {
+		labels = append(labels, "Unsure") // which the server says of it
+	}
+	switch {
+	case c.rejected(), c.results == "rejected", c.last == "rejected" && c.told != nil:
+		labels = append(labels, driver.ErrSystemOverloadedError)
+		if o.isCommandError() {
+			labels = append(labels, driver.ErrRetryableError, driver.NoWritesPerformed)
+		}
+	case c.results == "closed":
+		labels = append(labels, driver.NetworkError)
+		if o.way == "in a transaction" {
+			labels = append(labels, driver.TransientTransactionError)
+		}
+	case c.last == "closed" && c.told != nil: // the retry was; the call must not be made again
+		labels = append(labels, driver.NetworkError)
+	case c.failed() && c.last == "stopped": // its label is the server's
+		labels = append(labels, driver.RetryableWriteError)
+	case c.failed() && c.last != "failed": // closed, perhaps before a rejection
+		labels = append(labels, driver.NetworkError)
+		switch o.way {
+		case "in a transaction":
+			labels = append(labels, driver.TransientTransactionError)
+		case "retryWrites=false":
+		default:
+			labels = append(labels, driver.RetryableWriteError)
+		}
+	}
+	return labels
 }

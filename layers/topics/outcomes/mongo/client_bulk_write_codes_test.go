@@ -10,7 +10,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -39,8 +38,7 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 		for _, end := range tt.plan {
 			m.plan = append(m.plan, ends[end])
 		}
-		_, err := connectScript(t, s).BulkWrite(bgCtx, numberedInserts(3*scripted.MaxBatchCount),
-			options.ClientBulkWrite().SetOrdered(false))
+		_, err := clientBulkWriteOf(false)(bgCtx, scriptColl(t, s), 3*scripted.MaxBatchCount, false)
 		failed, ok := err.(ClientBulkWriteException)
 		require.True(t, ok, "%s: %T", name, err)
 		codes := failed.ErrorCodes()
@@ -57,12 +55,4 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 		assert.Equal(t, tt.first != 0, failed.WriteError != nil, name)
 		assert.NoError(t, errors.Unwrap(err), name) // the commands' errors are found, but none of them is the call's
 	}
-}
-
-func numberedInserts(n int) []ClientBulkWrite {
-	writes := make([]ClientBulkWrite, n)
-	for i := range writes {
-		writes[i] = ClientBulkWrite{Database: "db", Collection: "coll", Model: NewClientInsertOneModel().SetDocument(numbered(i))}
-	}
-	return writes
 }

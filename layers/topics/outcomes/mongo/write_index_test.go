@@ -42,11 +42,9 @@ func TestIndexesOfNoDocument(t *testing.T) {
 			}
 			for i, reply := range replies {
 				for _, ordered := range []bool{true, false} {
-					t.Run(fmt.Sprintf("%s/%v/%d/ordered %v", name, index, i, ordered), func(t *testing.T) {
-						s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
-						assert.Error(t, run(scriptColl(t, s), ordered))
-						s.Finish()
-					})
+					s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
+					assert.Error(t, run(scriptColl(t, s), ordered), "%s: %v of %d, ordered %v", name, index, i, ordered)
+					s.Finish()
 				}
 			}
 		}
@@ -70,25 +68,16 @@ func TestWriteErrorsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it has not executed the write, unless
-// that is one of many documents, of which it may have changed some.
+// TestRejectedWritesOfManyDocuments is about write errors that say that the server is overloaded: it may have changed some of the documents.
+// It has not executed a write of one, which "one is rejected" of the oracle is about.
 func TestRejectedWritesOfManyDocuments(t *testing.T) {
 	rejected := bson.D{{Key: "index", Value: 0}, {Key: "idx", Value: 0}, {Key: "ok", Value: 0}, {Key: "code", Value: 462}}
-	for model, many := range map[any]bool{
-		NewInsertOneModel().SetDocument(anything):                               false,
-		NewDeleteOneModel().SetFilter(anything):                                 false,
-		NewDeleteManyModel().SetFilter(anything):                                true,
-		NewUpdateOneModel().SetFilter(anything).SetUpdate(increment):            false,
-		NewUpdateManyModel().SetFilter(anything).SetUpdate(increment):           true,
-		NewClientInsertOneModel().SetDocument(anything):                         false,
-		NewClientDeleteOneModel().SetFilter(anything):                           false,
-		NewClientDeleteManyModel().SetFilter(anything):                          true,
-		NewClientUpdateManyModel().SetFilter(anything).SetUpdate(increment):     true,
-		NewClientReplaceOneModel().SetFilter(anything).SetReplacement(replaced): false,
+	for _, model := range []any{
+		NewDeleteManyModel().SetFilter(anything), NewUpdateManyModel().SetFilter(anything).SetUpdate(increment),
+		NewClientDeleteManyModel().SetFilter(anything), NewClientUpdateManyModel().SetFilter(anything).SetUpdate(increment),
 	} {
-		s := scripted.New(t)
-		s.Rest = scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{rejected}}, firstBatch(0, rejected), bson.E{Key: "nErrors", Value: 1})
-		coll := scriptColl(t, s)
+		errs := bson.E{Key: "writeErrors", Value: bson.A{rejected}}
+		coll := scriptColl(t, lasting(t, scripted.OK(errs, firstBatch(0, rejected), bson.E{Key: "nErrors", Value: 1})))
 		var err error
 		if write, ok := model.(WriteModel); ok {
 			_, err = coll.BulkWrite(bgCtx, []WriteModel{write})
@@ -96,9 +85,7 @@ func TestRejectedWritesOfManyDocuments(t *testing.T) {
 			_, err = coll.client.BulkWrite(bgCtx, []ClientBulkWrite{{Database: "db", Collection: "coll", Model: model.(ClientWriteModel)}})
 		}
 		require.Error(t, err)
-		outcome := BulkOutcome(err, 1)
-		assert.Equal(t, many, len(outcome.Failed) == 1, "%T: %+v", model, outcome)
-		assert.Equal(t, many, len(outcome.NotExecuted) == 0, "%T: %+v", model, outcome)
+		assert.Len(t, BulkOutcome(err, 1).Failed, 1, "%T", model)
 	}
 }
 
@@ -157,9 +144,9 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			auth, crypt := &reauthenticating{}, &passing{}
 			client.authenticator, client.cryptFLE = auth, crypt
 			err := method.run(bgCtx, client.Database("db").Collection("coll"))
-			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(t, s), err)
+			name := fmt.Sprintf("%s/%d: command %d of %v: %v", method.name, i, asking, commandNames(s), err)
 			assert.Equal(t, len(s.Sent), seen, name)
-			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(t, s)), -1)), crypt.encrypted, name)
+			assert.Equal(t, len(s.Sent)-len(neverEncrypted.FindAllString(fmt.Sprint(commandNames(s)), -1)), crypt.encrypted, name)
 			for _, version := range s.Field("apiVersion") {
 				assert.Equal(t, "1", version, name)
 			}
@@ -172,4 +159,129 @@ func TestEveryCommandHasTheClientsOptions(t *testing.T) {
 			assert.True(t, auth.n == 1 || asked == "getMore" || asked == "killCursors" || asked == "endSessions", name)
 		}
 	}
+}
+
+// forEachBulkWrite runs a test for two models of each kind, and for each way to get the results: with the reply, or by a getMore.
+func forEachBulkWrite(t *testing.T, test func(t *testing.T, run func(results ...any) error)) {
+	t.Helper()
+	for kind, model := range bulkWriteModels {
+		for _, ordered := range []bool{true, false} {
+			for _, getMore := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/ordered %v/getMore %v", kind, ordered, getMore), func(t *testing.T) {
+					test(t, func(results ...any) error {
+						s := scripted.New(t, scripted.OK(firstBatch(0, results...)))
+						if getMore {
+							s.Replies = []any{emptyOpen, scripted.OK(nextBatch(0, results...))}
+						}
+						write := ClientBulkWrite{Database: "db", Collection: "a", Model: model}
+						opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(true)
+						_, err := connectScript(t, s).BulkWrite(bgCtx, []ClientBulkWrite{write, write}, opts)
+						s.Finish()
+						return err
+					})
+				})
+			}
+		}
+	}
+}
+
+func resultOf(index any, ok float64) bson.D {
+	result := bson.D{{Key: "ok", Value: ok}, {Key: "idx", Value: int32(0)}, {Key: "n", Value: int32(1)}, {Key: "nModified", Value: int32(1)},
+		{Key: "upserted", Value: bson.D{{Key: "_id", Value: 5}}}, {Key: "code", Value: int32(11000)}, {Key: "errmsg", Value: "duplicate"},
+		{Key: "errInfo", Value: bson.D{}}}
+	return with(result, "idx", index)
+}
+
+// TestClientBulkWriteResultOfNoModel is about results of a batch of two that are of neither.
+func TestClientBulkWriteResultOfNoModel(t *testing.T) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) error) {
+		for _, index := range []any{
+			absent, nil, "text", "0", true, bson.D{}, bson.A{int32(0)}, bson.MinKey{}, bson.Undefined{},
+			0.5, -0.5, -1.0, math.NaN(), math.Inf(1),
+			int32(-1), int32(2), int32(math.MinInt32), int32(math.MaxInt32),
+			int64(-1), int64(2), int64(math.MinInt64), int64(math.MaxInt64), int64(1) << 32, int64(1)<<32 - 1,
+		} {
+			for _, ok := range []float64{0, 1} {
+				assert.Error(t, run(resultOf(index, ok)), "idx %v, ok %v", index, ok)
+				assert.Error(t, run(resultOf(int32(1), 1), resultOf(index, ok)), "idx %v, ok %v, after a good one", index, ok)
+			}
+		}
+	})
+}
+
+// TestClientBulkWriteResultOfOtherTypes is about the other fields of a result.
+func TestClientBulkWriteResultOfOtherTypes(t *testing.T) {
+	forEachBulkWrite(t, func(t *testing.T, run func(results ...any) error) {
+		for _, field := range []string{"ok", "n", "nModified", "upserted", "code", "errmsg", "errInfo"} {
+			for _, value := range append([]any{absent}, otherTypes...) {
+				for _, ok := range []float64{0, 1} {
+					result := with(resultOf(int32(0), ok), field, value)
+					err := run(result)
+					_, regex := value.(bson.Regex)
+					// Whether bytes that are no document pass for errInfo, which is a Raw, package bson decides.
+					if regex && field != "errInfo" || (ok == 0 && field != "ok") || (field == "ok" && value == absent) {
+						assert.Error(t, err, "%v", result)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestClientBulkWriteCounts is about the sums of two batches.
+func TestClientBulkWriteCounts(t *testing.T) {
+	counts := func(n int32) bson.D {
+		return scripted.OK(firstBatch(0),
+			bson.E{Key: "nInserted", Value: n}, bson.E{Key: "nMatched", Value: 2 * n}, bson.E{Key: "nModified", Value: 3 * n},
+			bson.E{Key: "nUpserted", Value: 4 * n}, bson.E{Key: "nDeleted", Value: 5 * n})
+	}
+	s := scripted.New(t, counts(1), counts(10))
+	writes := inserts(scripted.MaxBatchCount + 1)
+	res := must(connectScript(t, s).BulkWrite(bgCtx, writes))(t)
+	s.Finish()
+	res.InsertResults, res.UpdateResults, res.DeleteResults = nil, nil, nil
+	assert.Equal(t, &ClientBulkWriteResult{
+		InsertedCount: 11, MatchedCount: 22, ModifiedCount: 33, UpsertedCount: 44, DeletedCount: 55, Acknowledged: true,
+	}, res)
+}
+
+// TestClientBulkWriteOfUnreadResults is about results that cannot be read, of writes that were executed: if the reply counts no error, all
+// are done, beside the error, and the verbose results, with their IDs, are those that could be read. If it counts one, nobody knows whose.
+func TestClientBulkWriteOfUnreadResults(t *testing.T) {
+	for _, verbose := range []bool{true, false} {
+		for _, ordered := range []bool{true, false} {
+			for failed := int32(0); failed <= 1; failed++ {
+				s := scripted.New(t, scripted.OK(firstBatch(7, resultOf(int32(0), 1)),
+					bson.E{Key: "nInserted", Value: 2 - failed}, bson.E{Key: "nErrors", Value: failed}), scripted.Failure(13))
+				s.Rest = scripted.OK() // to killCursors
+				opts := options.ClientBulkWrite().SetOrdered(ordered).SetVerboseResults(verbose)
+				res, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), opts)
+				name := fmt.Sprintf("verbose %v, ordered %v, errors %d", verbose, ordered, failed)
+				assert.Equal(t, []int{13}, ErrorCodes(err), name)
+				assert.Equal(t, int64(2-failed), res.InsertedCount, name)
+				want := BulkWriteOutcome{Done: []int{0, 1}}
+				if failed > 0 {
+					want = BulkWriteOutcome{Unknown: []int{0, 1}}
+				}
+				assert.Equal(t, want, BulkOutcome(err, 2), name)
+				exception := scripted.As[ClientBulkWriteException](t, err, name)
+				assert.Equal(t, 13, exception.WriteError.Code, name)
+				assert.Equal(t, failed == 0 || !ordered, exception.PartialResult != nil, name)
+				if verbose {
+					assert.Equal(t, map[int]ClientBulkWriteInsertResult{0: {InsertedID: "new"}}, res.InsertResults, name)
+				}
+			}
+		}
+	}
+}
+
+// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about a bulk write whose context ends in the backoff after a reply that has the
+// errors of other commands.
+func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
+	labels := bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}
+	s := scripted.New(t, scripted.OK(writeErrorsAt(0), labels))
+	_, err := connectScript(t, s).BulkWrite(endsInBackoff(s, context.DeadlineExceeded), inserts(1))
+	s.Finish()
+	assert.True(t, IsTimeout(err), "%v is no timeout", err)
+	assert.ErrorContains(t, err, "scripted")
 }

@@ -15,7 +15,7 @@ import (
 var _ = noted("timeouts")
 
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
-// (client-side-operations-timeout.md, "Background" and "Client Side Encryption"). So do those that send one, but forgot it.
+// (client-side-operations-timeout.md, "Background" and "Client Side Encryption").
 func TestOneTimeoutForTheWholeCall(t *testing.T) {
 	for name, tt := range map[string]struct {
 		waits int // how many commands and requests
@@ -28,10 +28,6 @@ func TestOneTimeoutForTheWholeCall(t *testing.T) {
 		}},
 		"CreateCollection, encrypted": {5, calling("Database.CreateCollection", "coll",
 			options.CreateCollection().SetEncryptedFields(noFields))},
-		"CreateCollection": {1, calling("Database.CreateCollection", "coll")},
-		"CreateView":       {1, calling("Database.CreateView", "view", "coll", Pipeline{})},
-		"Database.Drop":    {1, calling("Database.Drop")},
-
 		"CreateDataKey":             {2, calling("ClientEncryption.CreateDataKey", "local")},
 		"CreateEncryptedCollection": {7, createEncrypted},
 		"Decrypt":                   {2, calling("ClientEncryption.Decrypt", keyID)},
@@ -99,15 +95,13 @@ func TestOneMaxTime(t *testing.T) {
 	}
 	for method, run := range methods {
 		for limit, tt := range limits {
-			t.Run(method+", "+limit, func(t *testing.T) {
-				s := lasting(t, emptyOpen)
-				client := connectScript(t, s, tt.options)
-				coll := client.Database("db").Collection("coll")
-				require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
-				values := valuesOf(t, s.Sent[0].Command, "maxTimeMS")
-				require.Len(t, values, 1)
-				assert.Equal(t, own, values[0].Int32())
-			})
+			s := lasting(t, emptyOpen)
+			client := connectScript(t, s, tt.options)
+			coll := client.Database("db").Collection("coll")
+			require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
+			values := valuesOf(t, s.Sent[0].Command, "maxTimeMS")
+			require.Len(t, values, 1, "%s, %s", method, limit)
+			assert.Equal(t, own, values[0].Int32(), "%s, %s", method, limit)
 		}
 	}
 }
@@ -118,17 +112,43 @@ func underDeadline(_ *Client, run func(context.Context) error) error {
 	return run(ctx)
 }
 
-// TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told, unless the application has set a
-// maxTimeMS.
+// TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told.
 func TestMaxTimeOfAggregates(t *testing.T) {
 	s := lasting(t, scripted.OK(firstBatch(0)))
-	coll := scriptColl(t, s)
 	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
 	defer cancel()
-	output := Pipeline{{{Key: "$out", Value: "other"}}}
-	require.NoError(t, second(coll.Aggregate(ctx, output)))
-	require.NoError(t, second(coll.Aggregate(ctx, output, options.Aggregate().SetCustom(bson.M{"maxTimeMS": 7}))))
-	told := s.Field("maxTimeMS")
-	require.NotNil(t, told[0])
-	assert.Equal(t, int32(7), told[1])
+	require.NoError(t, second(scriptColl(t, s).Aggregate(ctx, Pipeline{{{Key: "$out", Value: "other"}}})))
+	assert.NotNil(t, s.Field("maxTimeMS")[0])
+}
+
+// The three replies of a server that has run out of maxTimeMS, in the order of the specification's examples.
+var maxTimeReplies = map[string]bson.D{
+	"ok: 0":             scripted.Failure(50),
+	"writeErrors":       scripted.OK(bson.E{Key: "n", Value: 0}, maxTimeWriteErrors, oneResult, madeIndex),
+	"writeConcernError": scripted.OK(bson.E{Key: "n", Value: 1}, concernError(50), oneResult, madeIndex),
+}
+
+var maxTimeWriteErrors = bson.E{Key: "writeErrors", Value: bson.A{bson.D{
+	{Key: "index", Value: 0}, {Key: "code", Value: 50}, {Key: "errmsg", Value: "scripted"},
+}}}
+
+// TestIsTimeoutAfterMaxTime lets the server run out of maxTimeMS in each method: whatever type the method's error is of, it is a timeout
+// (client-side-operations-timeout.md, "Error Transformations").
+func TestIsTimeoutAfterMaxTime(t *testing.T) {
+	failed := map[string]int{}
+	for _, method := range sendingMethods() {
+		for in, reply := range maxTimeReplies {
+			s := lasting(t, reply, method.replies...)
+			err := method.run(bgCtx, scriptColl(t, s))
+			if err == nil {
+				assert.False(t, in == "ok: 0" && !method.silent, "%s: no error", method.name)
+				continue
+			}
+			failed[in]++
+			assert.True(t, IsTimeout(err), "%s, %s: %T: %v", method.name, in, err, err)
+		}
+	}
+	assert.Greater(t, failed["ok: 0"], 60)
+	assert.Greater(t, failed["writeErrors"], 40)
+	assert.Greater(t, failed["writeConcernError"], 40)
 }

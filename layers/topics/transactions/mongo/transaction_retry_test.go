@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // TestCommandsOfTransactionsAreNotRetried is about errors after which other reads and writes are retried (retryable-writes.md,
@@ -45,30 +49,24 @@ func TestLoadBalancedTransactionRetries(t *testing.T) {
 			[]any{true, nil, nil, nil}},
 		"the first command is unpinned": {[]any{rejected, rejected, ok, ok}, (*Session).CommitTransaction, []int{1, 2, 3, 3},
 			[]any{true, true, true, nil}},
+		"what a monitor runs meanwhile is not": {[]any{ok, rejected, ok, ok}, (*Session).AbortTransaction, []int{1, 1, 1, 1},
+			[]any{true, nil, nil, nil}},
 	} {
 		s := newLoadBalancedScript(t, tt.replies...)
-		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-			require.NoError(t, insertAny(ctx, coll), name)
-			require.NoError(t, tt.end(session, ctx), name)
-		})
-		assert.Equal(t, tt.connections, connections(s), name)
-		assert.Equal(t, tt.begins, s.Field("startTransaction"), name)
-	}
-	t.Run("what a monitor runs meanwhile is not", func(t *testing.T) {
-		s := newLoadBalancedScript(t, scripted.OK(), scripted.Overloaded(), scripted.OK(), scripted.OK())
 		var db *Database
 		monitor := &event.CommandMonitor{Started: func(ctx context.Context, e *event.CommandStartedEvent) {
-			if e.CommandName == "abortTransaction" {
+			if e.CommandName == "abortTransaction" && strings.Contains(name, "monitor") {
 				require.NoError(t, db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err())
 			}
 		}}
 		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
 			db = coll.Database()
-			require.NoError(t, insertAny(ctx, coll))
-			require.NoError(t, session.AbortTransaction(ctx))
+			require.NoError(t, insertAny(ctx, coll), name)
+			require.NoError(t, tt.end(session, ctx), name)
 		}, options.Client().SetMonitor(monitor))
-		assert.Equal(t, []int{1, 1, 1, 1}, connections(s))
-	})
+		assert.Equal(t, tt.connections, connections(s), name)
+		assert.Equal(t, tt.begins, s.Field("startTransaction"), name)
+	}
 }
 
 // TestCommitOfUnknownResultIsUnpinned is about all errors that have the label UnknownTransactionCommitResult, whoever gave it to them
@@ -96,21 +94,18 @@ func TestCommitOfUnknownResultIsUnpinned(t *testing.T) {
 		{name: "this one, then overload without a retry", replies: []any{perhapsExecuted, unmarked}, unknown: true},
 		{name: "overload, without time for a retry", replies: []any{scripted.Overloaded()}, interrupted: true},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
-			inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
-				require.NoError(t, insertAny(ctx, coll))
-				ctx, cancel := context.WithCancel(ctx)
-				defer cancel()
-				if tt.interrupted {
-					s.OnSleep = cancel
-				}
-				err := session.CommitTransaction(ctx)
-				require.Error(t, err)
-				assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
-				pinned := session.clientSession.PinnedServerAddr != nil
-				assert.Equal(t, !tt.unknown, pinned)
-			})
+		s := newShardedScript(t, append([]any{scripted.OK()}, tt.replies...)...)
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll), tt.name)
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if tt.interrupted {
+				s.OnSleep = cancel
+			}
+			err := session.CommitTransaction(ctx)
+			require.Error(t, err, tt.name)
+			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: %v", tt.name, err)
+			assert.Equal(t, tt.unknown, session.clientSession.PinnedServerAddr == nil, tt.name)
 		})
 	}
 }
@@ -151,12 +146,8 @@ func TestTransientErrorIsUnpinned(t *testing.T) {
 func TestWithTransactionOutlivesAnOutage(t *testing.T) {
 	ok := scripted.OK()
 	s := newShardedScript(t, ok, scripted.Overloaded(), scripted.NoServer{Err: errNoServer}, ok /* abort */, ok, ok, ok)
-	calls := 0
-	require.NoError(t, withTransaction(t, s, func(ctx context.Context, coll *Collection) error {
-		calls++
-		return insertTwice(ctx, coll)
-	}))
-	assert.Equal(t, 2, calls)
+	assert.Equal(t, 2, must(transact(bgCtx, t, s, insertAny))(t))
+	s.Finish()
 }
 
 // TestWithTransactionUnsentCommit is about a commit of unknown result that was not sent: it is not sent again without a wait.
@@ -171,22 +162,207 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 		"no server":               {selection, selection, ok},
 		"after one that was sent": {scripted.ShuttingDown(), closed, scripted.ShuttingDown(), closed, ok},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := scripted.New(t, append([]any{ok}, replies...)...)
-			require.NoError(t, second(insertInTransaction(bgCtx, t, s)))
-			assert.Equal(t, halfTransactionBackoffs(2), s.Slept)
+		s := scripted.New(t, append([]any{ok}, replies...)...)
+		require.NoError(t, second(insertInTransaction(bgCtx, t, s)), name)
+		assert.Equal(t, halfTransactionBackoffs(2), s.Slept, name)
 
-			sent := name == "after one that was sent" // it may have taken place
-			if !sent {
-				replies = replies[:len(replies)/2]
+		sent := name == "after one that was sent" // it may have taken place
+		if !sent {
+			replies = replies[:len(replies)/2]
+		}
+		s = scripted.New(t, append([]any{ok}, replies...)...)
+		ctx, cancel := context.WithCancel(bgCtx)
+		s.OnSleep = cancel
+		_, err := insertInTransaction(ctx, t, s)
+		assert.Equal(t, sent, err == nil, "%s, cancelled: got %v", name, err)
+		assert.Equal(t, !sent, errors.Is(err, context.Canceled), "%s: got %v", name, err)
+		assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: got %v", name, err)
+	}
+}
+
+var _ = noted("transactions")
+
+// TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
+// it is sent again, because the locks would stay otherwise.
+func TestTransactionEndOutlivesTheCall(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts  *options.ClientOptions
+		first time.Duration // backoff
+		sent  int           // if all are rejected; the backoffs are 50, 100, 200, 400 and 800 ms, or 4 s and, four times, 5 s
+		total time.Duration
+	}{
+		"grace":                {options.Client(), 100 * time.Millisecond, 4, 500 * time.Millisecond},
+		"Timeout":              {options.Client().SetTimeout(time.Minute), 100 * time.Millisecond, 6, time.Minute},
+		"Timeout that is over": {options.Client().SetTimeout(16 * time.Second), 8 * time.Second, 4, 16 * time.Second},
+	} {
+		for ending, result := range map[string]error{"commitTransaction": nil, "abortTransaction": errNoServer} {
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				// run ends the context as soon as the server has rejected the end of the transaction once. It returns how often that came.
+				run := func(s *scripted.Script) (int, error) {
+					s.Policy.FirstBackoff = tt.first
+					ctx := scripted.NewContext()
+					ctx.Until = time.Time{}
+					s.OnSleep = func() { s.OnSleep = nil; ctx.End(end) }
+					_, err := transact(ctx, t, s, func(context.Context, *Collection) error { return result }, tt.opts)
+					names := commandNames(s)[1:]
+					for _, command := range names {
+						require.Equal(t, ending, command)
+					}
+					return len(names), err
+				}
+				of := name + "/" + ending + "/" + end.Error()
+				s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+				sent, err := run(s)
+				s.Finish()
+				assert.Equal(t, 3, sent, of)
+				assert.Equal(t, result, err, of)
+
+				s = lasting(t, scripted.Overloaded(), scripted.OK())
+				sent, err = run(s)
+				require.Error(t, err, of)
+				assert.Equal(t, tt.sent, sent, of)
+				assert.LessOrEqual(t, s.Elapsed, tt.total, of)
 			}
-			s = scripted.New(t, append([]any{ok}, replies...)...)
-			ctx, cancel := context.WithCancel(bgCtx)
-			s.OnSleep = cancel
-			_, err := insertInTransaction(ctx, t, s)
-			assert.Equal(t, sent, err == nil, "cancelled: got %v", err)
-			assert.Equal(t, !sent, errors.Is(err, context.Canceled), "got %v", err)
-			assert.Equal(t, !sent, errorHasLabel(err, driver.UnknownTransactionCommitResult), "got %v", err)
+		}
+	}
+}
+
+// TestAbortAfterTheCall is about an abort that begins when the caller has gone, or is about to go.
+func TestAbortAfterTheCall(t *testing.T) {
+	for name, end := range map[string]func(*scripted.Script, context.CancelFunc){
+		"cancelled":       func(_ *scripted.Script, cancel context.CancelFunc) { cancel() },
+		"deadline passed": func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour },
+		"deadline close":  func(s *scripted.Script, _ context.CancelFunc) { s.Elapsed += time.Hour - 10*time.Millisecond },
+	} {
+		s := scripted.New(t, scripted.OK(), scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+		ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
+		defer cancel()
+		_, err := transact(ctx, t, s, func(context.Context, *Collection) error {
+			end(s, cancel)
+			return errNoServer
+		})
+		s.Finish()
+		assert.Equal(t, errNoServer, err, name)
+		assert.Equal(t, []string{"insert", "abortTransaction", "abortTransaction", "abortTransaction"}, commandNames(s), name)
+	}
+}
+
+// TestCallThatEndsBeforeItsCommit is about a callback that succeeds although its caller has gone: what it did is aborted.
+func TestCallThatEndsBeforeItsCommit(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.OK())
+	ctx, cancel := context.WithCancel(bgCtx)
+	_, err := transact(ctx, t, s, func(context.Context, *Collection) error {
+		cancel()
+		return nil
+	})
+	assert.Equal(t, context.Canceled, err)
+	assert.Equal(t, []string{"insert", "abortTransaction"}, commandNames(s))
+}
+
+// TestTimeOfAnAbort is about how long an abort is tried again, after a call of a tenth of a second and after one without a limit
+// (client-side-operations-timeout.md, "Convenient Transactions API").
+func TestTimeOfAnAbort(t *testing.T) {
+	for backoff, tt := range map[time.Duration]struct {
+		limit time.Duration
+		slept int
+	}{
+		200 * time.Millisecond: {100 * time.Millisecond, 2}, // in the grace after the call
+		longBackoff:            {0, 1},                      // in ten seconds
+	} {
+		s := newImpatientScript(t, scripted.Failure(1))
+		s.Policy.Jitter = func() float64 { return float64(backoff) / float64(retry.MaxBackoff) }
+		ctx := scripted.NewContext()
+		ctx.Until = time.Time{}
+		if tt.limit > 0 {
+			ctx.Until = s.Now().Add(tt.limit)
+		}
+		require.Error(t, insertWithTransaction(ctx, scriptColl(t, s)))
+		assert.Len(t, s.Slept, tt.slept, "%v: %v", backoff, commandNames(s))
+	}
+}
+
+// TestCommitsBackOffUntilTheCallEnds is about a commit near the end of a call, which has a Timeout of its own: backoffs end with the call.
+func TestCommitsBackOffUntilTheCallEnds(t *testing.T) {
+	s := newImpatientScript(t, scripted.OK())
+	require.Error(t, second(transact(bgCtx, t, s, func(context.Context, *Collection) error {
+		s.Elapsed += time.Minute - time.Second
+		return nil
+	}, options.Client().SetTimeout(time.Minute))))
+	assert.LessOrEqual(t, s.Elapsed, time.Minute)
+}
+
+// TestCommitWithoutServerInACall is about a commit of WithTransaction that finds no server: that is no success.
+func TestCommitWithoutServerInACall(t *testing.T) {
+	s := scripted.New(t, scripted.OK(), scripted.NoServer{Err: io.EOF})
+	assert.ErrorIs(t, second(insertInTransaction(bgCtx, t, s)), io.EOF)
+}
+
+// TestTimedOutCommitMayBeCommitted is about a commit whose time is up after an error that says both that the server is overloaded and
+// that the commit may have been carried out: the application's next one waits for the majority (transactions.md, "Majority write
+// concern is used when retrying commitTransaction"), and a retryable write instead has a number of its own.
+func TestTimedOutCommitMayBeCommitted(t *testing.T) {
+	unsure := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.RetryableWriteError)
+	for _, again := range []bool{true, false} {
+		s := scripted.New(t, scripted.OK(), unsure, scripted.OK())
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll))
+			err := session.CommitTransaction(endsInBackoff(s, context.DeadlineExceeded))
+			require.True(t, IsTimeout(err), "got %v", err)
+			if again {
+				require.NoError(t, session.CommitTransaction(bgCtx))
+				assert.Equal(t, "majority", s.Field("writeConcern", "w")[2])
+				return
+			}
+			require.NoError(t, insertAny(ctx, coll))
+			assert.Equal(t, []any{int64(1), int64(1), int64(2)}, s.Field("txnNumber"))
+		})
+	}
+}
+
+// TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
+// included.
+func TestNumbersOfRetryableWrites(t *testing.T) {
+	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
+	coll := scriptColl(t, s)
+	inSession := NewSessionContext(bgCtx, must(coll.client.StartSession())(t))
+	assert.Equal(t, ErrNoDocuments, coll.FindOne(inSession, bson.D{}).Err())
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(inSession, coll))
+	s.Finish()
+	assert.Equal(t, []any{nil, int64(1), int64(2)}, s.Field("txnNumber"))
+
+	s = scripted.New(t, scripted.OK(), scripted.OK())
+	s.Topology, s.Servers[0].Kind = description.TopologyKindSingle, description.ServerKindStandalone
+	coll = scriptColl(t, s)
+	session := must(coll.client.StartSession())(t)
+	require.NoError(t, calling("Collection.InsertMany", twoBatches...)(NewSessionContext(bgCtx, session), coll))
+	s.Finish()
+	assert.Equal(t, int64(0), session.clientSession.TxnNumber)
+}
+
+// TestCommitLabelsWriteConcernErrors is about a commit that was made, but not as widely as wanted: servers before 4.4 do not say that it
+// can be retried.
+func TestCommitLabelsWriteConcernErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		wire               int32
+		code               int
+		retryable, unknown bool
+	}{
+		{"shutdown, before 4.4", 8, 91, true, true},
+		{"shutdown, since 4.4", 9, 91, false, true},
+		{"timed out, before 4.4", 8, 64, false, true},
+		{"unsatisfiable, before 4.4", 8, 100, false, false},
+	} {
+		s := lasting(t, scripted.OK(concernError(tt.code)), scripted.OK())
+		s.Servers[0].WireVersion.Max = tt.wire
+		inTransaction(t, s, func(ctx context.Context, session *Session, coll *Collection) {
+			require.NoError(t, insertAny(ctx, coll), tt.name)
+			err := session.CommitTransaction(ctx)
+			assert.Equal(t, tt.retryable, errorHasLabel(err, driver.RetryableWriteError), "%s: %v", tt.name, err)
+			assert.Equal(t, tt.unknown, errorHasLabel(err, driver.UnknownTransactionCommitResult), "%s: %v", tt.name, err)
+			failed := scripted.As[CommandError](t, err)
+			assert.Equal(t, []any{int32(tt.code), "scripted", "Concern"}, []any{failed.Code, failed.Message, failed.Name})
+			assert.NotEmpty(t, failed.Raw)
 		})
 	}
 }

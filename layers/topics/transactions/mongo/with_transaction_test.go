@@ -39,7 +39,7 @@ func (c *leapingClock) Sleep(ctx, caller context.Context, closed <-chan struct{}
 }
 
 func TestWithTransactionTimeout(t *testing.T) {
-	newScript := func(t *testing.T, transactions int) *scripted.Script {
+	newScript := func(transactions int) *scripted.Script {
 		s := scripted.New(t)
 		for i := 0; i < transactions; i++ {
 			s.Replies = append(s.Replies, scripted.OK(), aborted)
@@ -64,20 +64,18 @@ func TestWithTransactionTimeout(t *testing.T) {
 		{"after the client's timeout", options.Client().SetTimeout(80 * time.Second), false, 4},
 		{"at the context's deadline rather than after the client's timeout", options.Client().SetTimeout(time.Hour), true, 3},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s, ctx := newScript(t, tt.transactions), bgCtx
-			if tt.deadline {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithDeadline(ctx, s.Now().Add(59*time.Second))
-				defer cancel()
-			}
-			calls, err := insertInTransaction(ctx, t, s, tt.opts)
-			assert.Equal(t, tt.transactions, calls)
-			isTimeout(t, err)
-		})
+		s, ctx := newScript(tt.transactions), bgCtx
+		if tt.deadline {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, s.Now().Add(59*time.Second))
+			defer cancel()
+		}
+		calls, err := insertInTransaction(ctx, t, s, tt.opts)
+		assert.Equal(t, tt.transactions, calls, tt.name)
+		isTimeout(t, err)
 	}
 	t.Run("before a backoff that would pass the deadline", func(t *testing.T) {
-		s := newScript(t, 1)
+		s := newScript(1)
 		deadline := time.Now().Add(time.Hour)
 		s.Policy.Clock = &leapingClock{Script: s, now: deadline.Add(-2 * time.Millisecond)}
 		ctx, cancel := context.WithDeadline(bgCtx, deadline)
@@ -88,7 +86,7 @@ func TestWithTransactionTimeout(t *testing.T) {
 		isTimeout(t, err)
 	})
 	t.Run("cancellation is none", func(t *testing.T) {
-		s := newScript(t, 1)
+		s := newScript(1)
 		ctx, cancel := context.WithCancel(bgCtx)
 		s.OnSleep = cancel
 		_, err := insertInTransaction(ctx, t, s)

@@ -302,7 +302,7 @@ func TestRetriesAfterRefusedConnections(t *testing.T) {
 
 // TestRetriesOfOlderSpecifications: a retry after another error than a rejection is sent, however long the overload lasts.
 func TestRetriesOfOlderSpecifications(t *testing.T) {
-	s := lasting(t, 2*time.Second, []any{io.EOF, scripted.OK()})
+	s := lasting(t, 2*time.Second, "", io.EOF, scripted.OK())
 	require.NoError(t, s.Execute(context.Background(), s.Read()))
 	assert.Len(t, s.Sent, 2)
 }
@@ -400,7 +400,8 @@ func TestThrottleLearnsOfPinnedCursors(t *testing.T) {
 	assert.InDelta(t, 1.0/2, accepted, 1e-9, "opening it was accepted, and getMore does not count")
 }
 
-// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal.
+// TestCriticalityIsTold: the class is in events, and in errors and lines unless it is normal. By itself it does nothing: every class is
+// retried as the specification says.
 func TestCriticalityIsTold(t *testing.T) {
 	for _, class := range []event.Criticality{event.CriticalitySheddable, event.CriticalityNormal, event.CriticalityCritical} {
 		s := scripted.New(t, scripted.Repeat(6, scripted.Overloaded())...)

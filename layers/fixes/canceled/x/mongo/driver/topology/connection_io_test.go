@@ -30,20 +30,18 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 			"read":  func(ctx context.Context, c *connection) error { _, err := c.readWireMessage(ctx); return err },
 			"write": func(ctx context.Context, c *connection) error { return c.writeWireMessage(ctx, []byte{0}) },
 		} {
-			t.Run(name+" "+cause.Error(), func(t *testing.T) {
-				ctx, cancel := context.WithCancel(context.Background())
-				defer cancel()
-				conn, _ := piped(t)
-				conn.nc = brokenConn{Conn: conn.nc, err: cause, cancel: cancel}
-				err := run(ctx, conn)
-				var connErr ConnectionError
-				require.True(t, errors.As(err, &connErr), "%v", err)
-				assert.Equal(t, cause, connErr.Wrapped)
-				if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
-					assert.Equal(t, connDisconnected, conn.state)
-					assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
-				}
-			})
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			conn, _ := piped(t)
+			conn.nc = brokenConn{Conn: conn.nc, err: cause, cancel: cancel}
+			err := run(ctx, conn)
+			var connErr ConnectionError
+			require.True(t, errors.As(err, &connErr), "%s: %v", name, err)
+			assert.Equal(t, cause, connErr.Wrapped, name)
+			if !errors.Is(cause, context.DeadlineExceeded) || name == "write" {
+				assert.Equal(t, connDisconnected, conn.state, name)
+				assert.True(t, errors.Is(ctx.Err(), context.Canceled), "the connection is closed")
+			}
 		}
 	}
 }

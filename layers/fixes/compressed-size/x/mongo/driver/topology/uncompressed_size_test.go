@@ -3,7 +3,6 @@ package topology
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 
@@ -36,27 +35,23 @@ func TestUncompressedSize(t *testing.T) {
 		{max: 0, size: math.MinInt32, ok: true},
 	}
 	for _, tt := range tests {
-		tt := tt
-		t.Run(fmt.Sprintf("%d of %d", tt.size, tt.max), func(t *testing.T) {
-			t.Parallel()
-			idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
-			wm = wiremessage.AppendCompressedOriginalOpCode(wm, wiremessage.OpMsg)
-			wm = wiremessage.AppendCompressedUncompressedSize(wm, tt.size)
-			wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
-			wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
+		idx, wm := wiremessage.AppendHeaderStart(nil, 1, 2, wiremessage.OpCompressed)
+		wm = wiremessage.AppendCompressedOriginalOpCode(wm, wiremessage.OpMsg)
+		wm = wiremessage.AppendCompressedUncompressedSize(wm, tt.size)
+		wm = wiremessage.AppendCompressedCompressorID(wm, wiremessage.CompressorZLib)
+		wm = bsoncore.UpdateLength(wm, idx, int32(len(wm)))
 
-			conn, server := piped(t)
-			conn.desc.MaxMessageSize = tt.max
-			go func() { _, _ = server.Write(wm) }()
-			got, err := conn.readWireMessage(context.Background())
-			if tt.ok {
-				require.NoError(t, err)
-				assert.Equal(t, wm, got)
-				return
-			}
-			assert.True(t, errors.Is(err, errResponseTooLarge), "%v", err)
-			assert.Contains(t, err.Error(), "compressed message")
-			assert.Equal(t, connDisconnected, conn.state, "nothing more can be read from it")
-		})
+		conn, server := piped(t)
+		conn.desc.MaxMessageSize = tt.max
+		go func() { _, _ = server.Write(wm) }()
+		got, err := conn.readWireMessage(context.Background())
+		if tt.ok {
+			require.NoError(t, err, tt)
+			assert.Equal(t, wm, got, tt)
+			continue
+		}
+		assert.True(t, errors.Is(err, errResponseTooLarge), "%+v: %v", tt, err)
+		assert.Contains(t, err.Error(), "compressed message", tt)
+		assert.Equal(t, connDisconnected, conn.state, "%+v: nothing more can be read from it", tt)
 	}
 }

@@ -63,17 +63,15 @@ func localFailures() map[string]localFailure {
 // client's own limit does not clear the pool.
 func TestLocalErrorAndPool(t *testing.T) {
 	for name, tt := range localFailures() {
-		t.Run(name, func(t *testing.T) {
-			err, cleared := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
-			assert.Equal(t, !tt.want.own(), cleared, "cleared: %s", tt.why)
-			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
-			assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
-			assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit))
-			assert.Equal(t, tt.want.own(), strings.Contains(err.Error(), "this client"), "%v", err)
-			if tt.want.own() {
-				assert.Contains(t, err.Error(), string(tt.want))
-				assert.True(t, backpressure.HasLabelInChain(err, driver.NetworkError), "a network error")
-			}
-		})
+		err, cleared := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
+		assert.Equal(t, !tt.want.own(), cleared, "%s: cleared: %s", name, tt.why)
+		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "%s: overloaded", name)
+		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "%s: retryable", name)
+		assert.Equal(t, tt.want.own(), errors.Is(err, backpressure.ErrOwnLimit), name)
+		assert.Equal(t, tt.want.own(), strings.Contains(err.Error(), "this client"), "%s: %v", name, err)
+		if tt.want.own() {
+			assert.Contains(t, err.Error(), string(tt.want), name)
+			assert.True(t, backpressure.HasLabelInChain(err, driver.NetworkError), "%s: a network error", name)
+		}
 	}
 }
