@@ -229,10 +229,6 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 		_, err := e.data.InsertOne(ctx, bson.D{})
 		return err
 	}
-	createIndex := func(e encryption) error {
-		_, err := e.data.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
-		return err
-	}
 	for _, c := range []struct {
 		name        string
 		run         func(encryption) error
@@ -250,8 +246,6 @@ func TestOptionsOfCollectionInfo(t *testing.T) {
 		{"insert", insert, "insert", "writes", "insert", 3, 1, false},
 		{"info of insert", insert, "listCollections", "reads", "insert", 1, 3, false},
 		{"info of insert, not retried", insert, "listCollections", "writes", "insert", 0, 1, true},
-		{"info of createIndexes", createIndex, "listCollections", "reads", "createIndexes", 1, 3, false},
-		{"info of createIndexes, not retried", createIndex, "listCollections", "writes", "createIndexes", 0, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEncryption(t, options.Client().SetRetryReads(c.retried == "reads").SetRetryWrites(c.retried == "writes"))

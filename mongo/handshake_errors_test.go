@@ -208,3 +208,11 @@ func TestClosedHelloIsLabelled(t *testing.T) {
 		}
 	}
 }
+
+// TestOuterLabelsChangeACopy is about errors that share the array of their labels.
+func TestOuterLabelsChangeACopy(t *testing.T) {
+	array := []string{driver.NetworkError, "untouched"}
+	err := withOuterLabels(CommandError{Labels: array[:1]}, driver.Error{Labels: []string{driver.RetryableWriteError}})
+	assert.True(t, errorHasLabel(err, driver.RetryableWriteError))
+	assert.Equal(t, "untouched", array[1])
+}

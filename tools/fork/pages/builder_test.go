@@ -74,8 +74,8 @@ func newStranger(t *testing.T) *stranger {
 	}
 	require.NoError(t, files.Write(filepath.Join(s.dir, "overload")))
 	require.NoError(t, forktest.Archive(t, "app.txtar").Write(filepath.Join(s.dir, "app")))
-	// All is compiled once, as if it lay in the same folder.
-	s.env = append(os.Environ(), "GOFLAGS=-trimpath -modcacherw", "CGO_ENABLED=0", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
+	// What other tests compile is not compiled again, as if it lay in the same folder.
+	s.env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
 		"GOMODCACHE="+filepath.Join(s.dir, "modules"))
 	s.sh(t, "overload", "git init -q . && git add -A && git -c user.name=A -c user.email=a@localhost commit -q -m first")
 	return s

@@ -65,21 +65,19 @@ func (ex *operationRun) retryableReadWrite(a *attempt) bool {
 	}
 }
 
-// addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4 never do, and none does
-// for a network error. Commands of a transaction other than commit and abort never get it.
+// addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4, of which other errors are retryable,
+// never do, and none does for a network error. Commands of a transaction other than commit and abort never get it.
 func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error {
 	if !a.retryEnabled || ex.inTransaction() {
 		return a.err
 	}
-	unlabeled := retryable && a.desc.WireVersion != nil && a.desc.WireVersion.Max < 9 // which is that of 4.4
-
 	switch e := a.err.(type) {
 	case WriteCommandError:
-		if unlabeled {
+		if retryable {
 			return withLabel(e, RetryableWriteError)
 		}
 	case Error:
-		if ex.op.Type == Write && (unlabeled || e.HasErrorLabel(NetworkError)) {
+		if ex.op.Type == Write && (retryable || e.HasErrorLabel(NetworkError)) {
 			return withLabel(e, RetryableWriteError)
 		}
 	}

@@ -71,6 +71,7 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 				err := s.Execute(ctx, s.Write())
 				require.NotNil(t, cause, "there was no retry")
 				assert.ErrorIs(t, err, cause)
+				assert.ErrorContains(t, err, "no time for a retry: ")
 				tt.check(t, err)
 			})
 		}

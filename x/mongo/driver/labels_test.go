@@ -47,7 +47,10 @@ func TestWithLabelWraps(t *testing.T) {
 	assert.Equal(t, "no server", strings.TrimSpace(err.Error()))
 	assert.Equal(t, []string{TransientTransactionError}, backpressure.LabelsInChain(err))
 	assert.Equal(t, cause, withoutLabel(cause, TransientTransactionError))
-	assert.Empty(t, backpressure.LabelsInChain(withoutLabel(err, TransientTransactionError)))
+	all := []string{NetworkError, TransientTransactionError, UnknownTransactionCommitResult, RetryableWriteError, NoWritesPerformed,
+		ErrSystemOverloadedError, ErrRetryableError}
+	assert.Equal(t, all, backpressure.LabelsInChain(Error{Labels: all}))
+	assert.Equal(t, all[:1], backpressure.LabelsInChain(withoutLabel(withLabel(err, NetworkError), TransientTransactionError)))
 }
 
 // TestGatheredWriteErrors is about the second command of a write whose first had an error: what the operation returns has both errors, with

@@ -37,11 +37,7 @@ func ExampleRetryMonitor() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() {
-		if err := client.Disconnect(context.TODO()); err != nil {
-			log.Fatal(err)
-		}
-	}()
+	defer func() { _ = client.Disconnect(context.TODO()) }()
 }
 
 // A client has one RetryMonitor. To use several, such as one that logs and one

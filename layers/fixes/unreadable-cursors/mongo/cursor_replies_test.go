@@ -149,6 +149,8 @@ func TestGridFSDownload(t *testing.T) {
 	data = must(download(t, false, storedFile, with(firstChunk, "n", int64(0)), with(secondChunk, "n", int64(1))))(t)
 	assert.Equal(t, "abcdef", data)
 	require.NoError(t, second(download(t, true, storedFile, firstChunk, secondChunk)))
+	_, err := download(t, false, storedFile, with(firstChunk, "data", "text"))
+	require.ErrorContains(t, err, "chunk 0 of the file has data of type string, want binary")
 }
 
 // TestGridFSDownloadOfAnything is about files and chunks whose fields are missing or have other types or values. Whatever they are, the

@@ -557,3 +557,11 @@ func init() {
 		})},
 	}...)
 }
+
+// TestGridFSMetadata is about what an application stores beside a file.
+func TestGridFSMetadata(t *testing.T) {
+	server, bucket := newBucket(t, nil, "")
+	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
+	require.NoError(t, bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"), opts))
+	require.Equal(t, "me", server.docs["fs.files"][0].Lookup("metadata", "owner").StringValue())
+}

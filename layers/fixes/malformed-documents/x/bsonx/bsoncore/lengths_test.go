@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"strings"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -156,42 +155,4 @@ func TestIndexOfMalformed(t *testing.T) {
 			assert.Error(t, err, "%v of %d", kind, length)
 		}
 	}
-}
-
-// TestLookup is about what has not changed: which value is found, and the errors.
-func TestLookup(t *testing.T) {
-	t.Parallel()
-	inner := bsoncore.NewDocumentBuilder().AppendInt32("n", 7).AppendInt32("n", 8).Build()
-	list := bsoncore.NewArrayBuilder().AppendString("s").AppendDocument(inner).Build()
-	doc := bsoncore.NewDocumentBuilder().AppendDocument("d", inner).AppendArray("a", list).AppendInt32("i", 1).Build()
-
-	for keys, want := range map[string]any{
-		"d":     inner.String(),
-		"d.n":   `{"$numberInt":"7"}`,
-		"a.0":   `"s"`,
-		"a.1.n": `{"$numberInt":"7"}`,
-		"x":     bsoncore.ErrElementNotFound,
-		"x.n":   bsoncore.ErrElementNotFound,
-		"d.x":   bsoncore.ErrElementNotFound,
-		"a.2":   bsoncore.ErrElementNotFound,
-		"i.n":   bsoncore.InvalidDepthTraversalError{Key: "i", Type: bsoncore.TypeInt32},
-		"a.0.n": bsoncore.InvalidDepthTraversalError{Key: "0", Type: bsoncore.TypeString},
-	} {
-		val, err := doc.LookupErr(strings.Split(keys, ".")...)
-		if text, found := want.(string); found {
-			require.NoError(t, err, keys)
-			assert.Equal(t, text, val.String(), keys)
-			continue
-		}
-		assert.Equal(t, want, err, keys)
-	}
-	second, err := list.IndexErr(1)
-	require.NoError(t, err)
-	assert.Equal(t, inner.String(), second.String())
-	_, err = doc.LookupErr()
-	assert.Equal(t, bsoncore.ErrEmptyKey, err)
-	_, err = list.IndexErr(2)
-	assert.Equal(t, bsoncore.ErrOutOfBounds, err)
-	_, err = bsoncore.Document{5, 0}.LookupErr("a", "b")
-	assert.Error(t, err)
 }

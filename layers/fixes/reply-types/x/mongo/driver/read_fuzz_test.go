@@ -106,28 +106,31 @@ func FuzzExtractError(f *testing.F) {
 }
 
 // seedReplies returns replies with all fields that the driver reads.
-func seedReplies() []bsoncore.Document {
-	doc := bsoncore.NewDocumentBuilder
-	labels := bsoncore.NewArrayBuilder().AppendString("RetryableError").Build()
-	clock := doc().AppendDocument("signature", doc().Build()).AppendTimestamp("clusterTime", 1, 1).Build()
-	version := doc().AppendObjectID("processId", [12]byte{1}).AppendInt64("counter", 1).Build()
-	failed := doc().AppendInt32("index", 0).AppendInt32("code", 1).AppendString("errmsg", "no").
-		AppendDocument("errInfo", doc().Build()).Build()
-	batch := bsoncore.NewArrayBuilder().AppendDocument(doc().AppendInt32("x", 1).Build()).Build()
-	return []bsoncore.Document{
-		doc().AppendInt32("ok", 1).Build(),
-		doc().AppendDouble("ok", 0).AppendString("errmsg", "no").AppendInt32("code", 462).AppendString("codeName", "n").
-			AppendArray("errorLabels", labels).AppendDocument("topologyVersion", version).
-			AppendInt32("baseBackoffMS", 5).Build(),
-		doc().AppendInt32("ok", 1).AppendArray("writeErrors", bsoncore.NewArrayBuilder().AppendDocument(failed).Build()).
-			AppendDocument("writeConcernError", doc().AppendInt32("code", 91).AppendString("errmsg", "w").
-				AppendArray("errorLabels", labels).Build()).Build(),
-		doc().AppendDocument("cursor", doc().AppendArray("firstBatch", batch).AppendString("ns", "d.c").
-			AppendInt64("id", 0).AppendDocument("postBatchResumeToken", doc().Build()).
-			AppendTimestamp("atClusterTime", 1, 1).Build()).
-			AppendDocument("$clusterTime", clock).AppendTimestamp("operationTime", 1, 1).
-			AppendDocument("recoveryToken", doc().Build()).AppendInt32("ok", 1).Build(),
+func seedReplies() (replies []bsoncore.Document) {
+	labels, clock := bson.A{"RetryableError"}, bson.Timestamp{T: 1, I: 1}
+	for _, doc := range []bson.D{
+		{{"ok", 1}},
+		{
+			{"ok", 0.0}, {"errmsg", "no"}, {"code", 462}, {"codeName", "n"}, {"errorLabels", labels},
+			{"topologyVersion", bson.D{{"processId", bson.ObjectID{1}}, {"counter", int64(1)}}}, {"baseBackoffMS", 5},
+		},
+		{
+			{"ok", 1}, {"writeErrors", bson.A{bson.D{{"index", 0}, {"code", 1}, {"errmsg", "no"}, {"errInfo", bson.D{}}}}},
+			{"writeConcernError", bson.D{{"code", 91}, {"errmsg", "w"}, {"errorLabels", labels}}},
+		},
+		{
+			{"cursor", bson.D{
+				{"firstBatch", bson.A{bson.D{{"x", 1}}}}, {"ns", "d.c"}, {"id", int64(0)}, {"postBatchResumeToken", bson.D{}},
+				{"atClusterTime", clock},
+			}},
+			{"$clusterTime", bson.D{{"signature", bson.D{}}, {"clusterTime", clock}}}, {"operationTime", clock},
+			{"recoveryToken", bson.D{}}, {"ok", 1},
+		},
+	} {
+		reply, _ := bson.Marshal(doc)
+		replies = append(replies, reply)
 	}
+	return replies
 }
 
 // seedMessages returns a reply as OP_MSG, OP_REPLY and OP_COMPRESSED.

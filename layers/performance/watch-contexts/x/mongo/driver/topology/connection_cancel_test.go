@@ -32,35 +32,6 @@ func TestDeadlineInTheMidst(t *testing.T) {
 	}
 }
 
-// TestMessageOfNoSize: nothing can be read after a size that is none.
-func TestMessageOfNoSize(t *testing.T) {
-	t.Parallel()
-	c, server := piped(t)
-	go func() { _, _ = server.Write([]byte{3, 0, 0, 0}) }()
-	assert.ErrorContains(t, readReply(context.Background(), c), "malformed message length: 3")
-	assert.True(t, c.closed())
-}
-
-// ownListener is a listener that is not the driver's.
-type ownListener struct{ listened chan context.Context }
-
-func (l ownListener) Listen(ctx context.Context, abort func()) { abort(); l.listened <- ctx }
-func (ownListener) StopListening() bool                        { return true }
-
-// TestOwnListener: whatever listens to the context is asked, and closes the connection.
-func TestOwnListener(t *testing.T) {
-	t.Parallel()
-	c, _ := piped(t)
-	listener := ownListener{make(chan context.Context, 1)}
-	c.cancellationListener = listener
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	w := c.watch(ctx)
-	assert.Equal(t, ctx, <-listener.listened)
-	assert.True(t, c.closed())
-	assert.True(t, w.happened())
-}
-
 // TestLateWatch: whoever ends a watch closes the connection if the goroutine that does so has not begun.
 func TestLateWatch(t *testing.T) {
 	t.Parallel()

@@ -214,7 +214,6 @@ func (p *pool) close(ctx context.Context) {
 	p.wake(ErrPoolClosed)            // before dialling ends, with an error that says nothing
 	p.createConnectionsCond.L.Lock() // a goroutine between its look at the context and its wait would miss the Broadcast
 	p.cancelBackgroundCtx()
-	close(p.done)
 	p.createConnectionsCond.Broadcast()
 	p.createConnectionsCond.L.Unlock()
 	p.backgroundDone.Wait()
