@@ -37,7 +37,7 @@ type Application struct {
 
 // Options say how Change changes an application; as kong takes them.
 type Options struct {
-	Undo      bool   `xor:"mode,least" help:"Restore upstream's driver, and the version that was required."`
+	Undo      bool   `xor:"mode" help:"Restore upstream's driver, and the version that was required."`
 	Release   bool   `help:"Use the released version from a module proxy instead of the folder in build/."`
 	SkipBuild bool   `help:"Do not build the application."`
 	Base      string `kong:"-"` // the version of upstream whose fork is used; by default the lowest that fits

@@ -140,7 +140,7 @@ func (a Application) Check(ctx context.Context, least string) (string, error) {
 }
 
 // verify compares the release that the application is built with, as go.sum has its hashes, with what is known of this release. The go
-// command compares what it downloads, and what it has downloaded, with go.sum.
+// command compares what it downloads with go.sum, and "go mod verify" what it has downloaded before.
 func (a Application) verify(ctx context.Context, s selected) error {
 	if s.Replace.Version == "" || s.Replace.Path != Driver {
 		return nil

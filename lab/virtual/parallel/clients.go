@@ -3,7 +3,6 @@ package parallel
 import (
 	"context"
 	"fmt"
-	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -27,8 +26,7 @@ type application struct {
 	kept    shelf       // by monitors
 
 	mu    sync.Mutex
-	busy  map[string]int64 // the running command of each session
-	heard map[string]int   // by server and kind of event
+	heard map[string]int // by server and kind of event
 }
 
 // variant are the options of a client.
@@ -47,7 +45,7 @@ const heartbeat = 500 * time.Millisecond
 // connect starts a client.
 func (o *round) connect(number int) *application {
 	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], round: o, kept: shelf{run: o.run},
-		busy: map[string]int64{}, heard: map[string]int{}}
+		heard: map[string]int{}}
 	if o.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
 		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
 	}
@@ -105,31 +103,17 @@ func (a *application) setMonitors(opts *options.ClientOptions) {
 	}
 }
 
-// hear keeps an event, counts what it says of a server, and asks whether a session has one user.
+// hear keeps an event, and counts what it says of a server.
 func (a *application) hear(happened any) {
 	_, reply := happened.(*event.CommandSucceededEvent) // whose room is the driver's
 	a.kept.keep("an event", happened, !reply)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch e := happened.(type) {
-	case *event.PoolEvent:
+	if e, ofPool := happened.(*event.PoolEvent); ofPool {
 		a.heard[e.Address+" "+e.Type]++
 		if e.Type == event.ConnectionPoolCleared {
 			a.round.cleared.Add(1)
 		}
-	case *event.CommandStartedEvent:
-		id, used := e.Command.Lookup("lsid").DocumentOK()
-		if other := a.busy[string(id)]; other != 0 {
-			a.round.finding("session", "two operations use one session at the same time: %s has number %d, and command %d has "+
-				"not ended", e.CommandName, e.RequestID, other)
-		}
-		if used {
-			a.busy[string(id)] = e.RequestID
-		}
-	case *event.CommandSucceededEvent:
-		a.ended(e.RequestID)
-	case *event.CommandFailedEvent:
-		a.ended(e.RequestID)
 	}
 }
 
@@ -138,10 +122,6 @@ func (a *application) times(host, what string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.heard[host+" "+what]
-}
-
-func (a *application) ended(request int64) {
-	maps.DeleteFunc(a.busy, func(_ string, busy int64) bool { return busy == request })
 }
 
 // collection returns one that is read from any server.

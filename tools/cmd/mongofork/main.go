@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -261,7 +262,7 @@ type useCmd struct {
 	Application string `arg:"" name:"dir" help:"Folder of the application's go.mod."`
 	adopt.Options
 	Check   bool   `xor:"mode" help:"Print what the application is built with; exit with 1 unless it is a suitable fork."`
-	AtLeast string `xor:"least" placeholder:"LEVEL" help:"As --check, and exit with 1 if the fork is of a patch level below this one, such as fork.2, too."`
+	AtLeast string `placeholder:"LEVEL" help:"With --check: also exit with 1 if the fork is of a patch level below this one, such as fork.2."`
 }
 
 func (useCmd) Help() string {
@@ -270,11 +271,24 @@ func (useCmd) Help() string {
 		"restored. This takes a minute or two the first time, when the driver is compiled."
 }
 
+var patchLevel = regexp.MustCompile(`^[a-z]+\.(0|[1-9][0-9]*)$`)
+
+// Validate refuses levels that a fork of any level would seem to have.
+func (c *useCmd) Validate() error {
+	switch {
+	case c.AtLeast != "" && !c.Check:
+		return errors.New("--at-least needs --check")
+	case c.AtLeast != "" && !patchLevel.MatchString(c.AtLeast):
+		return fmt.Errorf("--at-least=%s is not a patch level; the first is fork.1", c.AtLeast)
+	}
+	return nil
+}
+
 func (c *useCmd) Run(a *app) error {
 	application := adopt.Application{Dir: c.Application, Project: a.project, Progress: func(step string) {
 		fmt.Fprintf(a.progress, "%s ...\n", step)
 	}}
-	if c.Check || c.AtLeast != "" {
+	if c.Check {
 		effect, err := application.Check(a.ctx, c.AtLeast)
 		if err == nil {
 			a.printf("%s\n", effect)

@@ -46,7 +46,7 @@ func Scan(ctx context.Context, tool, index, folder string) (string, error) {
 }
 
 var (
-	complete = regexp.MustCompile(`(?m)^(Your code is affected by|No vulnerabilities found)`)
+	complete = regexp.MustCompile(`(?m)^(?:Your code is affected by (\d+)|No vulnerabilities found)`)
 	// found is a vulnerability whose code the module reaches, with the first of the ways: its name in the database, and what it is in.
 	found = regexp.MustCompile(`(?ms)^Vulnerability #\d+: (\S+)\n.*?^  (?:Module: \S+|(Standard library))$.*?^      #1: [^\n]*`)
 )
@@ -61,6 +61,9 @@ func Judge(scan string, list []fork.Advisory, base string) (said string, open bo
 		}
 	}
 	all := found.FindAllStringSubmatch(scan, -1)
+	if told := complete.FindStringSubmatch(scan); told != nil && told[1] != "" && told[1] != fmt.Sprint(len(all)) {
+		lines = append(lines, "open: of "+told[1]+" vulnerabilities the report has not the form that is read here")
+	}
 	for _, f := range all {
 		switch {
 		case f[2] != "":

@@ -65,8 +65,8 @@ func (ex *operationRun) retryableReadWrite(a *attempt) bool {
 	}
 }
 
-// addRetryableWriteError adds the label RetryableWriteError if the server does not: servers before 4.4, of which other errors are retryable,
-// never do, and none does for a network error. Commands of a transaction other than commit and abort never get it.
+// addRetryableWriteError adds the label RetryableWriteError to a retryable error if the server has not: servers before 4.4 never do, and a
+// network error is the driver's own. Commands of a transaction other than commit and abort never get it.
 func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error {
 	if !a.retryEnabled || ex.inTransaction() {
 		return a.err
@@ -77,7 +77,7 @@ func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error
 			return withLabel(e, RetryableWriteError)
 		}
 	case Error:
-		if ex.op.Type == Write && (retryable || e.HasErrorLabel(NetworkError)) {
+		if ex.op.Type == Write && retryable {
 			return withLabel(e, RetryableWriteError)
 		}
 	}

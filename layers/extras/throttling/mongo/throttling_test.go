@@ -27,8 +27,7 @@ func TestCriticalityContext(t *testing.T) {
 		assert.Equal(t, Sheddable, CriticalityFromContext(NewCriticalityContext(ctx, Sheddable)), "the last one counts")
 	}
 	assert.Equal(t, Normal, CriticalityFromContext(parent))
-	var zero Criticality
-	assert.Equal(t, Normal, zero)
+	assert.Equal(t, Normal, Criticality(0))
 	assert.True(t, Sheddable < Normal && Normal < Critical)
 }
 

@@ -464,7 +464,7 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 
 // A source that returns no bytes is read until it has done so too often in a row.
 func TestGridFSUploadOfNothing(t *testing.T) {
-	for empty, fails := range map[int]bool{100: false, 101: true} {
+	for empty, fails := range map[int]bool{99: false, 100: true} {
 		_, bucket := newBucket(t, nil, "")
 		reads := 0
 		err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", readFunc(func(p []byte) (int, error) {

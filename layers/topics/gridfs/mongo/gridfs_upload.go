@@ -319,7 +319,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
 }
 
-// uploadSource is the source of an upload. It fails if it returns no bytes for too long, as that of a bufio.Reader does.
+// uploadSource is the source of an upload. It fails if it returns no bytes too often in a row, as that of a bufio.Reader does.
 type uploadSource struct {
 	io.Reader
 	empty int // reads in a row without bytes
@@ -332,7 +332,7 @@ func (s *uploadSource) Read(p []byte) (int, error) {
 	if s.empty++; n > 0 {
 		s.empty = 0
 	}
-	if s.empty > mostEmptyReads && err == nil {
+	if s.empty >= mostEmptyReads && err == nil {
 		err = io.ErrNoProgress
 	}
 	return n, err

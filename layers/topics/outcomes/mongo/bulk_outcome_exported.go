@@ -33,8 +33,8 @@ type BulkWriteOutcome struct {
 // BulkOutcome returns what became of the writes of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite: err is the error that it
 // returned, which may be nil, and writes the number of the documents or models that it was called with.
 //
-// If err is not the error of such a call, nor wraps it, all writes are Unknown. So do not make an error of your own of its fields or its
-// text before you ask.
+// If err is not the error of such a call, nor wraps it, all writes are Unknown, or NotExecuted if it says that no command was sent. So do not
+// make an error of your own of its fields or its text before you ask.
 //
 // It knows nothing of writes with an unacknowledged write concern, though without an error it says that they are Done: no server has
 // acknowledged them.

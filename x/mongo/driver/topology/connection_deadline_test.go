@@ -5,11 +5,15 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/mongo/address"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
 // slowReply is a connection that gives its reply byte by byte, and notes the deadlines of its reads.
@@ -49,6 +53,61 @@ func piped(t *testing.T) (*connection, net.Conn) {
 		_ = server.Close()
 	})
 	return c, server
+}
+
+func newTopology(t *testing.T, opts *options.ClientOptions) *Topology {
+	t.Helper()
+	cfg, err := NewConfig(opts, nil)
+	require.NoError(t, err)
+	topology, err := New(cfg)
+	require.NoError(t, err)
+	return topology
+}
+
+// know lets a topology know servers of a kind that are equal, none of which is connected.
+func know(topo *Topology, kind description.TopologyKind, server description.ServerKind, hosts ...address.Address) {
+	topo.state, topo.fsm.Kind = topologyConnected, kind
+	for _, host := range hosts {
+		topo.fsm.Servers = append(topo.fsm.Servers, description.Server{
+			Addr: host, CanonicalAddr: host, Members: hosts, Kind: server, AverageRTTSet: true, HeartbeatInterval: time.Second,
+		})
+		topo.servers[host] = NewServer(host, topo.id, defaultConnectionTimeout, topo.cfg.ServerOpts...)
+	}
+	topo.desc.Store(topo.fsm.Topology)
+}
+
+// selections returns how often each server is selected. One that can be selected is missing in fewer than one run of 10^15.
+func selections(t testing.TB, topo *Topology, selector description.ServerSelector) map[address.Address]int {
+	counts := map[address.Address]int{}
+	for i := 0; i < 200; i++ {
+		server, err := topo.SelectServer(context.Background(), selector)
+		require.NoError(t, err)
+		counts[server.(*SelectedServer).address]++
+	}
+	return counts
+}
+
+// dials makes a server's connections so.
+func dials(dial DialerFunc) ServerOption {
+	return WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
+		return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dial })}
+	})
+}
+
+// inParallel calls f in many goroutines, many times each.
+func inParallel(goroutines, times int, f func(goroutine, n int)) {
+	var working sync.WaitGroup
+	for g := 0; g < goroutines; g++ {
+		g := g
+		working.Add(1)
+		go func() {
+			defer working.Done()
+			for n := 0; n < times; n++ {
+				f(g, n)
+			}
+		}()
+	}
+	working.Wait()
 }
 
 // TestOneDeadlineForAllReads is about a reply that comes in many parts: all reads have the deadline of the context, none has a new one

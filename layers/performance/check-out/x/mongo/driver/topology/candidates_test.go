@@ -163,8 +163,7 @@ func TestTakeIdle(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, c.driverConnectionID)
 		}
-		assert.Equal(t, 0, p.availableConnectionCount())
-		assert.Equal(t, 2, p.totalConnectionCount())
+		assert.Equal(t, []int{0, 2}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
 		assert.Nil(t, p.takeIdle())
 		assert.NotNil(t, idlePool(t, nil, 1).takeIdle())
 	}
@@ -194,8 +193,7 @@ func TestIdleConnectionIsTakenOnce(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	assert.Equal(t, connections, p.availableConnectionCount())
-	assert.Equal(t, connections, p.totalConnectionCount())
+	assert.Equal(t, []int{connections, connections}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
 }
 
 // TestCheckedOutConnectionIsReturnedOnce: of many goroutines that close what was checked out, one returns it, and whoever kept it has no

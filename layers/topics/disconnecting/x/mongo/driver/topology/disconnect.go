@@ -196,7 +196,7 @@ func giveAll(waiting *wantConnQueue, err error) {
 }
 
 // checkInInterval is how often a pool that is being closed looks whether its connections are back.
-const checkInInterval = 10 * time.Millisecond // short beside the end of a client, long beside a look
+const checkInInterval = 10 * time.Millisecond // too short to be noticed, too long to cost anything
 
 // close closes the pool and its connections, and gives ErrPoolClosed to whoever waits for one. If the context has a deadline, it first
 // waits until the connections are back, or the context ends.
@@ -214,6 +214,7 @@ func (p *pool) close(ctx context.Context) {
 	p.wake(ErrPoolClosed)            // before dialling ends, with an error that says nothing
 	p.createConnectionsCond.L.Lock() // a goroutine between its look at the context and its wait would miss the Broadcast
 	p.cancelBackgroundCtx()
+	close(p.done)
 	p.createConnectionsCond.Broadcast()
 	p.createConnectionsCond.L.Unlock()
 	p.backgroundDone.Wait()

@@ -75,27 +75,30 @@ func TestPoolTellsThatItIsClosed(t *testing.T) {
 	assert.Equal(t, 0, p.availableConnectionCount())
 }
 
-// TestPoolIsClosedWhileDialling is about whoever waits for a connection that is dialled when its pool is closed: nobody cancelled anything.
+// TestPoolIsClosedWhileDialling is about whoever waits for a connection that is dialled when its pool is closed, with and without a
+// connectTimeout: nobody cancelled anything.
 func TestPoolIsClosedWhileDialling(t *testing.T) {
-	dialled := make(chan struct{})
-	p := newPool(poolConfig{ConnectTimeout: time.Minute}, WithDialer(func(Dialer) Dialer {
-		return DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
-			close(dialled)
-			<-ctx.Done()
-			return nil, ctx.Err()
-		})
-	}))
-	assert.NoError(t, p.ready())
-	failed := make(chan error, 1)
-	go func() {
-		_, err := p.checkOut(context.Background())
-		failed <- err
-	}()
-	<-dialled
-	p.close(context.Background())
-	err := <-failed
-	assert.True(t, errors.Is(err, ErrPoolClosed), "got %v", err)
-	assert.False(t, errors.Is(err, context.Canceled), "got %v", err)
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		dialled := make(chan struct{})
+		p := newPool(poolConfig{ConnectTimeout: timeout}, WithDialer(func(Dialer) Dialer {
+			return DialerFunc(func(ctx context.Context, _, _ string) (net.Conn, error) {
+				close(dialled)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+		}))
+		assert.NoError(t, p.ready())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := p.checkOut(context.Background())
+			failed <- err
+		}()
+		<-dialled
+		p.close(context.Background())
+		err := <-failed
+		assert.True(t, errors.Is(err, ErrPoolClosed), "%v: got %v", timeout, err)
+		assert.False(t, errors.Is(err, context.Canceled), "%v: got %v", timeout, err)
+	}
 }
 
 // TestClosedSubscription is about whoever waits for a server with a subscription that is closed: there will be no other description. An
