@@ -26,8 +26,7 @@ func TestCriticalityContext(t *testing.T) {
 		assert.Equal(t, "kept", ctx.Value(key{}))
 		assert.Equal(t, Sheddable, CriticalityFromContext(NewCriticalityContext(ctx, Sheddable)), "the last one counts")
 	}
-	assert.Equal(t, Normal, CriticalityFromContext(parent))
-	assert.Equal(t, Normal, Criticality(0))
+	assert.Equal(t, []Criticality{Normal, Normal}, []Criticality{CriticalityFromContext(parent), 0})
 	assert.True(t, Sheddable < Normal && Normal < Critical)
 }
 

@@ -462,10 +462,10 @@ func TestGridFSUploadInAbortedTransaction(t *testing.T) {
 	require.NotContains(t, err.Error(), "could not be deleted")
 }
 
-// A source that returns no bytes is read until it has done so too often in a row.
+// A source that returns no bytes is read until it has done so too often in a row. Its own errors stay what they are.
 func TestGridFSUploadOfNothing(t *testing.T) {
+	_, bucket := newBucket(t, nil, "")
 	for empty, fails := range map[int]bool{99: false, 100: true} {
-		_, bucket := newBucket(t, nil, "")
 		reads := 0
 		err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", readFunc(func(p []byte) (int, error) {
 			if reads++; reads%(empty+1) == 0 {
@@ -473,9 +473,11 @@ func TestGridFSUploadOfNothing(t *testing.T) {
 			}
 			return 0, nil
 		}))
-		require.Equal(t, fails, errors.Is(err, io.ErrNoProgress), "%v", err)
-		require.Equal(t, fails, err != nil, "%v", err)
+		require.Equal(t, map[bool]error{true: io.ErrNoProgress}[fails], err)
 	}
+	source := io.MultiReader(bytes.NewReader(make([]byte, 17<<20)), iotest.ErrReader(errors.Join(io.ErrClosedPipe, CommandError{Code: 5})))
+	bucket = connectScript(t, lasting(t, scripted.OK(firstBatch(0)))).Database("db").GridFSBucket()
+	require.True(t, errors.Is(bucket.UploadFromStreamWithID(bgCtx, 1, "name", source), io.ErrClosedPipe))
 }
 
 // TestGridFSIndexes is about the indexes of a bucket before its first file (gridfs-spec.md, "Before Write Operations").

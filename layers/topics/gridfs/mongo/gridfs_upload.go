@@ -305,10 +305,13 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if len(buffer) == 0 { // without a chunk size, which the options of the upload may have
 		buffer = nil
 	}
-	if _, err = io.CopyBuffer(us, &uploadSource{Reader: source}, buffer); err == nil {
+	from := &uploadSource{Reader: source}
+	if _, err = io.CopyBuffer(us, from, buffer); err == nil {
 		err = us.Close()
 	}
-	err = us.ofLaterCommand(err, 0)
+	if from.err == nil { // otherwise it is the application's own
+		err = us.ofLaterCommand(err, 0)
+	}
 	if err == nil || us.published || us.uploadDate != 0 && IsDuplicateKeyError(err) { // the chunks may be those of the file that is there
 		return err
 	}
@@ -323,17 +326,17 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 type uploadSource struct {
 	io.Reader
 	empty int // reads in a row without bytes
+	err   error
 }
 
-const mostEmptyReads = 100 // of bufio.Reader
-
-func (s *uploadSource) Read(p []byte) (int, error) {
-	n, err := s.Reader.Read(p)
-	if s.empty++; n > 0 {
+func (s *uploadSource) Read(p []byte) (n int, err error) {
+	if n, err = s.Reader.Read(p); n > 0 {
 		s.empty = 0
-	}
-	if s.empty >= mostEmptyReads && err == nil {
+	} else if s.empty++; s.empty >= 100 && err == nil {
 		err = io.ErrNoProgress
+	}
+	if err != io.EOF {
+		s.err = err
 	}
 	return n, err
 }

@@ -40,8 +40,8 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 		"its fields":              {err: BulkWriteException{WriteConcernError: failed.WriteConcernError}, other: 2},
 		"another":                 {err: errors.New("another"), other: 2},
 		"what cannot be encoded":  {err: invalid, failed: 2},
-		"a client that is closed": {err: ErrClientDisconnected, notExecuted: 2},
-		"one closed in a backoff": {err: CommandError{Wrapped: ErrClientDisconnected}, other: 2},
+		"a client that is closed": {err: ErrClientDisconnected, other: 2},
+		"a reply that is lost":    {err: CommandError{Wrapped: topology.ConnectionError{}}, other: 2},
 		"no connection is free":   {err: topology.WaitQueueTimeoutError{}, notExecuted: 2},
 		"one cannot be made":      {err: topology.ConnectionError{}, notExecuted: 2},
 	} {

@@ -52,15 +52,16 @@ func BulkOutcome(err error, writes int) BulkWriteOutcome {
 }
 
 // kindWithoutRecord returns what became of the writes of a call whose error has no outcome. Only some errors are certainly of calls that
-// have sent nothing. A CommandError is that of a command that was sent, or of another method.
+// have sent nothing: not that of a client that is disconnected, which a repeated commit may have met, too. A CommandError is that of a
+// command that was sent, or of another method.
 func kindWithoutRecord(err error) driver.OutcomeKind {
 	switch {
 	case isInvalid(err):
 		return driver.OutcomeFailed
 	case errors.As(err, &CommandError{}):
 		return driver.OutcomeUnknown
-	case errors.Is(err, ErrClientDisconnected), errors.As(err, &topology.ServerSelectionError{}),
-		errors.As(err, &topology.WaitQueueTimeoutError{}), errors.As(err, &topology.ConnectionError{}):
+	case errors.As(err, &topology.ServerSelectionError{}), errors.As(err, &topology.WaitQueueTimeoutError{}),
+		errors.As(err, &topology.ConnectionError{}):
 		return driver.OutcomeUnsent
 	default:
 		return driver.OutcomeUnknown

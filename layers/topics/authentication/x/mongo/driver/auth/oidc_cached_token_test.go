@@ -109,7 +109,6 @@ func TestCachedToken(t *testing.T) {
 		err := oa.Auth(ctx, &driver.AuthConfig{Connection: conn})
 		cancel()
 		require.Empty(t, s.Replies, "%s: %v", name, err)
-
 		assert.Equal(t, tt.callbacks, callbacks, name)
 		assert.Equal(t, tt.token, oa.accessToken, name)
 		assert.Equal(t, tt.err == nil && tt.code == 0, err == nil, "%s: %v", name, err)
