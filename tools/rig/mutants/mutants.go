@@ -334,7 +334,7 @@ func (t *Tests) Look(ctx context.Context, m Mutant) (string, error) {
 			if _, name, is := strings.Cut(said, "--- FAIL: "); is {
 				return strings.Fields(name)[0], nil
 			}
-			return strings.TrimSpace(said[max(0, len(said)-100):]), nil // what the process said in the end
+			return cmp.Or(strings.TrimSpace(said[max(0, len(said)-100):]), err.Error()), nil // what the process said in the end, if anything
 		case err != nil:
 			return "", err
 		}
