@@ -33,7 +33,7 @@ func (ex *operationRun) conclude(ctx context.Context, a *attempt, err error) err
 		return ex.results.conclude(ctx, a, executed, err)
 	case err == nil:
 		return ex.processResponse(ctx, a, nil)
-	case a.stage == sent && err != ErrUnsupportedStorageEngine: // of which upstream processes no reply
+	case a.stage == sent && err != ErrUnsupportedStorageEngine: // whose reply is not processed
 		if _, ok := err.(WriteCommandError); ok && executed != nil {
 			a = executed // err is its error
 		}
