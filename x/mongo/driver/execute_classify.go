@@ -68,20 +68,11 @@ func (ex *operationRun) retryableReadWrite(a *attempt) bool {
 // addRetryableWriteError adds the label RetryableWriteError to a retryable error if the server has not: servers before 4.4 never do, and a
 // network error is the driver's own. Commands of a transaction other than commit and abort never get it.
 func (ex *operationRun) addRetryableWriteError(a *attempt, retryable bool) error {
-	if !a.retryEnabled || ex.inTransaction() {
+	_, writeFailed := a.err.(WriteCommandError)
+	if !retryable || !a.retryEnabled || ex.inTransaction() || ex.op.Type != Write && !writeFailed {
 		return a.err
 	}
-	switch e := a.err.(type) {
-	case WriteCommandError:
-		if retryable {
-			return withLabel(e, RetryableWriteError)
-		}
-	case Error:
-		if ex.op.Type == Write && retryable {
-			return withLabel(e, RetryableWriteError)
-		}
-	}
-	return a.err
+	return withLabel(a.err, RetryableWriteError)
 }
 
 // classifyCheckout classifies the failure to select a server or to get a connection to it.
