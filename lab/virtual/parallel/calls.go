@@ -139,7 +139,9 @@ func newSpan(chance *rand.Rand) (s span) {
 		s.end()
 		s.ended = true
 	case what == 1:
-		s.Context, s.end = context.WithTimeout(s.Context, soon)
+		ctx, stop := context.WithTimeout(s.Context, soon)
+		above := s.end
+		s.Context, s.end = ctx, func() { stop(); above() }
 	case what < 5:
 		time.AfterFunc(soon, s.end)
 	case what < 10:
