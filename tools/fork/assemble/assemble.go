@@ -51,7 +51,7 @@ func Build(p *plan.Plan) (filetree.Tree, error) {
 	as := &assembler{out: Pristine(p.Module), files: map[string]*fileEdits{}}
 	for _, f := range p.Overlay.Files() {
 		as.out[f.Path] = f.Data
-		if f.Source != nil {
+		if f.Source != nil && directives.Match(f.Data) { // else it stays as it is
 			as.in(f.Source).edits = directiveCuts(f.Source)
 		}
 	}

@@ -87,16 +87,20 @@ func licence(file []byte) []byte {
 	return first
 }
 
-// Format formats the Go files of a tree that are not the module's as upstream formats its own.
-func Format(m *upstream.Module, t filetree.Tree) error {
+// Format formats the Go files of a tree that are not the module's as upstream formats its own. It does so once for each text.
+func Format(m *upstream.Module, t filetree.Tree, formatted map[string][]byte) error {
 	for name, data := range t {
 		if bytes.Equal(data, m.Tree[name]) || !syntax.IsGoFile(name) {
 			continue
 		}
-		var err error
-		if t[name], err = gofumpt.Source(data, gofumpt.Options{ModulePath: m.Path, LangVersion: "go1.19"}); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if _, done := formatted[string(data)]; !done {
+			var err error
+			options := gofumpt.Options{ModulePath: m.Path, LangVersion: "go1.19"}
+			if formatted[string(data)], err = gofumpt.Source(data, options); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
+		t[name] = formatted[string(data)]
 	}
 	return nil
 }

@@ -123,12 +123,14 @@ func (l *Laid) rename(layer *plan.Layer) (err error) {
 				continue
 			}
 			files, tree, free := l.Module.Files(path.Dir(f.Path)), maps.Clone(l.Module.Tree), name
-			mentioned := func(f *syntax.File) bool { return syntax.Mentions(f.AST, free) }
-			for i := 1; slices.ContainsFunc(files, mentioned); i++ {
+			mentions := func(f *syntax.File) bool { return bytes.Contains(f.Src, []byte(free)) }
+			for i := 1; slices.ContainsFunc(files, mentions); i++ {
 				free = fmt.Sprint(name, i)
 			}
 			for _, f := range files {
-				tree[f.Path] = regexp.MustCompile(`\b`+name+`\b`).ReplaceAll(f.Src, []byte(free))
+				if bytes.Contains(f.Src, []byte(name)) {
+					tree[f.Path] = regexp.MustCompile(`\b`+name+`\b`).ReplaceAll(f.Src, []byte(free))
+				}
 			}
 			for i, earlier := range l.Plan.Touches {
 				if earlier.Wrapped == name && path.Dir(earlier.Theirs.File.Path) == path.Dir(f.Path) {

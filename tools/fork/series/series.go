@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/format"
 	"maps"
 	"os"
 	"path"
@@ -31,8 +30,9 @@ type Series struct {
 	Options Options
 	Steps   []Step
 
-	root   string
-	module *upstream.Module
+	root      string
+	module    *upstream.Module
+	formatted map[string][]byte // what Format has made of a text
 }
 
 // New reads the layers of a repository as steps.
@@ -42,7 +42,7 @@ func New(root string, whole *plan.Plan) (*Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Series{Options: opt, root: root, module: whole.Module}
+	s := &Series{Options: opt, root: root, module: whole.Module, formatted: map[string][]byte{}}
 	var ps problem.List
 	for _, layer := range whole.All {
 		if opt.left(layer.Name) {
@@ -278,7 +278,7 @@ func (s *Series) named(laid *layer.Laid) (filetree.Tree, error) {
 	if err := errors.Join(nameWrapped(plan, out), s.keepComments(plan, out)); err != nil {
 		return nil, err
 	}
-	return out, assemble.Format(s.module, out)
+	return out, assemble.Format(s.module, out, s.formatted)
 }
 
 // keepComments gives the functions that replace upstream's the comments that they had, unless these would be wrong. Such a comment is taken
@@ -346,14 +346,10 @@ func nameWrapped(p *plan.Plan, t filetree.Tree) error {
 		word := regexp.MustCompile(`\b` + wrapped + `\b`)
 		doc := regexp.MustCompile(`(?m)^// ` + bare + `( (?:.*\n//)*.*\nfunc (?:\(.*?\) )?` + wrapped + `\()`)
 		for file, data := range t {
-			if path.Dir(file) != path.Dir(touch.Theirs.File.Path) || !word.Match(data) {
+			if path.Dir(file) != path.Dir(touch.Theirs.File.Path) || !bytes.Contains(data, []byte(wrapped)) {
 				continue
 			}
-			text := word.ReplaceAll(doc.ReplaceAll(data, []byte("// "+name+"$1")), []byte(name))
-			var err error
-			if t[file], err = format.Source(text); err != nil {
-				return err
-			}
+			t[file] = word.ReplaceAll(doc.ReplaceAll(data, []byte("// "+name+"$1")), []byte(name))
 		}
 	}
 	return nil
@@ -382,6 +378,6 @@ func mergeWrapped(p *plan.Plan, t filetree.Tree, touch plan.Touch, wrapper strin
 	}
 	start, _ := ours.Extent()
 	_, end := theirs.Extent()
-	t[name], err = format.Source(slices.Concat(source.Src[:start], []byte(text), source.Src[end:]))
-	return true, err
+	t[name] = slices.Concat(source.Src[:start], []byte(text), source.Src[end:])
+	return true, nil
 }
