@@ -94,8 +94,8 @@ timed-%:
 
 .PHONY: test
 test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-compare timed-parallel)
-	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-parallel)
+	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof timed-compare)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 	@cat build/incomplete # what did not run, once more
 
@@ -209,7 +209,7 @@ FORK ?=
 compare: SEEDS = 2000
 compare: SEED = 1
 compare: trees rig ## Compare the fork, or the module in FORK=DIR, with upstream, in virtual time: make compare SEEDS=100000 SEED=1
-	$(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
+	nice $(RIG) compare --seeds $(SEEDS) --seed $(SEED) $(addprefix --fork ,$(FORK))
 
 .PHONY: hostile
 hostile: SEEDS = 1000

@@ -77,6 +77,7 @@ func TestErrorOfEachCommand(t *testing.T) {
 				err := method.run(bgCtx, scriptColl(t, s))
 				names := commandNames(s)
 				if len(names) < failing {
+					assert.False(t, closes(method) && has != "nothing" && err != nil, "%s: %v", name, err)
 					assert.False(t, closes(method) && has == "two batches" && leavesCursor(s.Sent), "%s leaves a cursor", name)
 					assert.False(t, closes(method) && s.Sent[len(s.Sent)-1].Held > 1, "%s holds a connection for another", name)
 					break

@@ -339,8 +339,7 @@ func TestFieldsOfRunCommand(t *testing.T) {
 	}
 }
 
-// TestGetMoreOfRunCommand is about the cursor of a command that the driver does not know: its getMore is retried only if reads and writes
-// are.
+// TestGetMoreOfRunCommand is about the cursor of an unknown command: its getMore is retried only if both reads and writes are.
 func TestGetMoreOfRunCommand(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		s := lasting(t, scripted.OK(nextBatch(0, bson.D{})), emptyOpen, scripted.Overloaded())

@@ -33,8 +33,7 @@ var singleCommands = map[string]func(context.Context, *Collection) error{
 	"Ping":             calling("Client.Ping", nil),
 }
 
-// TestRejectedWriteIsNoSuccess is about a server from version 8.2.6 on and a client that does not retry: it
-// must not take the write for done.
+// TestRejectedWriteIsNoSuccess is about a server from 8.2.6 on: a client without retries must not take the write for done.
 func TestRejectedWriteIsNoSuccess(t *testing.T) {
 	for name, run := range singleCommands {
 		s := scripted.New(t, scripted.Rejected())

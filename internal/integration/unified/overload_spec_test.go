@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestOverloadSpec runs the unified tests of this project: cases of client backpressure that the specification's own
-// tests do not cover.
+// TestOverloadSpec runs this project's unified tests, of cases that those of the specification do not cover.
 func TestOverloadSpec(t *testing.T) {
 	runTestDirectory(t, filepath.Join("..", "..", "..", "testdata", "spec"), false)
 }

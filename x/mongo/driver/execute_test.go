@@ -77,8 +77,7 @@ func TestExecuteOverload(t *testing.T) {
 	}
 }
 
-// TestExecuteOverloadLimitUnderTimeout is about a client-side timeout, under which other errors alone are retried as long as
-// there is time.
+// TestExecuteOverloadLimitUnderTimeout: under a client-side timeout, other errors alone are retried as long as there is time.
 func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 	hour, mode := time.Hour, driver.RetryContext
 	for _, set := range []func(*driver.Operation){
@@ -196,15 +195,22 @@ func (pinnedForGood) UnpinFromTransaction() error { return errPinnedForGood }
 
 // TestExecuteThatCannotUnpin is about a transaction whose state is lost, or that may begin elsewhere: nothing is sent again.
 func TestExecuteThatCannotUnpin(t *testing.T) {
-	for _, reply := range []bson.D{scripted.Failure(251, driver.TransientTransactionError), scripted.Overloaded()} {
-		s := scripted.New(t, reply)
+	transient := scripted.Failure(462, driver.ErrSystemOverloadedError, driver.ErrRetryableError, driver.TransientTransactionError)
+	unwritten := scripted.Failure(11, driver.ErrSystemOverloadedError, driver.NoWritesPerformed)
+	for _, replies := range [][]any{{scripted.Failure(251, driver.TransientTransactionError)}, {scripted.Overloaded()}, {transient, unwritten}} {
+		s := scripted.New(t, replies...)
 		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
 		op := s.Transaction()
+		if len(replies) > 1 { // a rejected command keeps its server, and the error in the end is the first one
+			op.Client.TransactionState = session.InProgress
+		}
 		op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {
-			op.Client.PinnedConnection = pinnedForGood{op.Client.PinnedConnection}
+			if len(s.Sent) == len(replies) {
+				op.Client.PinnedConnection = pinnedForGood{op.Client.PinnedConnection}
+			}
 		}}
 		assert.ErrorIs(t, op.Execute(context.Background()), errPinnedForGood)
-		assert.Len(t, s.Sent, 1)
+		assert.Len(t, s.Sent, len(replies))
 	}
 }
 

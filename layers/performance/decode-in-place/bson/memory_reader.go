@@ -34,7 +34,6 @@ func memoryReaderOf(d *inmemory.Document) *valueReader {
 	}
 	m.source = memorySource{bufferedByteSrc{buf: d.Bytes}}
 	m.src, m.frame = &m.source, 0
-	m.stack = m.stack[:1]
 	m.stack[0] = vrState{mode: mTopLevel}
 	return &m.valueReader
 }

@@ -138,7 +138,8 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 func TestClientBulkWriteOfNothing(t *testing.T) {
 	client := connectScript(t, scripted.New(t))
 	assert.ErrorIs(t, second(client.BulkWrite(bgCtx, nil)), ErrEmptySlice)
-	_, err := client.BulkWrite(bgCtx, append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
+	res, err := client.BulkWrite(bgCtx, append(inserts(1), ClientBulkWrite{Database: "db", Collection: "a"}))
+	assert.False(t, res.Acknowledged)
 	assert.ErrorIs(t, err, ErrNilDocument)
 	assert.ErrorContains(t, err, "index 1")
 }

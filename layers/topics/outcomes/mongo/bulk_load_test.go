@@ -11,8 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// TestBulkLoadFinishes is about the example, ordered and not: it inserts all documents, each of them once, or returns the error that
-// remains.
+// TestBulkLoadFinishes is about the example, ordered and not: it inserts each document once, or returns the error that remains.
 func TestBulkLoadFinishes(t *testing.T) {
 	single := scripted.OK(bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "index", Value: 1}, {Key: "code", Value: 462}}}})
 	concern := scripted.OK(bson.E{Key: "writeConcernError", Value: bson.D{{Key: "code", Value: 64}}})

@@ -43,7 +43,7 @@ func TestIndexesOfNoDocument(t *testing.T) {
 			for i, reply := range replies {
 				for _, ordered := range []bool{true, false} {
 					s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
-					assert.Error(t, run(scriptColl(t, s), ordered), "%s: %v of %d, ordered %v", name, index, i, ordered)
+					assert.ErrorContains(t, run(scriptColl(t, s), ordered), "malformed reply", "%s: %v of %d, ordered %v", name, index, i, ordered)
 					s.Finish()
 				}
 			}

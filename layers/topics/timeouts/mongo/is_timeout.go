@@ -14,6 +14,7 @@ import (
 //
 //fork:wrap a cancellation in the wait for a connection looked like a timeout; error 50 counts in writeErrors and writeConcernError, too
 func IsTimeout(err error) bool {
+	late := upstreamIsTimeout(err)
 	for one := err; one != nil; one = errors.Unwrap(one) {
 		if interrupted, ok := one.(backpressure.Interruption); ok && interrupted.Is(context.Canceled) {
 			return false // whatever timed out before
@@ -25,6 +26,7 @@ func IsTimeout(err error) bool {
 				}
 			}
 		}
+		late = late || exceedsMaxTime(one)
 	}
-	return (upstreamIsTimeout(err) || anyError(err, exceedsMaxTime)) && !errors.Is(err, context.Canceled)
+	return late && !errors.Is(err, context.Canceled)
 }

@@ -2,27 +2,6 @@ package mongo
 
 import "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 
-// anyError reports whether something holds for the error or for one that it wraps.
-func anyError(err error, holds func(error) bool) bool {
-	if err == nil {
-		return false
-	}
-	if holds(err) {
-		return true
-	}
-	switch wrapping := err.(type) {
-	case interface{ Unwrap() error }:
-		return anyError(wrapping.Unwrap(), holds)
-	case interface{ Unwrap() []error }:
-		for _, wrapped := range wrapping.Unwrap() {
-			if anyError(wrapped, holds) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // exceedsMaxTime is for IsTimeout. It reports whether the error itself, or one that the server sent with it, is MaxTimeMSExpired
 // (client-side-operations-timeout.md, "Error Transformations").
 func exceedsMaxTime(err error) bool {

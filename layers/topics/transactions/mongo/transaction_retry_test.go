@@ -319,8 +319,7 @@ func TestTimedOutCommitMayBeCommitted(t *testing.T) {
 	}
 }
 
-// TestNumbersOfRetryableWrites is about the numbers that a session has given: reads have none, nor do writes to a standalone, batches
-// included.
+// TestNumbersOfRetryableWrites: neither reads get numbers of the session, nor writes to a standalone, batches included.
 func TestNumbersOfRetryableWrites(t *testing.T) {
 	s := scripted.New(t, scripted.OK(firstBatch(0)), scripted.OK(), scripted.OK())
 	coll := scriptColl(t, s)

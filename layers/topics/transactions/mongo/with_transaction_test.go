@@ -119,8 +119,7 @@ func TestWithTransactionWithoutAPolicy(t *testing.T) {
 	s.Finish()
 }
 
-// TestTransactionsOfAMoment is about a client whose Timeout is as short as can be: it counts for a call, and anew for the end of its
-// transaction.
+// TestTransactionsOfAMoment is about the shortest possible Timeout: it counts for a call, and anew for the end of its transaction.
 func TestTransactionsOfAMoment(t *testing.T) {
 	s := scripted.New(t)
 	session := must(connectScript(t, s, options.Client().SetTimeout(time.Nanosecond)).StartSession())(t)

@@ -209,8 +209,7 @@ func TestRetryMonitorCostsNothing(t *testing.T) {
 	assert.Empty(t, r.lines())
 }
 
-// TestRetryRedaction is about what a server says to sensitive commands: here always "scripted" (command-logging-and-monitoring.md,
-// "Security").
+// TestRetryRedaction is about what a server says to sensitive commands (command-logging-and-monitoring.md, "Security").
 func TestRetryRedaction(t *testing.T) {
 	labels := []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError}
 	said := driver.Error{Code: 462, Name: "RateExceeded", Message: "scripted", Labels: labels, Raw: bsoncore.NewDocumentBuilder().Build()}

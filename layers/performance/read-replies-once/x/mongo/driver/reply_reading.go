@@ -13,9 +13,7 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 	succeeded := false
 	for left := int(total) - 4; plain && left > 1; { // without the length itself, up to the final zero
 		var elem bsoncore.Element
-		elem, rest, plain = bsoncore.ReadElement(rest)
-		if !plain || elem.Validate() != nil {
-			plain = false
+		if elem, rest, plain = bsoncore.ReadElement(rest); !plain {
 			break
 		}
 		left -= len(elem)

@@ -118,8 +118,7 @@ func says(parts ...string) func(net.Conn) {
 	}
 }
 
-// TestKMSRequest is about a service that answers in parts, one whose answer comes with the end of the connection, and one that does not
-// answer.
+// TestKMSRequest is about services that answer in parts, together with the end of the connection, or not at all.
 func TestKMSRequest(t *testing.T) {
 	last, asked := kmsService(t, false, func(conn net.Conn) {
 		conn.(*tls.Conn).NetConn().(*corked).keeps = true

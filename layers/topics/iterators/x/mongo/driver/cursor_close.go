@@ -116,15 +116,12 @@ type ResponseInfo struct {
 //
 //fork:wrap a cursor that nobody knows kept its connection
 func NewCursorResponse(response bsoncore.Document, info ResponseInfo) (CursorResponse, error) {
-	cr, retErr := upstreamNewCursorResponse(response, info)
-	if retErr == nil && cr.ID != 0 && info.discard != nil {
-		info.discard(cr)
-		cr.ID, cr.Connection, retErr = 0, nil, info.Error
+	cr, err := upstreamNewCursorResponse(response, info)
+	if err != nil || cr.ID == 0 || info.discard == nil {
+		return cr, err
 	}
-	if retErr != nil {
-		cr = CursorResponse{}
-	}
-	return cr, retErr
+	info.discard(cr)
+	return CursorResponse{FirstBatch: cr.FirstBatch}, info.Error
 }
 
 // discard closes a cursor that the command has opened, and that nobody else knows. Behind a load balancer it has the command's connection.

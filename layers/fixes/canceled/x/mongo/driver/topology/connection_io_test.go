@@ -11,8 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
-// brokenConn fails each read and write; closing it cancels the context in use, as closing a connection that is being
-// established does.
+// brokenConn fails each read and write. Closing it cancels the context, as closing a connection in its handshake does.
 type brokenConn struct {
 	net.Conn
 	err    error

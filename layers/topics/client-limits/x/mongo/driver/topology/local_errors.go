@@ -33,7 +33,7 @@ func localErrors() []localError {
 		{syscall.ENOENT, noOverload},       // of a Unix socket, as are the next
 		{syscall.ENOTDIR, noOverload},      //
 		{syscall.ELOOP, noOverload},        //
-		{syscall.ENAMETOOLONG, noOverload}, //
+		{syscall.EINVAL, noOverload},       // a path that is too long, or an IPv6 address without its zone
 		{syscall.Errno(10041), noOverload}, // WSAEPROTOTYPE
 		{syscall.Errno(10043), noOverload}, // WSAEPROTONOSUPPORT
 		{syscall.Errno(10044), noOverload}, // WSAESOCKTNOSUPPORT

@@ -53,8 +53,10 @@ func localFailures() map[string]localFailure {
 		"interface is down": {dialling("connect", syscall.ENETDOWN), noOverload, "no packet has left"},
 		"no Unix socket":    {dialling("connect", syscall.ENOENT), noOverload, "the server is not running"},
 	}
-	for _, number := range []syscall.Errno{10041, 10043, 10044, 10046, 10047, 10050, 10091, 10093, 10106} {
-		all[fmt.Sprintf("Windows %d", int(number))] = localFailure{dialling("socket", number), noOverload, "no packet has left"}
+	for _, number := range []syscall.Errno{
+		syscall.EPROTOTYPE, syscall.ENOTDIR, syscall.ELOOP, syscall.EINVAL, 10041, 10043, 10044, 10046, 10047, 10050, 10091, 10093, 10106,
+	} {
+		all[fmt.Sprintf("number %d", int(number))] = localFailure{dialling("socket", number), noOverload, "no packet has left"}
 	}
 	return all
 }
