@@ -95,6 +95,7 @@ timed-%:
 .PHONY: test
 test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
 	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-parallel)
+	@# The suites mostly wait for servers, and what runs beside them does not.
 	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof timed-compare)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 	@cat build/incomplete # what did not run, once more

@@ -98,8 +98,7 @@ func TestRetryableWritesProse6(t *testing.T) {
 	}
 }
 
-// server-discovery-and-monitoring/tests, "Connection Pool Backpressure". The rate limiter is a server that closes nine of
-// ten connections.
+// server-discovery-and-monitoring/tests, "Connection Pool Backpressure". The server closes nine of ten connections.
 func TestSDAMProseConnectionPoolBackpressure(t *testing.T) {
 	t.Run("without TLS", func(t *testing.T) { connectionPoolBackpressure(t, nil, nil) })
 	t.Run("with TLS", func(t *testing.T) {

@@ -94,11 +94,11 @@ func Format(m *upstream.Module, t filetree.Tree, formatted map[string][]byte) er
 			continue
 		}
 		if _, done := formatted[string(data)]; !done {
-			var err error
-			options := gofumpt.Options{ModulePath: m.Path, LangVersion: "go1.19"}
-			if formatted[string(data)], err = gofumpt.Source(data, options); err != nil {
+			text, err := gofumpt.Source(data, gofumpt.Options{ModulePath: m.Path, LangVersion: "go1.19"})
+			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
+			formatted[string(data)] = text
 		}
 		t[name] = formatted[string(data)]
 	}

@@ -14,15 +14,20 @@ import (
 	"mongofork/tools/fork/plan"
 )
 
-// A layer with a folder of its own is taken out by removing the folder, with those that build on it: what remains fits, since each such
-// layer fits on the layers without a folder alone, with those that it builds on. "make verify-layers" compiles and tests what remains.
+// A layer with a folder of its own is taken out by removing the folder, with those that build on it. So each such layer fits on the layers
+// without a folder, with those alone that it builds on. "make verify-layers" removes each, and compiles and tests what remains.
 func TestEachLayerCanBeRemoved(t *testing.T) {
 	t.Parallel()
 	forktest.EachBase(t, func(t *testing.T, root string, p *plan.Plan) {
 		laid := layer.On(p.Module)
 		for i, l := range p.Overlay {
-			needed := slices.DeleteFunc(slices.Clone(p.Overlay[:i]), func(other *plan.Layer) bool { return !buildsOn(t, root, l, other) })
-			next, err := laid.Lay(append(needed, l)...)
+			layers := []*plan.Layer{l} // and those that it builds on
+			for _, earlier := range slices.Backward(p.Overlay[:i]) {
+				if slices.ContainsFunc(layers, func(later *plan.Layer) bool { return buildsOn(t, root, later, earlier) }) {
+					layers = append([]*plan.Layer{earlier}, layers...)
+				}
+			}
+			next, err := laid.Lay(layers...)
 			require.NoError(t, err, l.Name)
 			if !l.Below {
 				laid = next

@@ -78,8 +78,7 @@ func TestExecuteOverloadRetargeting(t *testing.T) {
 	assert.Equal(t, other, selected(description.TopologyKindSharded, description.ServerKindMongos, false, scripted.Overloaded()))
 }
 
-// TestExecuteOwnMaxAdaptiveRetries is about operations on deployments of others than the client: their fields are what
-// they can be configured by.
+// TestExecuteOwnMaxAdaptiveRetries is about operations on deployments of others: their fields configure them.
 func TestExecuteOwnMaxAdaptiveRetries(t *testing.T) {
 	defer randutil.SetJitterForTesting(func() float64 { return 0 })()
 	run := func(maxRetries uint, replies int) error {

@@ -124,11 +124,14 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 
 // failing returns a connected server, a known primary with a ready pool or behind a load balancer, that cannot be dialled.
 func failing(t *testing.T, dialErr error, loadBalanced bool, monitor *event.PoolMonitor) *Server {
+	dial := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return &net.TCPConn{}, dialErr })
 	server := NewServer("localhost:27017", bson.NewObjectID(), defaultConnectionTimeout,
 		withMonitoringDisabled(func(bool) bool { return true }),
 		WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
 		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return monitor }),
-		dials(func(context.Context, string, string) (net.Conn, error) { return &net.TCPConn{}, dialErr }),
+		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
+			return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dial })}
+		}),
 	)
 	require.NoError(t, server.Connect(nil))
 	if !loadBalanced { // which is known from the start

@@ -87,13 +87,6 @@ func selections(t testing.TB, topo *Topology, selector description.ServerSelecto
 	return counts
 }
 
-// dials makes a server's connections so.
-func dials(dial DialerFunc) ServerOption {
-	return WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
-		return []ConnectionOption{WithDialer(func(Dialer) Dialer { return dial })}
-	})
-}
-
 // inParallel calls f in many goroutines, many times each.
 func inParallel(goroutines, times int, f func(goroutine, n int)) {
 	var working sync.WaitGroup

@@ -13,7 +13,9 @@ func ExtractErrorFromServerResponse(doc bsoncore.Document) error {
 	succeeded := false
 	for left := int(total) - 4; plain && left > 1; { // without the length itself, up to the final zero
 		var elem bsoncore.Element
-		if elem, rest, plain = bsoncore.ReadElement(rest); !plain {
+		elem, rest, plain = bsoncore.ReadElement(rest)
+		if !plain || elem.Validate() != nil { // a document in it may be shorter than its length
+			plain = false
 			break
 		}
 		left -= len(elem)

@@ -41,6 +41,7 @@ func TestSucceeded(t *testing.T) {
 		"write errors":        {reply(t, ok, bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "code", Value: 1}}}}), false},
 		"write concern error": {reply(t, bson.E{Key: "writeConcernError", Value: bson.D{}}, ok), false},
 		"nothing":             {nil, false},
+		"document of 3 bytes": {bsoncore.Document("\x17\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\xf0\x3f\x03x\x00\x03\x00\x00\x00"), false},
 	} {
 		assert.Equal(t, tt.want, ExtractErrorFromServerResponse(tt.reply) == nil, name)
 	}

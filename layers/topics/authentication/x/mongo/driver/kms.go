@@ -127,7 +127,11 @@ func (c *crypt) dialKMS(ctx context.Context, request kmsRequest) (net.Conn, erro
 	if !strings.Contains(addr, ":") {
 		addr = fmt.Sprintf("%s:%d", addr, defaultKmsPort)
 	}
-	return (&tls.Dialer{Config: c.tlsConfig[request.KMSProvider()]}).DialContext(ctx, "tcp", addr)
+	cfg := c.tlsConfig[request.KMSProvider()]
+	if cfg == nil {
+		cfg = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return (&tls.Dialer{Config: cfg}).DialContext(ctx, "tcp", addr)
 }
 
 // exchangeWithKMS sends the message and reads the answer, as far as libmongocrypt wants it.

@@ -31,8 +31,9 @@ func TestWireMessageErrorIsReportedBeforeClose(t *testing.T) {
 		} {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			conn, _ := piped(t)
-			conn.nc = brokenConn{Conn: conn.nc, err: cause, cancel: cancel}
+			client, _ := net.Pipe()
+			conn := newConnection("a:27017")
+			conn.nc, conn.state = brokenConn{Conn: client, err: cause, cancel: cancel}, connConnected
 			err := run(ctx, conn)
 			var connErr ConnectionError
 			require.True(t, errors.As(err, &connErr), "%s: %v", name, err)

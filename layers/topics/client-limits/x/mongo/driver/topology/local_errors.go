@@ -30,10 +30,9 @@ func localErrors() []localError {
 		{syscall.EPROTONOSUPPORT, noOverload},
 		{syscall.EPROTOTYPE, noOverload},
 		{syscall.ENETDOWN, noOverload},     // the client's network interface
-		{syscall.ENOENT, noOverload},       // of a Unix socket, as are the next
+		{syscall.ENOENT, noOverload},       // of a Unix socket, as are the next two
 		{syscall.ENOTDIR, noOverload},      //
 		{syscall.ELOOP, noOverload},        //
-		{syscall.EINVAL, noOverload},       // a path that is too long, or an IPv6 address without its zone
 		{syscall.Errno(10041), noOverload}, // WSAEPROTOTYPE
 		{syscall.Errno(10043), noOverload}, // WSAEPROTONOSUPPORT
 		{syscall.Errno(10044), noOverload}, // WSAESOCKTNOSUPPORT
