@@ -71,8 +71,7 @@ func TestExecuteOverloadDuringEstablishment(t *testing.T) {
 	}
 }
 
-// TestExecuteWithoutConnection is about commands that get no connection: which of them are retried by the Retryable Reads and
-// Retryable Writes specifications.
+// TestExecuteWithoutConnection is about commands that get no connection, and are retryable reads or writes, or neither.
 func TestExecuteWithoutConnection(t *testing.T) {
 	type retried struct{ read, write, command, transaction bool }
 	both, never := retried{read: true, write: true, transaction: true}, retried{}

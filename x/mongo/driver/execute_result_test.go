@@ -78,8 +78,7 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 	}
 }
 
-// TestExecuteSelectionFails is about a server selection that fails before the context ends: its error says nothing of the
-// context, and is not the operation's.
+// TestExecuteSelectionFails: the error of a selection that fails before the context ends is not the operation's.
 func TestExecuteSelectionFails(t *testing.T) {
 	s := scripted.New(t, scripted.ShuttingDown())
 	s.OnSelect = func() error {

@@ -91,6 +91,12 @@ func TestExecuteOverloadLimitUnderTimeout(t *testing.T) {
 	}
 }
 
+func TestExecuteInvalidOperation(t *testing.T) {
+	notExecuted := false
+	require.Error(t, driver.Operation{NotExecuted: &notExecuted}.Execute(context.Background()))
+	assert.True(t, notExecuted)
+}
+
 func TestExecuteOverloadKeepsTransactionNumber(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded(), scripted.ShuttingDown(), scripted.Overloaded(), scripted.OK())
 	require.NoError(t, s.Execute(context.Background(), s.Write()))

@@ -40,8 +40,7 @@ func (d drained) Disconnect(ctx context.Context) error {
 	return nil
 }
 
-// TestDisconnectWithEncryption is about the clients that automatic encryption uses: all are drained before any ends its sessions, and they
-// share one bound.
+// TestDisconnectWithEncryption: all clients that encryption uses are drained before one ends its sessions, and they share one bound.
 func TestDisconnectWithEncryption(t *testing.T) {
 	var done []string
 	var bounds []any

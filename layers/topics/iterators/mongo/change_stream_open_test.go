@@ -161,8 +161,7 @@ func TestTokenOfAnEmptyBatch(t *testing.T) {
 	s.Finish()
 }
 
-// TestTokenOfTheLastEvent is about a batch of two events, and the token for what comes after it (change-streams.md, "Updating the Cached
-// Resume Token").
+// TestTokenOfTheLastEvent is about two events, and the token after them (change-streams.md, "Updating the Cached Resume Token").
 func TestTokenOfTheLastEvent(t *testing.T) {
 	token := func(n int) bson.D { return bson.D{{Key: "token", Value: n}} }
 	batch := nextBatch(7, bson.D{{Key: "_id", Value: token(1)}}, bson.D{{Key: "_id", Value: token(2)}})

@@ -178,8 +178,7 @@ func TestBulkWriteCleanUpEndsWithTheDeadline(t *testing.T) {
 		commands: "bulkWrite getMore getMore getMore getMore killCursors"})
 }
 
-// TestInterruptedBulkWrite is about the second of two models, which are sent in commands of their own: the interruption must not hide
-// which model has failed.
+// TestInterruptedBulkWrite is about the second of two models, sent in its own command: the interruption must not hide that it failed.
 func TestInterruptedBulkWrite(t *testing.T) {
 	failed := scripted.OK(
 		writeErrorsAt(0), concernError(462),

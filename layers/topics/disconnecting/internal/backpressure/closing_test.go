@@ -9,8 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 )
 
-// TestClosingCountsOperations is about the operations that run when a client is disconnected: no other begins, and the closing waits for
-// each of them.
+// TestClosingCountsOperations: once a client is being disconnected, no operation begins, and the closing waits for those that run.
 func TestClosingCountsOperations(t *testing.T) {
 	var c Closing
 	require.True(t, c.Enter(false), "an open client refuses an operation")

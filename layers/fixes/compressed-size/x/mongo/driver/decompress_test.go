@@ -72,8 +72,7 @@ func TestDecompressSizes(t *testing.T) {
 	}
 }
 
-// TestDecompressToMoreThanAnnounced is about a payload of a few kilobytes that becomes 256 MiB. What is allocated has to stay
-// near what was announced.
+// TestDecompressToMoreThanAnnounced: a few kilobytes become 256 MiB, and what is allocated stays near what was announced.
 func TestDecompressToMoreThanAnnounced(t *testing.T) {
 	zeros := make([]byte, 256<<20)
 	for _, id := range []wiremessage.CompressorID{wiremessage.CompressorSnappy, wiremessage.CompressorZstd} {

@@ -53,8 +53,7 @@ func TestMaxTimeAfterEncryption(t *testing.T) {
 	assert.Empty(t, s.Sent)
 }
 
-// TestMaxTimeOfOutputAggregates is about aggregates: those that write have a limit on the server, because they open no cursor that would
-// live only as long.
+// TestMaxTimeOfOutputAggregates: aggregates that write have a limit on the server, since they open no cursor that ends with it.
 func TestMaxTimeOfOutputAggregates(t *testing.T) {
 	for _, writes := range []bool{false, true} {
 		s := scripted.New(t, scripted.OK())

@@ -43,8 +43,7 @@ func TestLateWatch(t *testing.T) {
 	assert.True(t, w.happened() && c.closed())
 }
 
-// TestLateCancel: a context that is cancelled while its read ends either fails the read and closes the connection, or does nothing to it,
-// also not to the next read.
+// TestLateCancel: a context that is cancelled while its read ends fails this read and closes the connection, or does nothing.
 func TestLateCancel(t *testing.T) {
 	t.Parallel()
 	inParallel(32, 50, func(int, int) {
