@@ -9,8 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/drivertest"
 )
 
-var _ = noted("searchindex")
-
 // Errors of the server are of the types of this package.
 func TestSearchIndexViewErrors(t *testing.T) {
 	for name, run := range map[string]func(SearchIndexView) error{

@@ -111,5 +111,6 @@ func TestEncryptedFieldsThatCannotBeEncoded(t *testing.T) {
 	s := scripted.New(t)
 	assert.ErrorContains(t, scriptColl(t, s).Drop(bgCtx,
 		options.DropCollection().SetEncryptedFields(bson.D{{Key: "fields", Value: make(chan int)}})), "encrypted fields: ")
+	assert.Error(t, scriptColl(t, s).Drop(bgCtx, options.DropCollection().SetEncryptedFields(bson.D{{Key: "escCollection", Value: 1}})))
 	assert.Empty(t, s.Sent)
 }

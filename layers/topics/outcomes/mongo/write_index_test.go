@@ -277,8 +277,7 @@ func TestClientBulkWriteOfUnreadResults(t *testing.T) {
 	}
 }
 
-// TestInterruptedClientBulkWriteOfAnotherCommandsErrors is about a bulk write whose context ends in the backoff after a reply that has the
-// errors of other commands.
+// TestInterruptedClientBulkWriteOfAnotherCommandsErrors: the context ends in the backoff after a reply with errors of other commands.
 func TestInterruptedClientBulkWriteOfAnotherCommandsErrors(t *testing.T) {
 	labels := bson.E{Key: "errorLabels", Value: bson.A{driver.ErrSystemOverloadedError, driver.ErrRetryableError}}
 	s := scripted.New(t, scripted.OK(writeErrorsAt(0), labels))

@@ -85,8 +85,7 @@ func TestSelectionWeighsRejections(t *testing.T) {
 	s.expect("later", "a")
 }
 
-// TestServerCountsConnections is about connections that were not established: those that the server may have closed because it is
-// overloaded count.
+// TestServerCountsConnections is about connections that were not established: those count that an overloaded server may have closed.
 func TestServerCountsConnections(t *testing.T) {
 	for want, err := range []error{ConnectionError{Wrapped: io.EOF}, ConnectionError{Wrapped: io.EOF, overloaded: true}} {
 		s := newSelection(t, throttling(), "a")
