@@ -56,10 +56,13 @@ else
 LINK = @ln -sfn $(BASE) build/fork
 endif
 
+# MADE says that "make test" has made the trees, and tests the series of all bases.
+MADE ?=
+
 .PHONY: fork
 fork: ##! Build the fork, in build/fork
-	$(MONGOFORK) build
-	$(LINK)
+	$(if $(MADE),,$(MONGOFORK) build)
+	$(if $(MADE),,$(LINK))
 
 # Suites that "make test" runs, separated by commas: those that run upstream's tests or need a server. "go run ./tools/cmd/rig test --help"
 # names them. By default "make test" runs all but two of them, and its other parts.
@@ -81,7 +84,7 @@ rig:
 # The suites and the soak compare the fork with the untouched module. all-trees builds both for all bases.
 .PHONY: trees all-trees
 trees: fork
-	@$(MONGOFORK) build --pristine >/dev/null
+	@$(if $(MADE),,$(MONGOFORK) build --pristine >/dev/null)
 all-trees:
 	@for base in $(BASES); do $(MONGOFORK) --base $$base build || exit; \
 		$(MONGOFORK) --base $$base build --pristine || exit; done >/dev/null
@@ -94,9 +97,9 @@ timed-%:
 
 .PHONY: test
 test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory -j3 timed-check timed-builder timed-modules timed-parallel)
+	@$(if $(ONLY),,$(MAKE) --no-print-directory MADE=1 -j3 timed-check timed-builder timed-modules timed-parallel)
 	@# The suites mostly wait for servers, and what runs beside them does not.
-	@$(MAKE) --no-print-directory -j2 timed-suites $(if $(ONLY),,timed-proof timed-compare)
+	@$(MAKE) --no-print-directory MADE=1 -j2 timed-suites $(if $(ONLY),,timed-proof timed-compare)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
 	@cat build/incomplete # what did not run, once more
 
@@ -135,7 +138,7 @@ builder:
 	go test -vet=off -timeout 30m $(BUILDER)
 
 # Tests that run without the race detector: they take minutes of processor time with it, or count allocations.
-UNRACED := ^(TestWaits|TestSlowServers|TestLoops|TestAllocations|TestLargeWrites)$$
+UNRACED := ^(TestWaits|TestSlowServers|TestLoops|TestEveryCall|TestAllocations|TestLargeWrites)$$
 
 # The modules that all use the driver agree on the versions of what they require, and these three are tested in one workspace, so that the
 # driver is compiled once for all of them.
@@ -143,7 +146,7 @@ UNRACED := ^(TestWaits|TestSlowServers|TestLoops|TestAllocations|TestLargeWrites
 modules: fork rig
 	packages=$$(go list ./...) && $(RIG) with $(BASE) . -- test $(RACE) -skip '$(UNRACED)' $$(echo "$$packages" | $(OTHERS)) \
 		mongofork/lab/... mongofork/bench/...
-	$(RIG) with $(BASE) . -- test -run '$(UNRACED)' mongofork/lab/virtual mongofork/bench/cost
+	$(RIG) with $(BASE) . -- test -run '$(UNRACED)' mongofork/lab/virtual/... mongofork/bench/cost
 	@for module in $(filter-out . lab bench,$(MODULES)); do echo "$$module"; go -C $$module test $(RACE) ./... || exit; done
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
@@ -165,12 +168,10 @@ quick: check trees rig ##! Check everything, and run the overlay's tests that ne
 GOFMT = git ls-files -z --cached --others --exclude-standard '*.go' ':!**/testdata/**' | xargs -0 gofmt -l
 
 .PHONY: check
-check: ## Check formatting and the overlay's assertions, and vet and compile the fork
+check: fork ## Check formatting and the overlay's assertions, and vet and compile the fork
 	@unformatted=$$($(GOFMT)); [ -z "$$unformatted" ] || { echo "not formatted; run gofmt -w" $$unformatted; exit 1; }
 	go vet ./...
-	@$(MONGOFORK) series >/dev/null
-	$(MONGOFORK) build
-	$(LINK)
+	@$(if $(MADE),,$(MONGOFORK) series >/dev/null)
 	cd build/$(BASE) && go build ./...
 	@# In the package driverutil, vet finds lost cancel functions in upstream's own tests.
 	cd build/$(BASE) && go vet -composites=false $$(go list ./... | grep -v /internal/driverutil$$)

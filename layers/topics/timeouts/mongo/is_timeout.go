@@ -14,7 +14,7 @@ import (
 //
 //fork:wrap a cancellation in the wait for a connection looked like a timeout; error 50 counts in writeErrors and writeConcernError, too
 func IsTimeout(err error) bool {
-	late := upstreamIsTimeout(err)
+	late := false // what the server says
 	for one := err; one != nil; one = errors.Unwrap(one) {
 		if interrupted, ok := one.(backpressure.Interruption); ok && interrupted.Is(context.Canceled) {
 			return false // whatever timed out before
@@ -28,5 +28,5 @@ func IsTimeout(err error) bool {
 		}
 		late = late || exceedsMaxTime(one)
 	}
-	return late && !errors.Is(err, context.Canceled)
+	return (late || upstreamIsTimeout(err)) && !errors.Is(err, context.Canceled)
 }
