@@ -56,7 +56,7 @@ else
 LINK = @ln -sfn $(BASE) build/fork
 endif
 
-# MADE says that "make test" has made the trees, and tests the series of all bases.
+# MADE says that "make test" has made the trees and the rig, and tests the series of all bases.
 MADE ?=
 
 .PHONY: fork
@@ -79,7 +79,7 @@ MODULES = . $(patsubst %/go.mod,%,$(shell git ls-files '*/go.mod' ':!**/testdata
 
 .PHONY: rig
 rig:
-	@go build -o $(RIG) ./tools/cmd/rig
+	@$(if $(MADE),,go build -o $(RIG) ./tools/cmd/rig)
 
 # The suites and the soak compare the fork with the untouched module. all-trees builds both for all bases.
 .PHONY: trees all-trees
@@ -96,8 +96,8 @@ timed-%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* || exit; echo "make $*: $$(($$(date +%s) - start)) s"
 
 .PHONY: test
-test: timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
-	@$(if $(ONLY),,$(MAKE) --no-print-directory MADE=1 -j3 timed-check timed-builder timed-modules timed-parallel)
+test: rig timed-trees ##! Run everything that a change has to pass, or some suites only: make test ONLY=upstream,spec
+	@$(if $(ONLY),,$(MAKE) --no-print-directory MADE=1 -j3 timed-modules timed-builder timed-check timed-unraced timed-parallel)
 	@# The suites mostly wait for servers, and what runs beside them does not.
 	@$(MAKE) --no-print-directory MADE=1 -j2 timed-suites $(if $(ONLY),,timed-proof timed-compare)
 	$(if $(ONLY),,$(if $(wildcard build/cse/made),$(CSE)))
@@ -146,8 +146,11 @@ UNRACED := ^(TestWaits|TestSlowServers|TestLoops|TestEveryCall|TestAllocations|T
 modules: fork rig
 	packages=$$(go list ./...) && $(RIG) with $(BASE) . -- test $(RACE) -skip '$(UNRACED)' $$(echo "$$packages" | $(OTHERS)) \
 		mongofork/lab/... mongofork/bench/...
-	$(RIG) with $(BASE) . -- test -run '$(UNRACED)' mongofork/lab/virtual/... mongofork/bench/cost
 	@for module in $(filter-out . lab bench,$(MODULES)); do echo "$$module"; go -C $$module test $(RACE) ./... || exit; done
+
+.PHONY: unraced
+unraced: fork rig
+	$(RIG) with $(BASE) . -- test -run '$(UNRACED)' mongofork/lab/virtual/... mongofork/bench/cost
 	@$(MAKE) --no-print-directory hostile SEEDS=300
 
 CSE = export PROJECT_DIRECTORY=$$($(RIG) specifications); exec $(RIG) server --topology replicaset:3 -- etc/cse/test.sh

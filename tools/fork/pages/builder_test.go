@@ -60,7 +60,7 @@ func TestBuilderPage(t *testing.T) {
 	t.Run("a Dockerfile, with a release", func(t *testing.T) { s.commands(t, block(t, page), "app", "./server") })
 }
 
-// newStranger copies what git tracks, or would.
+// newStranger clones what git tracks, or would. Without changes the fork has the version, and so the compiled files, that it has here.
 func newStranger(t *testing.T) *stranger {
 	t.Helper()
 	s := &stranger{dir: t.TempDir()}
@@ -72,12 +72,16 @@ func newStranger(t *testing.T) *stranger {
 			files[name] = data
 		}
 	}
+	here, err := filepath.Abs(root)
+	require.NoError(t, err)
+	s.env = os.Environ()
+	s.sh(t, "", "git clone -q -n -c core.fileMode=false "+here+" overload")
 	require.NoError(t, files.Write(filepath.Join(s.dir, "overload")))
 	require.NoError(t, forktest.Archive(t, "app.txtar").Write(filepath.Join(s.dir, "app")))
 	// What other tests compile is not compiled again, as if it lay in the same folder.
-	s.env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
+	s.env = append(s.env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
 		"GOMODCACHE="+filepath.Join(s.dir, "modules"))
-	s.sh(t, "overload", "git init -q . && git add -A && git -c user.name=A -c user.email=a@localhost commit -q -m first")
+	s.sh(t, "overload", "git reset -q && git add -A && (git diff --cached --quiet || git -c user.name=A -c user.email=a@localhost commit -q -m first)")
 	return s
 }
 
