@@ -127,10 +127,10 @@ func functions(tree string) (all []function, err error) {
 	return all, err
 }
 
-// stays matches a statement without which the function does not compile, or whose absence only the race detector sees.
-var stays = regexp.MustCompile(`^_ = |^[\w, ]+ := |\.R?(Lock|Unlock)\(\)$`)
+// stays matches a statement without which the function does not compile, or whose absence only the race detector or a profile sees.
+var stays = regexp.MustCompile(`^_ = |^[\w, ]+ := |\.R?(Lock|Unlock)\(\)$|^defer \w+\.Stop\(\)$|\.Put\(\w+\)$`)
 
-// mutants adds those of a function by their lines, but for lines that upstream's function of that name has. Some may not compile.
+// mutants adds those of a function by their lines, but for lines of upstream's function of that name, and sizes. Some may not compile.
 func (f function) mutants(theirs map[string]bool, byLine map[string][]Mutant) {
 	lines := strings.Split(f.text, "\n")
 	replace := func(what string, node ast.Node, to token.Pos, text string) {
@@ -173,7 +173,7 @@ func (f function) mutants(theirs map[string]bool, byLine map[string][]Mutant) {
 				}
 			}
 		case *ast.BasicLit:
-			if number, err := strconv.ParseInt(n.Value, 0, 64); n.Kind == token.INT && err == nil {
+			if number, err := strconv.ParseInt(n.Value, 0, 64); err == nil && !strings.Contains(lines[f.at.Line(n.Pos())-1], "make(") {
 				replace("one more", n, n.End(), strconv.FormatInt(number+1, 10))
 			}
 		case *ast.Ident:
