@@ -15,8 +15,8 @@ type Execution struct {
 	rejected      bool  // an attempt was rejected
 }
 
-// First reports whether no attempt was rejected or withheld yet. The throttle judges these apart from retries after an overload error, and so
-// does not withhold the retries of the older specifications.
+// First reports whether no attempt was rejected or withheld yet. The throttle judges these apart from retries after an
+// overload error, and so does not withhold the retries of the older specifications.
 func (e *Execution) First() bool { return !e.rejected }
 
 // Failed records the failure of an attempt and decides about a retry.

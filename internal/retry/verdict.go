@@ -33,7 +33,7 @@ const (
 	ReadWrite
 	// Unestablished is one of those after which there is no connection, although no overload is known.
 	Unestablished
-	// OwnLimit is one of those, too: the client itself can open no connection. It says nothing of a server. A retry waits, for an idle one.
+	// OwnLimit is one of those, too: the client itself can open no connection. A retry waits for one that is idle.
 	OwnLimit
 	// Unmarked is an error with the label SystemOverloadedError but not RetryableError.
 	Unmarked

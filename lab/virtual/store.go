@@ -384,7 +384,7 @@ func (s *store) Transactions() (open, unstarted int) {
 }
 
 // What clients authenticate with: a name and a password, or a token.
-const User, Password, Token = "user", "secret", "token"
+const User, Password, Token = "user", "secret", "token" //nolint:revive // of one client
 
 // Credential returns what clients authenticate with, by a mechanism; if it is empty, that is the one that the server offers.
 func Credential(mechanism string) options.Credential {

@@ -58,7 +58,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
 	return command.Program{Name: "fuzz", Description: description, CLI: &c, Do: func(parsed *kong.Context) error {
 		if parsed.Command() == "parallel" {
-			if n := parallel.Run(ctx, parallel.Options{Seed: c.Seed, Duration: c.Parallel.Duration, First: c.First}, stdout); n > 0 {
+			n := parallel.Run(ctx, parallel.Options{Seed: c.Seed, Duration: c.Parallel.Duration, First: c.First}, stdout)
+			if n > 0 {
 				return fmt.Errorf("there are %d findings; repeat it with SEED=%d", n, c.Seed)
 			}
 			return ctx.Err()

@@ -136,7 +136,7 @@ func (c *Cluster) elect() {
 type Kind string
 
 // The kinds of deployments.
-const Standalone, ReplicaSet, Sharded, LoadBalanced Kind = "standalone", "replicaset", "sharded", "loadbalanced"
+const Standalone, ReplicaSet, Sharded, LoadBalanced Kind = "standalone", "replicaset", "sharded", "loadbalanced" //nolint:revive
 
 // Spec describes a deployment.
 type Spec struct {

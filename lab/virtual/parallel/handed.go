@@ -32,7 +32,7 @@ func (r *run) look(items []item) {
 	}
 	for _, i := range items {
 		if digest(i.value, i.spoil != nil) != i.hash {
-			r.finding("handed over", "%s: a %T changed after it had been handed over; it is now %s", i.what, i.value, brief(i.value))
+			r.finding("handed over", "%s: a %T changed after it had been handed over: %s", i.what, i.value, brief(i.value))
 		}
 	}
 	for _, i := range items {
@@ -110,7 +110,7 @@ func (l *loan) hand(value any) any {
 	l.lend(nil, func() {
 		for i := range list.Len() {
 			list.Index(i).Set(reflect.MakeFunc(list.Type().Elem(), func([]reflect.Value) []reflect.Value {
-				l.run.finding("handed in", "the driver applied options after the call that got them had returned: %T", value)
+				l.run.finding("handed in", "the driver applied options after the call had returned: %T", value)
 				return []reflect.Value{reflect.Zero(reflect.TypeFor[error]())}
 			}))
 		}

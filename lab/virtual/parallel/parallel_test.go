@@ -80,7 +80,7 @@ func TestLoan(t *testing.T) {
 		assert.NotEqual(t, before, digest(doc, false))
 		assert.Equal(t, []any{nil, nil}, list)
 		require.NoError(t, opts.Opts[0](&options.FindOptions{}))
-		assert.Contains(t, out.String(), "the driver applied options after the call that got them had returned")
+		assert.Contains(t, out.String(), "the driver applied options after the call had returned")
 
 		doc = l.hand(bson.D{d("_id", 1), d("call", 1)})
 		switch doc := doc.(type) {

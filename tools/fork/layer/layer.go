@@ -122,15 +122,14 @@ func (l *Laid) rename(layer *plan.Layer) (err error) {
 			if name == "" || len(l.Module.Lookup(plan.WrappedKey(t))) == 0 {
 				continue
 			}
-			files, tree, free := l.Module.Files(path.Dir(f.Path)), maps.Clone(l.Module.Tree), name
-			mentions := func(f *syntax.File) bool { return bytes.Contains(f.Src, []byte(free)) }
-			for i := 1; slices.ContainsFunc(files, mentions); i++ {
+			tree, free := maps.Clone(l.Module.Tree), name
+			lacks := func(f *syntax.File) bool { return !bytes.Contains(f.Src, []byte(free)) }
+			files := slices.DeleteFunc(slices.Clone(l.Module.Files(path.Dir(f.Path))), lacks)
+			for i := 1; len(slices.DeleteFunc(slices.Clone(files), lacks)) > 0; i++ {
 				free = fmt.Sprint(name, i)
 			}
 			for _, f := range files {
-				if bytes.Contains(f.Src, []byte(name)) {
-					tree[f.Path] = regexp.MustCompile(`\b`+name+`\b`).ReplaceAll(f.Src, []byte(free))
-				}
+				tree[f.Path] = regexp.MustCompile(`\b`+name+`\b`).ReplaceAll(f.Src, []byte(free))
 			}
 			for i, earlier := range l.Plan.Touches {
 				if earlier.Wrapped == name && path.Dir(earlier.Theirs.File.Path) == path.Dir(f.Path) {

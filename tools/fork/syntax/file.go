@@ -293,10 +293,10 @@ func LineStart(src []byte, i int) int { return bytes.LastIndexByte(src[:i], '\n'
 func Tokens(decls ...*Decl) string {
 	var text strings.Builder
 	for _, d := range decls {
-		from, to := d.Node.Pos(), d.Node.End()
+		var from, to token.Pos
 		switch {
 		case d.Func != nil:
-			from = d.Func.Type.Func
+			from, to = d.Func.Type.Func, d.Func.End()
 		case d.Implied():
 			from, to = d.Gen.Pos(), d.Gen.End()
 		default: // without the parentheses that others may share

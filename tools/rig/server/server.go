@@ -118,7 +118,7 @@ func (c *Config) search(ctx context.Context, names []string, try func(name strin
 			return strings.Join(all, "; "), nil
 		} else if err = cmp.Or(ctx.Err(), err); !errors.Is(err, pypi.ErrUnavailable) {
 			return "", fmt.Errorf("%s: %w", name, err)
-		} else {
+		} else { //nolint:revive // err is of this chain
 			all = append(all, err.Error())
 		}
 	}
