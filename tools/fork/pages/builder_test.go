@@ -72,15 +72,14 @@ func newStranger(t *testing.T) *stranger {
 			files[name] = data
 		}
 	}
+	// What other tests compile is not compiled again, as if it lay in the same folder.
+	s.env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
+		"GOMODCACHE="+filepath.Join(s.dir, "modules"))
 	here, err := filepath.Abs(root)
 	require.NoError(t, err)
-	s.env = os.Environ()
 	s.sh(t, "", "git clone -q -n -c core.fileMode=false "+here+" overload")
 	require.NoError(t, files.Write(filepath.Join(s.dir, "overload")))
 	require.NoError(t, forktest.Archive(t, "app.txtar").Write(filepath.Join(s.dir, "app")))
-	// What other tests compile is not compiled again, as if it lay in the same folder.
-	s.env = append(s.env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "BASE=", "GOWORK=off", "GOPROXY="+proxies(t),
-		"GOMODCACHE="+filepath.Join(s.dir, "modules"))
 	s.sh(t, "overload", "git reset -q && git add -A && (git diff --cached --quiet || git -c user.name=A -c user.email=a@localhost commit -q -m first)")
 	return s
 }
