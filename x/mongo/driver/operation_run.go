@@ -54,19 +54,18 @@ func (ex *operationRun) releaseConnection() {
 
 // plug lets the run's own methods implement watcher, gate, roundTrips and admission, if layers give it such methods.
 func (ex *operationRun) plug() {
-	var ok bool
-	if ex.watcher, ok = any(ex).(watcher); !ok {
-		ex.watcher = unwatched{}
+	ex.watcher = layered[watcher](ex, unwatched{})
+	ex.gate = layered[gate](ex, ungated{ex})
+	ex.trips = layered[roundTrips](ex, unmeasured{})
+	ex.admission = layered[admission](ex, admitted{})
+}
+
+// layered returns the run, if a layer gives it the methods of T, or what a run without that layer does.
+func layered[T any](ex *operationRun, without T) T {
+	if with, ok := any(ex).(T); ok {
+		return with
 	}
-	if ex.gate, ok = any(ex).(gate); !ok {
-		ex.gate = ungated{ex}
-	}
-	if ex.trips, ok = any(ex).(roundTrips); !ok {
-		ex.trips = unmeasured{}
-	}
-	if ex.admission, ok = any(ex).(admission); !ok {
-		ex.admission = admitted{}
-	}
+	return without
 }
 
 // The retry loop reports its attempts to a run that implements watcher; see retry_record.go.

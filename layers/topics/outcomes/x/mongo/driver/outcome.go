@@ -105,7 +105,7 @@ func errorsOfBatch(reported WriteErrors, documents int) (WriteErrors, error) {
 	sorted := append(WriteErrors(nil), reported...)
 	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Index < sorted[j].Index })
 
-	kept := sorted[:0]
+	var kept WriteErrors
 	for _, e := range sorted {
 		if e.Index < 0 || e.Index >= int64(documents) {
 			return nil, fmt.Errorf(
