@@ -11,8 +11,8 @@ import (
 //
 //fork:wrap each document that package mongo decoded, though in memory, took a buffer of 4 KB
 func NewDocumentReader(r io.Reader) ValueReader {
-	if d, ok := r.(*inmemory.Document); ok {
-		return memoryReaderOf(d)
+	if inMemory := memoryReaderOf(r); inMemory != nil {
+		return inMemory
 	}
 	return upstreamNewDocumentReader(r)
 }
@@ -24,8 +24,12 @@ type memoryReader struct {
 	frames [5]vrState // as many as the stack of other readers has at first; it can grow
 }
 
-// memoryReaderOf returns the reader of a document, the same one for each that the Document becomes. Its type is that of all other readers.
-func memoryReaderOf(d *inmemory.Document) *valueReader {
+// memoryReaderOf returns the reader of a Document in memory, the same one for each that it becomes. Its type is that of all other readers.
+func memoryReaderOf(r io.Reader) *valueReader {
+	d, ok := r.(*inmemory.Document)
+	if !ok {
+		return nil
+	}
 	m, ok := d.Reader.(*memoryReader)
 	if !ok {
 		m = &memoryReader{}
