@@ -18,12 +18,12 @@ type Purpose struct {
 	// Grace is how long they may back off in any case, though the Caller has gone or the time is up: what they end may hold locks.
 	Grace time.Duration
 
-	// OwnTime is whether the deadline of the commands' context is the driver's own, as for killCursors. They do not tell it to the servers,
-	// and are not retried more often because of it.
+	// OwnTime is whether the deadline of the commands' context is the driver's own, as for killCursors. They do not tell it to the
+	// servers, and are not retried more often because of it.
 	OwnTime bool
 
-	// Again is whether the caller sends the command again by itself, after a wait, as a change stream that is resumed does. A deadline is
-	// then no reason for many retries at once.
+	// Again is whether the caller sends the command again by itself, after a wait, as a change stream that is resumed does. A deadline
+	// is then no reason for many retries at once.
 	Again bool
 }
 

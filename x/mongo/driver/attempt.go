@@ -115,10 +115,9 @@ func (errs *attemptErrors) record(a *attempt) {
 	}
 }
 
-// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or
-// the first error if there is none. For writes, and commands that may be writes, it is the last error after which the server may
-// have executed the command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write
-// Commands").
+// toReturn returns the error of a command whose last attempt has failed: the last error that shows that an attempt was made, or the first
+// error if there is none. For writes, and commands that may be writes, it is the last error after which the server may have executed the
+// command (retryable-reads.md, "If a retry attempt fails"; retryable-writes.md, "Executing Retryable Write Commands").
 //
 // If the last attempt says that the transaction has to run again, so does the returned error (transactions.md,
 // "TransientTransactionError").

@@ -9,9 +9,8 @@ import (
 
 //fork:remove labeledError only the former Execute asked errors for it
 
-// Execute runs this operation: it selects a server, sends the command, processes the reply and retries the command as
-// the Retryable Reads, Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent
-// as several commands, one for each batch.
+// Execute runs this operation: it selects a server, sends the command, processes the reply and retries the command as the Retryable Reads,
+// Retryable Writes and Client Backpressure specifications say. An operation with Batches is sent as several commands, one for each batch.
 //
 //fork:replace retries after overload errors, with a backoff; returns the error of a refused retry where upstream returned nil
 func (op Operation) Execute(ctx context.Context) error {

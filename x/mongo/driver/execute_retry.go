@@ -167,15 +167,14 @@ type unclosed struct{ mnet.ReadWriteCloser }
 
 func (unclosed) Close() error { return nil }
 
-// asReauthenticationError returns the error of a command whose connection could not be reauthenticated. It has the code of the server's error,
-// as applications ask for it.
+// asReauthenticationError returns the error of a command whose connection could not be reauthenticated. It has the code of the server's
+// error, as applications ask for it.
 func asReauthenticationError(err error) Error {
 	var server Error
 	errors.As(err, &server)
 	err = reauthenticationError{err}
-	return Error{
-		Code: server.Code, Message: err.Error(), Labels: backpressure.LabelsInChain(err), Raw: server.Raw, Wrapped: err, repeats: true,
-	}
+	return Error{Code: server.Code, Message: err.Error(), Raw: server.Raw, Wrapped: err, repeats: true,
+		Labels: backpressure.LabelsInChain(err)}
 }
 
 // reauthenticationError is why a connection could not be reauthenticated.

@@ -8,9 +8,8 @@ func (ex *operationRun) inTransaction() bool {
 	return client != nil && !client.Committing && !client.Aborting && client.TransactionRunning()
 }
 
-// strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md,
-// "Majority write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern
-// stays.
+// strengthenCommit makes a repeated commitTransaction wait for the majority, as the first may have committed (transactions.md, "Majority
+// write concern is used when retrying commitTransaction"). After an overload error it has not, and the write concern stays.
 func (ex *operationRun) strengthenCommit() {
 	if client := ex.op.Client; ex.op.commits() {
 		client.UpdateCommitTransactionWriteConcern()

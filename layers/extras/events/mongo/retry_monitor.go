@@ -12,7 +12,7 @@ import (
 //fork:wrap a command of the monitor would become part of the transaction that is being retried
 func newClient(opts ...*options.ClientOptions) (*Client, error) {
 	if monitor := options.MergeClientOptions(opts...).RetryMonitor; monitor != nil {
-		opts = append(opts[:len(opts):len(opts)], &options.ClientOptions{RetryMonitor: outsideOfSessions(*monitor)}) // in a new array
+		opts = append(opts[:len(opts):len(opts)], &options.ClientOptions{RetryMonitor: outsideOfSessions(*monitor)}) // in a copy
 	}
 	return upstreamNewClient(opts...)
 }

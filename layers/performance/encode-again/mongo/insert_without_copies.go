@@ -38,8 +38,8 @@ func ensureID(
 	return bsoncore.UpdateLength(doc, 0, int32(len(doc))), oid, nil
 }
 
-// createOrderedBatches divides a copy of the models into runs of one kind: the application may change its slice while the bulk write runs. A
-// type of the application's, which embeds a model, begins none.
+// createOrderedBatches divides a copy of the models into runs of one kind: the application may change its slice while the bulk write runs.
+// A type of the application's, which embeds a model, begins none.
 //
 //fork:replace the models were copied into slices that grew
 func createOrderedBatches(models []WriteModel) []bulkWriteBatch {

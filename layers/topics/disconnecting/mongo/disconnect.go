@@ -28,7 +28,7 @@ func (c *Client) Disconnect(ctx context.Context) error {
 		ctx = context.Background()
 	}
 	_, graceful := ctx.Deadline()
-	if _, bounded := ctx.Value(closedBy{}).(time.Time); !graceful && !bounded { // a client for encryption has what is left of its client's time
+	if _, bounded := ctx.Value(closedBy{}).(time.Time); !graceful && !bounded { // a client for encryption has what its client has left
 		ctx = context.WithValue(ctx, closedBy{}, time.Now().Add(timeToClose(c.timeout)))
 	}
 	c.drain(ctx)

@@ -32,8 +32,8 @@ type GridFSUploadStream struct {
 }
 
 // Write adds p to the file. If it returns an error, it has taken the first n bytes of p, to which the stream adds if Write is called again
-// with the rest, even if that is empty; until then, Close returns the error. Once a Close that failed has stored the last chunk, or has sent
-// the file's document, the file can no longer grow: Write returns an error.
+// with the rest, even if that is empty; until then, Close returns the error. Once a Close that failed has stored the last chunk, or has
+// sent the file's document, the file can no longer grow: Write returns an error.
 //
 //fork:replace a failed Write had kept the bytes that it said it had not written
 func (us *GridFSUploadStream) Write(p []byte) (int, error) {
@@ -53,7 +53,7 @@ func (us *GridFSUploadStream) Write(p []byte) (int, error) {
 // add adds bytes to the file, and returns how many it has taken.
 func (us *GridFSUploadStream) add(p []byte) (int, error) {
 	if len(p) > 0 && us.complete() {
-		return 0, errors.New("a failed Close has stored the last chunk of the file, which can no longer grow: call Abort, and upload it again")
+		return 0, errors.New("a failed Close has stored the last chunk, so the file cannot grow: call Abort, and upload it again")
 	}
 	taken, before := 0, us.chunkIndex
 	for taken < len(p) {
@@ -312,7 +312,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	if from.err == nil { // otherwise it is the application's own
 		err = us.ofLaterCommand(err, 0)
 	}
-	if err == nil || us.published || us.uploadDate != 0 && IsDuplicateKeyError(err) { // the chunks may be those of the file that is there
+	if err == nil || us.published || us.uploadDate != 0 && IsDuplicateKeyError(err) { // the chunks may be those of a file that is there
 		return err
 	}
 	abortErr := us.abort(IsTimeout(err))

@@ -203,7 +203,7 @@ func (cs *ChangeStream) resume(ctx context.Context) bool {
 	purpose := backpressure.PurposeOf(ctx)
 	purpose.Again = true // a resume that fails is followed by others, see resumesLater
 	if cs.err = cs.executeOperation(backpressure.WithPurpose(ctx, purpose), true); cs.err != nil {
-		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) { // which says nothing of the servers, so that the next one need not wait
+		if cs.state = cs.afterResume(cs.err); timeIsUp(ctx, cs.err) { // which says nothing of servers, so the next need not wait
 			cs.err = cs.resumes.interrupted(cs.err)
 		} else {
 			cs.resumes.failed(policy, cs.err)
@@ -252,8 +252,8 @@ func (cs *ChangeStream) leave(old changeStreamCursor) {
 	}
 }
 
-// closeLeft closes the cursors that the stream has left, the latest first. It forgets those that are closed. Before a resume it stops at one
-// that cannot be closed: each resume would otherwise send more commands than the one before.
+// closeLeft closes the cursors that the stream has left, the latest first. It forgets those that are closed. Before a resume it stops at
+// one that cannot be closed: each resume would otherwise send more commands than the one before.
 func (cs *ChangeStream) closeLeft(ctx context.Context) {
 	var open []changeStreamCursor
 	for i := len(cs.left) - 1; i >= 0; i-- {

@@ -13,7 +13,7 @@ import (
 // In a transaction it says what became of the writes there: none of them is done unless the transaction is committed.
 type BulkWriteOutcome struct {
 	// Done are the writes that the server executed, and acknowledged. All of them can be done beside an error: if the results of a
-	// Client.BulkWrite cannot be read, but the server counts no failed write. Verbose results, with their IDs, then lack what was not read.
+	// Client.BulkWrite cannot be read, but the server counts no failed write. Verbose results, with IDs, then lack what was not read.
 	Done []int
 
 	// Failed are the writes that failed, each with its error: a WriteError or, if the whole command failed, the command's error. An
@@ -33,8 +33,8 @@ type BulkWriteOutcome struct {
 // BulkOutcome returns what became of the writes of an InsertMany, a Collection.BulkWrite or a Client.BulkWrite: err is the error that it
 // returned, which may be nil, and writes the number of the documents or models that it was called with.
 //
-// If err is not the error of such a call, nor wraps it, all writes are Unknown, or NotExecuted if it says that no command was sent. So do not
-// make an error of your own of its fields or its text before you ask.
+// If err is not the error of such a call, nor wraps it, all writes are Unknown, or NotExecuted if it says that no command was sent. So do
+// not make an error of your own of its fields or its text before you ask.
 //
 // It knows nothing of writes with an unacknowledged write concern, though without an error it says that they are Done: no server has
 // acknowledged them.

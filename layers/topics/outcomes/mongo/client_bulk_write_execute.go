@@ -54,7 +54,7 @@ func (bw *clientBulkWrite) operation() driver.Operation {
 	batches := &modelBatches{
 		client: bw.client, session: bw.session, writePairs: bw.writePairs, result: &bw.result,
 		ordered:   bw.ordered == nil || *bw.ordered,
-		retryMode: driver.RetryOnce, // until the first batch is built, so that a check-out is retried; retryWrites can still turn it off
+		retryMode: driver.RetryOnce, // until the first batch is built, so that a check-out is retried; retryWrites may turn it off
 	}
 	return bw.withNewerOptions(driver.Operation{
 		Name: driverutil.BulkWriteOp, Type: driver.Write, Database: database, CommandFn: bw.newCommand(),

@@ -38,8 +38,8 @@ func (u *ConnString) addOptions(connectionArgPairs []string) error {
 	}
 	delete(u.UnknownOptions, maxAdaptiveRetriesKey)
 	if u.UnknownOptions["enableoverloadretargeting"] != nil { // this version always avoids overloaded servers, which false forbids
-		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in this one: " +
-			"remove it")
+		return errors.New("enableOverloadRetargeting is an option of later versions of the driver, and has no effect in " +
+			"this one: remove it")
 	}
 	return u.takeBool("adaptiveRetries", &u.AdaptiveRetries, &u.AdaptiveRetriesSet)
 }

@@ -34,9 +34,9 @@ func cannotBeOverload(connErr ConnectionError) bool {
 	)
 	switch {
 	case errors.Is(err, context.Canceled), isTLS(err),
-		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr), errors.As(err, &network), errors.As(err, &address),
+		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr), errors.As(err, &network),
 		errors.As(err, &urlErr) && urlErr.Op == "parse", // of a proxy
-		errors.As(err, &ocspErr), errors.As(err, &answered):
+		errors.As(err, &address), errors.As(err, &ocspErr), errors.As(err, &answered):
 		return true
 	case errors.As(err, &opErr):
 		return isProxy(opErr) // the others are of the network
@@ -46,8 +46,8 @@ func cannotBeOverload(connErr ConnectionError) bool {
 }
 
 // isTLS reports whether crypto/tls or crypto/x509 itself made the error, such as an alert, a certificate that is not trusted, or a
-// configuration that cannot be used. What all of them have in common, in all releases of Go, is how their texts begin. An I/O error that ends
-// the TLS handshake is not among them.
+// configuration that cannot be used. What all of them have in common, in all releases of Go, is how their texts begin. An I/O error that
+// ends the TLS handshake is not among them.
 func isTLS(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if text := err.Error(); strings.HasPrefix(text, "tls: ") || strings.HasPrefix(text, "x509: ") {

@@ -41,7 +41,7 @@ func dialling(call string, errno syscall.Errno) error {
 func establishments() map[string]establishment {
 	_, _, noPort := net.SplitHostPort("a")
 	_, _, cidr := net.ParseCIDR("a")
-	_, badURL := url.Parse("socks5://a b")
+	_, badURL := url.ParseRequestURI("socks5://a b")
 	_, noNetwork := (&net.Dialer{}).DialContext(context.Background(), "tcp7", "127.0.0.1:1")
 	_, noFamily := (&net.Dialer{}).DialContext(context.Background(), "tcp6", "127.0.0.1:1")
 	_, mismatch := (&net.Dialer{LocalAddr: &net.UDPAddr{}}).DialContext(context.Background(), "tcp", "127.0.0.1:1")
@@ -113,7 +113,7 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 			continue // which only a pool that is closed meets
 		}
 		t.Run(name, func(t *testing.T) {
-			err, cleared := failToEstablish(t, tt.err)
+			cleared, err := failToEstablish(t, tt.err)
 			assert.Equal(t, !tt.want, cleared, "cleared")
 			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
 			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
@@ -141,9 +141,9 @@ func failing(t *testing.T, dialErr error, loadBalanced bool, monitor *event.Pool
 	return server
 }
 
-// failToEstablish lets a known primary fail to open a connection. It returns the error, which has the given one, and
-// whether the pool was cleared, and with it the server forgotten.
-func failToEstablish(t *testing.T, dialErr error) (err error, cleared bool) {
+// failToEstablish lets a known primary fail to open a connection. It returns whether the pool was cleared, and with it the server
+// forgotten, and the error, which has the given one.
+func failToEstablish(t *testing.T, dialErr error) (cleared bool, err error) {
 	done := make(chan struct{})
 	monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		switch e.Type {
@@ -159,5 +159,5 @@ func failToEstablish(t *testing.T, dialErr error) (err error, cleared bool) {
 	assert.Equal(t, cleared, server.Description().Kind == description.Unknown, "unknown")
 	require.NoError(t, server.Disconnect(context.Background()))
 	assert.Contains(t, scripted.As[ConnectionError](t, err).Error(), dialErr.Error())
-	return err, cleared
+	return cleared, err
 }

@@ -51,9 +51,9 @@ func (e ConnectionError) ForWrite() error {
 	return e
 }
 
-// HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool
-// establishes a connection has NetworkError and, if overload may be the cause, SystemOverloadedError and RetryableError; one of the client's
-// own limits has NetworkError alone; a failed handshake command has the labels of its own error. If the connection was for a write,
+// HasErrorLabel reports whether the error, or the one that it wraps, has the label. An I/O error or timeout while a pool establishes a
+// connection has NetworkError and, if overload may be the cause, SystemOverloadedError and RetryableError; one of the client's own limits
+// has NetworkError alone; a failed handshake command has the labels of its own error. If the connection was for a write,
 // RetryableWriteError says that it may be retried.
 func (e ConnectionError) HasErrorLabel(label string) bool {
 	switch label {

@@ -116,7 +116,7 @@ func (k *knowledge) probability(a Attempt, now time.Time) float64 {
 		}
 	}
 	may := math.Pow(k.sendable(judged, now), exponent*(1-lower/math.Max(n, 1)))
-	return math.Max(0, (n*(1-may)-lower)/math.Max(k.wanted[a.Class+1], 1)) // what lower classes leave to withhold, as a share of its own
+	return math.Max(0, (n*(1-may)-lower)/math.Max(k.wanted[a.Class+1], 1)) // what lower classes leave to withhold, as a part of its own
 }
 
 // sendable returns K times the share of the attempts that was accepted of those that were sent, but at most 1.

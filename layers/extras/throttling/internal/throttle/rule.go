@@ -12,8 +12,8 @@ const (
 	memory = 10 * time.Second
 	// patience is how long K stays constant after a rejection.
 	patience = 500 * time.Millisecond
-	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway. So
-	// old is an overload in which clients without the option begin to withhold retries.
+	// second is how long K then takes to grow by e, after which an overload without pressure has ended, and something is sent anyway.
+	// So old is an overload in which clients without the option begin to withhold retries.
 	second = time.Second
 	// some is the number of attempts that have to be accepted in that second.
 	some = 3

@@ -8,7 +8,7 @@ import (
 const (
 	// minDocumentLength is that of an empty document or array: its length and the zero at its end.
 	minDocumentLength = 5
-	// maxTrusted is the number of bytes allocated on the strength of a document's stated length. Beyond that, memory is allocated as bytes
+	// maxTrusted is the number of bytes allocated on the strength of a stated length. Beyond that, memory is allocated as bytes
 	// arrive, up to maxGrowth times as much: then a server's largest document, of 16 MiB, is copied only once, after a sixteenth of it.
 	maxTrusted = 1 << 20
 	maxGrowth  = 16

@@ -129,7 +129,7 @@ func TestRejectionsConcurrent(t *testing.T) {
 			t.Errorf("count is %d, want 1 to %d", got, goroutines*each)
 		}
 	})
-	assert.Equal(t, int64(goroutines*each), int64(r.count()))
+	assert.Equal(t, int64(goroutines*each), r.count())
 }
 
 // TestServersThrottleApart: what a client learns of one server says nothing of another.

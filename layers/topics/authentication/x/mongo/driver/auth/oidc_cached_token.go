@@ -33,7 +33,7 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 			return err
 		}
 		oa.forget(token)
-		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil { // 100 ms, as auth.md wants
+		if err := (backpressure.SystemClock{}).Sleep(ctx, nil, nil, invalidateSleepTimeout); err != nil { // 100 ms, says auth.md
 			return newAuthError("no time to ask for a new token", err)
 		}
 	}

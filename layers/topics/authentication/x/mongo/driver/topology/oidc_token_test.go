@@ -19,6 +19,5 @@ func TestTokenOfAReturnedConnection(t *testing.T) {
 	first.SetOIDCTokenGenID(8)
 	assert.Equal(t, uint64(0), first.OIDCTokenGenID())
 	assert.Equal(t, uint64(7), inner.OIDCTokenGenID())
-	first.mu.Lock() // nobody holds it
-	first.mu.Unlock()
+	assert.True(t, first.mu.TryLock(), "nobody holds it")
 }

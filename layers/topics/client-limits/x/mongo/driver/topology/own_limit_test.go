@@ -66,7 +66,7 @@ func localFailures() map[string]localFailure {
 // client's own limit does not clear the pool.
 func TestLocalErrorAndPool(t *testing.T) {
 	for name, tt := range localFailures() {
-		err, cleared := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
+		cleared, err := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
 		assert.Equal(t, !tt.want.own(), cleared, "%s: cleared: %s", name, tt.why)
 		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "%s: overloaded", name)
 		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "%s: retryable", name)
