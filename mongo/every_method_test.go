@@ -110,16 +110,15 @@ var writesSomething = regexp.MustCompile(`^(insert|update|delete|findAndModify|b
 func permitted(command bson.Raw, readsOff bool) (retried, known bool) {
 	name := command.Index(0).Key()
 	_, err := command.LookupErr("pipeline", "0", "$out")
-	switch writes := writesSomething.MatchString(name) || err == nil; {
-	case name == "killCursors" || name == "endSessions":
+	switch name {
+	case "killCursors", "endSessions":
 		return false, false
-	case name == "x" || name == "ping": // of RunCommand
+	case "x", "ping": // of RunCommand
 		return false, true
-	case name == "commitTransaction" || name == "abortTransaction":
+	case "commitTransaction", "abortTransaction":
 		return true, true
-	default:
-		return writes == readsOff, true
 	}
+	return (writesSomething.MatchString(name) || err == nil) == readsOff, true
 }
 
 // TestOptionsThatPermitRetries lets a server reject each command of each method in turn, with retryReads or retryWrites off: the command is

@@ -28,13 +28,11 @@ type sendingMethod struct {
 	topic string
 }
 
-// topics are those that the driver has, each noted by its tests.
+// topics are those that the driver has: the tests of each add it.
 var topics = map[string]bool{"": true}
 
 // disconnecting begins the end of the client of a script; nil if nobody would notice.
 var disconnecting func(*scripted.Script)
-
-func noted(topic string) bool { topics[topic] = true; return true }
 
 // sendingMethods returns the methods whose topics the driver has.
 func sendingMethods() (all []sendingMethod) {

@@ -1,3 +1,3 @@
 package mongo
 
-var _ = noted("searchindex")
+func init() { topics["searchindex"] = true }

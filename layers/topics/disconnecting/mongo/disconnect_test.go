@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 )
 
-var _ = noted("disconnecting")
+func init() { topics["disconnecting"] = true }
 
 func init() { disconnecting = func(s *scripted.Script) { s.Policy.Closing().Begin() } }
 

@@ -20,7 +20,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-var _ = noted("gridfs")
+func init() { topics["gridfs"] = true }
 
 // bucketServer is a server with a bucket, that ends its write commands as a plan says.
 type bucketServer struct {

@@ -15,7 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
-var _ = noted("later-commands")
+func init() { topics["later-commands"] = true }
 
 // severalCommands is a call of several commands.
 type severalCommands struct {

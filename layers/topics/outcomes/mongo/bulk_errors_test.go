@@ -19,7 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
-var _ = noted("outcomes")
+func init() { topics["outcomes"] = true }
 
 // TestBulkOutcomeOfOtherErrors is about errors that hold no outcome.
 func TestBulkOutcomeOfOtherErrors(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-var _ = noted("timeouts")
+func init() { topics["timeouts"] = true }
 
 // TestOneTimeoutForTheWholeCall is about methods that send several commands, or ask key management services: all have the same deadline
 // (client-side-operations-timeout.md, "Background" and "Client Side Encryption").

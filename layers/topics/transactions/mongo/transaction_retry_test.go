@@ -180,7 +180,7 @@ func TestWithTransactionUnsentCommit(t *testing.T) {
 	}
 }
 
-var _ = noted("transactions")
+func init() { topics["transactions"] = true }
 
 // TestTransactionEndOutlivesTheCall is about the end of a transaction whose caller has gone when the overloaded server rejects it:
 // it is sent again, because the locks would stay otherwise.

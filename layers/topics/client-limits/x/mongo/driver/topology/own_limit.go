@@ -77,7 +77,7 @@ func (c *connection) connect(ctx context.Context) error {
 		return err
 	}
 	helloDone := c.desc.Addr != "" // what comes after it is authentication
-	if limit := causeOf(connErr.Wrapped); limit.own() && !(helloDone && limit == notAllowed) {
+	if limit := causeOf(connErr.Wrapped); limit.own() && (!helloDone || limit != notAllowed) {
 		connErr.limit = limit
 		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ") // for an empty message
 	}
