@@ -41,6 +41,9 @@ type Script struct {
 	// OnConnection, if set, is called when a connection is checked out.
 	OnConnection func()
 
+	// OnContext, if set, is called with each context that the deployment, a server or a connection is given, and by which method.
+	OnContext func(ctx context.Context, method string)
+
 	// RTT is the time of the servers' round trips.
 	RTT time.Duration
 
@@ -125,7 +128,8 @@ func (s *Script) Kind() description.TopologyKind { return s.Topology }
 func (s *Script) GetServerSelectionTimeout() time.Duration { return 0 }
 
 // SelectServer implements the driver.Deployment interface. It selects the first server that the selector returns, or the load balancer.
-func (s *Script) SelectServer(_ context.Context, selector description.ServerSelector) (driver.Server, error) {
+func (s *Script) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
+	s.see(ctx, "Deployment.SelectServer")
 	if s.OnSelect != nil {
 		if err := s.OnSelect(); err != nil {
 			return nil, err
@@ -146,6 +150,12 @@ func (s *Script) SelectServer(_ context.Context, selector description.ServerSele
 	require.NotEmpty(s.t, suitable, "no server is suitable")
 	s.Selected = append(s.Selected, suitable[0].Addr)
 	return s.server(suitable[0]), nil
+}
+
+func (s *Script) see(ctx context.Context, method string) {
+	if s.OnContext != nil {
+		s.OnContext(ctx, method)
+	}
 }
 
 // next returns the next reply, or nil if none is left.

@@ -61,7 +61,8 @@ func (s server) ProcessError(err error, _ mnet.Describer) driver.ProcessErrorRes
 }
 
 // Connection implements the driver.Server interface. A reply that means that there is no connection is used up at once.
-func (s server) Connection(context.Context) (*mnet.Connection, error) {
+func (s server) Connection(ctx context.Context) (*mnet.Connection, error) {
+	s.see(ctx, "Server.Connection")
 	if s.OnConnection != nil {
 		s.OnConnection()
 	}
@@ -130,7 +131,8 @@ func (c *connection) Close() error {
 }
 
 // Write records the command, with its document sequences as arrays.
-func (c *connection) Write(_ context.Context, wm []byte) error {
+func (c *connection) Write(ctx context.Context, wm []byte) error {
+	c.see(ctx, "Connection.Write")
 	require.False(c.t, c.closed, "a command is sent on a connection that was returned to the pool")
 
 	const header, flags, kind = 16, 4, 1
@@ -160,7 +162,8 @@ func appendDocuments(dst []byte, name string, docs []bsoncore.Document) []byte {
 }
 
 // Read returns the next reply of the script.
-func (c *connection) Read(context.Context) ([]byte, error) {
+func (c *connection) Read(ctx context.Context) ([]byte, error) {
+	c.see(ctx, "Connection.Read")
 	if len(c.Replies) == 0 && c.Rest != nil {
 		c.Replies = []any{c.Rest}
 		if answer, ok := c.Rest.(func(bson.Raw) any); ok {

@@ -15,7 +15,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // contexts collects what is given a context, by name, and whether that has a purpose.
@@ -31,9 +30,9 @@ func (c contexts) see(ctx context.Context, name string) {
 func TestExecuteKeepsItsPurpose(t *testing.T) {
 	seen := contexts{}
 	s := scripted.New(t, scripted.Failure(391), scripted.Overloaded(), scripted.OK())
+	s.OnContext = seen.see
 	op := s.Read()
-	all := seeing{Script: s, seen: seen}
-	op.Deployment, op.Authenticator, op.Crypt = all, all, &crypt{see: seen.see}
+	op.Authenticator, op.Crypt = &reauthentications{see: seen.see}, &crypt{see: seen.see}
 	op.ProcessResponseFn = func(ctx context.Context, _ bsoncore.Document, _ driver.ResponseInfo) error {
 		seen.see(ctx, "ProcessResponseFn")
 		return nil
@@ -49,59 +48,10 @@ func TestExecuteKeepsItsPurpose(t *testing.T) {
 	require.NoError(t, op.Execute(backpressure.WithPurpose(context.Background(), purpose)))
 
 	assert.Equal(t, contexts{
-		"ProcessResponseFn":      false,
-		"CommandMonitor.Started": false, "CommandMonitor.Succeeded": false, "CommandMonitor.Failed": false,
+		"ProcessResponseFn": false, "CommandMonitor.Started": false, "CommandMonitor.Succeeded": false, "CommandMonitor.Failed": false,
 		"Deployment.SelectServer": false, "Server.Connection": false, "Connection.Write": false, "Connection.Read": false,
 		"Authenticator.Reauth": false, "Crypt.Encrypt": false, "Crypt.Decrypt": false,
 	}, seen)
-}
-
-// seeing is a script that sees contexts, and whose servers and connections do.
-type seeing struct {
-	*scripted.Script
-	driver.Authenticator
-	seen contexts
-}
-
-func (s seeing) SelectServer(ctx context.Context, selector description.ServerSelector) (driver.Server, error) {
-	s.seen.see(ctx, "Deployment.SelectServer")
-	server, err := s.Script.SelectServer(ctx, selector)
-	return seeingServer{server, s.seen}, err
-}
-
-func (s seeing) Reauth(ctx context.Context, _ *driver.AuthConfig) error {
-	s.seen.see(ctx, "Authenticator.Reauth")
-	return nil
-}
-
-type seeingServer struct {
-	driver.Server
-	seen contexts
-}
-
-func (s seeingServer) Connection(ctx context.Context) (*mnet.Connection, error) {
-	s.seen.see(ctx, "Server.Connection")
-	conn, err := s.Server.Connection(ctx)
-	if err != nil {
-		return nil, err
-	}
-	conn.ReadWriteCloser = seeingConnection{conn.ReadWriteCloser, s.seen}
-	return conn, nil
-}
-
-type seeingConnection struct {
-	mnet.ReadWriteCloser
-	seen contexts
-}
-
-func (c seeingConnection) Write(ctx context.Context, wm []byte) error {
-	c.seen.see(ctx, "Connection.Write")
-	return c.ReadWriteCloser.Write(ctx, wm)
-}
-
-func (c seeingConnection) Read(ctx context.Context) ([]byte, error) {
-	c.seen.see(ctx, "Connection.Read")
-	return c.ReadWriteCloser.Read(ctx)
 }
 
 // TestExecuteGivesUpItsBuffer is about a large command that waits for its retry: it does not hold its wire message meanwhile.

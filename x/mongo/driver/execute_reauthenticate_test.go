@@ -22,9 +22,13 @@ type reauthentications struct {
 	errs []error
 	n    int
 	cfg  *driver.AuthConfig // of the last one
+	see  func(ctx context.Context, name string)
 }
 
-func (a *reauthentications) Reauth(_ context.Context, cfg *driver.AuthConfig) error {
+func (a *reauthentications) Reauth(ctx context.Context, cfg *driver.AuthConfig) error {
+	if a.see != nil {
+		a.see(ctx, "Authenticator.Reauth")
+	}
 	a.n++
 	a.cfg = cfg
 	if len(a.errs) == 1 {

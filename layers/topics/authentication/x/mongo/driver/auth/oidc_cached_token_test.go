@@ -18,10 +18,7 @@ import (
 )
 
 // establishing is a connection that is being established: the commands that authenticate it do not close it.
-type establishing struct {
-	mnet.ReadWriteCloser
-	replied func()
-}
+type establishing struct{ mnet.ReadWriteCloser }
 
 // described is a connection that has the token of a generation.
 type described struct {
@@ -34,18 +31,13 @@ func (c described) SetOIDCTokenGenID(generation uint64) { *c.generation = genera
 
 func (establishing) Close() error { return nil }
 
-func (c establishing) Read(ctx context.Context) ([]byte, error) {
-	defer c.replied()
-	return c.ReadWriteCloser.Read(ctx)
-}
-
-// establish returns a connection to the first server of a script, which calls a function after each reply.
-func establish(t *testing.T, s *scripted.Script, replied func()) *mnet.Connection {
+// establish returns a connection to the first server of a script.
+func establish(t *testing.T, s *scripted.Script) *mnet.Connection {
 	server, err := s.SelectServer(context.Background(), &serverselector.Write{})
 	require.NoError(t, err)
 	conn, err := server.Connection(context.Background())
 	require.NoError(t, err)
-	conn.ReadWriteCloser, conn.Describer = establishing{conn.ReadWriteCloser, replied}, described{conn.Describer, new(uint64)}
+	conn.ReadWriteCloser, conn.Describer = establishing{conn.ReadWriteCloser}, described{conn.Describer, new(uint64)}
 	return conn
 }
 
@@ -59,7 +51,7 @@ func TestCachedToken(t *testing.T) {
 	for name, tt := range map[string]struct {
 		human     bool
 		refresh   bool
-		cancels   bool // the context ends when the server has replied
+		cancels   bool // the context ends when the server replies
 		replies   []any
 		callbacks int
 		token     string // in the cache afterwards
@@ -101,12 +93,12 @@ func TestCachedToken(t *testing.T) {
 			oa.refreshToken, oa.idpInfo = &token, &IDPInfo{}
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		conn := establish(t, s, func() {
-			if tt.cancels {
+		s.OnContext = func(_ context.Context, method string) {
+			if tt.cancels && method == "Connection.Read" {
 				cancel()
 			}
-		})
-		err := oa.Auth(ctx, &driver.AuthConfig{Connection: conn})
+		}
+		err := oa.Auth(ctx, &driver.AuthConfig{Connection: establish(t, s)})
 		cancel()
 		require.Empty(t, s.Replies, "%s: %v", name, err)
 		assert.Equal(t, tt.callbacks, callbacks, name)
@@ -125,7 +117,7 @@ func TestOIDCErrors(t *testing.T) {
 		"must be specified for Azure OIDC": {AuthMechanismProperties: map[string]string{EnvironmentProp: AzureEnvironmentValue}},
 		"denied":                           {OIDCMachineCallback: func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, denied }},
 	} {
-		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t), func() {})}
+		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t))}
 		assert.ErrorContains(t, oa.Auth(context.Background(), cfg), want)
 		assert.ErrorContains(t, oa.Reauth(context.Background(), cfg), want)
 	}
@@ -136,7 +128,7 @@ func TestOIDCErrors(t *testing.T) {
 		require.NoError(t, err)
 		_, err = conversation.FirstMessage()
 		require.NoError(t, err)
-		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t, io.EOF), func() {})}
+		cfg := &driver.AuthConfig{Connection: establish(t, scripted.New(t, io.EOF))}
 		cfg.Connection.SetOIDCTokenGenID(5)
 		first := marshal(t, bson.D{{Key: "done", Value: done}, {Key: "payload", Value: []byte{}}})
 		assert.Equal(t, done, conversation.Finish(context.Background(), cfg, first) == nil)
@@ -157,7 +149,7 @@ func TestTokenOfAConnection(t *testing.T) {
 			fetched++
 			return &OIDCCredential{AccessToken: strconv.Itoa(fetched)}, nil
 		}}
-		first, second := establish(t, s, func() {}), establish(t, s, func() {})
+		first, second := establish(t, s), establish(t, s)
 		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: first}))
 		require.NoError(t, oa.Auth(ctx, &driver.AuthConfig{Connection: second}))
 		assert.Equal(t, []uint64{1, 1}, []uint64{first.OIDCTokenGenID(), second.OIDCTokenGenID()})
@@ -171,7 +163,7 @@ func TestTokenOfAConnection(t *testing.T) {
 
 // TestTokenFetchedMeanwhile is about a token that another connection has put into the cache since this one has looked, and about none.
 func TestTokenFetchedMeanwhile(t *testing.T) {
-	conn := establish(t, scripted.New(t), func() {})
+	conn := establish(t, scripted.New(t))
 	conn.SetOIDCTokenGenID(5)
 	none := func(context.Context, *OIDCArgs) (*OIDCCredential, error) { return nil, errors.New("denied") }
 	for cached, generation := range map[string]uint64{"": 5, "cached": 7} {
