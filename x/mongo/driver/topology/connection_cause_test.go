@@ -23,13 +23,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/ocsp"
 )
 
-// establishment is an error of dialling, of the TLS handshake or of hello, and why it has its cause.
-type establishment struct {
-	err  error
-	want bool // whether an overload of the server may be its cause
-	why  string
-}
-
 func opError(op string, err error) error { return &net.OpError{Op: op, Net: "tcp", Err: err} }
 
 // dialling returns the error of a system call as package net reports it.
@@ -37,8 +30,10 @@ func dialling(call string, errno syscall.Errno) error {
 	return opError("dial", os.NewSyscallError(call, errno))
 }
 
-// establishments has every kind of error that net, crypto/tls, crypto/x509, net/url, the lookup of names and proxies return.
-func establishments() map[string]establishment {
+// TestEstablishmentErrorAndPool is about what becomes of the server and its pool after an error of dialling, of the TLS handshake or of
+// hello: every kind that net, crypto/tls, crypto/x509, net/url, the lookup of names and proxies return. Only what is no overload clears the
+// pool, unless that is of a load balancer.
+func TestEstablishmentErrorAndPool(t *testing.T) {
 	_, _, noPort := net.SplitHostPort("a")
 	_, _, cidr := net.ParseCIDR("a")
 	_, badURL := url.ParseRequestURI("socks5://a b")
@@ -47,7 +42,11 @@ func establishments() map[string]establishment {
 	_, mismatch := (&net.Dialer{LocalAddr: &net.UDPAddr{}}).DialContext(context.Background(), "tcp", "127.0.0.1:1")
 	serverless := tls.Client(nil, &tls.Config{}).Handshake()
 
-	return map[string]establishment{
+	for name, tt := range map[string]struct {
+		err  error
+		want bool // whether an overload of the server may be its cause
+		why  string
+	}{
 		"closed":              {io.EOF, true, "so does the limiter of connections"},
 		"closed in a reply":   {io.ErrUnexpectedEOF, true, "a server that is short of memory may"},
 		"reset":               {opError("read", syscall.ECONNRESET), true, "the queue of connections was full"},
@@ -66,7 +65,6 @@ func establishments() map[string]establishment {
 			true, "the connection was closed in hello"},
 		"request through a proxy": {&url.Error{Op: "Get", URL: "http://a", Err: io.EOF}, true, "the cause is inside"},
 
-		"cancelled":          {context.Canceled, false, "the pool was closed"},
 		"name not found":     {opError("dial", &net.DNSError{Err: "no such host", IsNotFound: true}), false, "a failed lookup"},
 		"name server silent": {opError("dial", &net.DNSError{Err: "i/o timeout", IsTimeout: true}), false, "a failed lookup"},
 		"no port":            {noPort, false, "a malformed address"},
@@ -96,6 +94,14 @@ func establishments() map[string]establishment {
 		"no HTTP proxy":     {opError("proxyconnect", dialling("connect", syscall.ECONNREFUSED)), false, "a proxy"},
 		"hello refused":     {driver.Error{Code: 18, Message: "no"}, false, "the server has answered"},
 		"hello malformed":   {answeredError{}, false, "the server has answered"},
+	} {
+		for _, loadBalanced := range []bool{false, true} {
+			cleared, err := failToEstablish(t, tt.err, loadBalanced)
+			assert.Equal(t, !tt.want && !loadBalanced, cleared, "%s: cleared: %s", name, tt.why)
+			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "%s: overloaded: %s", name, tt.why)
+			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "%s: retryable", name)
+			assert.False(t, errors.Is(err, backpressure.ErrOwnLimit), name)
+		}
 	}
 }
 
@@ -105,28 +111,23 @@ type answeredError struct{}
 func (answeredError) Error() string   { return "malformed" }
 func (answeredError) serverAnswered() {}
 
-// TestEstablishmentErrorAndPool is about what becomes of the server and its pool after each of these errors. Only what is no overload clears
-// the pool.
-func TestEstablishmentErrorAndPool(t *testing.T) {
-	for name, tt := range establishments() {
-		if errors.Is(tt.err, context.Canceled) {
-			continue // which only a pool that is closed meets
+// failToEstablish lets a known primary, or a load balancer, fail to open a connection. It returns whether the pool was cleared, and with it
+// the server forgotten, and the error, which has the given one.
+func failToEstablish(t *testing.T, dialErr error, loadBalanced bool) (cleared bool, err error) {
+	done, failed := make(chan struct{}), 0
+	monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+		switch e.Type {
+		case event.ConnectionPoolCleared:
+			cleared = true
+		case event.ConnectionCheckOutFailed:
+			failed++
+		case event.ConnectionClosed: // once the error was handled
+			close(done)
 		}
-		t.Run(name, func(t *testing.T) {
-			cleared, err := failToEstablish(t, tt.err)
-			assert.Equal(t, !tt.want, cleared, "cleared")
-			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "overloaded")
-			assert.Equal(t, tt.want, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "retryable")
-			assert.False(t, errors.Is(err, backpressure.ErrOwnLimit))
-		})
-	}
-}
-
-// failing returns a connected server, a known primary with a ready pool or behind a load balancer, that cannot be dialled.
-func failing(t *testing.T, dialErr error, loadBalanced bool, monitor *event.PoolMonitor) *Server {
+	}}
 	dial := DialerFunc(func(context.Context, string, string) (net.Conn, error) { return &net.TCPConn{}, dialErr })
 	server := NewServer("localhost:27017", bson.NewObjectID(), defaultConnectionTimeout,
-		withMonitoringDisabled(func(bool) bool { return true }),
+		withMonitoringDisabled(func(bool) bool { return !loadBalanced }),
 		WithServerLoadBalanced(func(bool) bool { return loadBalanced }),
 		WithConnectionPoolMonitor(func(*event.PoolMonitor) *event.PoolMonitor { return monitor }),
 		WithConnectionOptions(func(...ConnectionOption) []ConnectionOption {
@@ -134,30 +135,41 @@ func failing(t *testing.T, dialErr error, loadBalanced bool, monitor *event.Pool
 		}),
 	)
 	require.NoError(t, server.Connect(nil))
+	require.Equal(t, poolReady, server.pool.getState(), "nothing monitors the server")
 	if !loadBalanced { // which is known from the start
 		server.updateDescription(description.Server{Addr: server.address, Kind: description.ServerKindRSPrimary})
-		require.NoError(t, server.pool.ready())
 	}
-	return server
-}
-
-// failToEstablish lets a known primary fail to open a connection. It returns whether the pool was cleared, and with it the server
-// forgotten, and the error, which has the given one.
-func failToEstablish(t *testing.T, dialErr error) (cleared bool, err error) {
-	done := make(chan struct{})
-	monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
-		switch e.Type {
-		case event.ConnectionPoolCleared:
-			cleared = true
-		case event.ConnectionClosed: // once the error was handled
-			close(done)
-		}
-	}}
-	server := failing(t, dialErr, false, monitor)
 	_, err = server.Connection(context.Background())
 	<-done
 	assert.Equal(t, cleared, server.Description().Kind == description.Unknown, "unknown")
 	require.NoError(t, server.Disconnect(context.Background()))
-	assert.Contains(t, scripted.As[ConnectionError](t, err).Error(), dialErr.Error())
+	failure := scripted.As[ConnectionError](t, err)
+	assert.Contains(t, failure.Error(), dialErr.Error())
+	assert.Equal(t, server.address, failure.ServerAddress())
+	assert.Equal(t, []int64{1, 0}, []int64{int64(failed), server.OperationCount()})
 	return cleared, err
+}
+
+// labeler is what package driver asks of such errors.
+type labeler interface {
+	error
+	ForWrite() error
+	HasErrorLabel(string) bool
+}
+
+// TestRetryableWriteLabel is about errors of a check-out that get the label: they stay of their type, with the same text.
+func TestRetryableWriteLabel(t *testing.T) {
+	for _, err := range []labeler{ConnectionError{Wrapped: io.EOF}, poolClearedError{err: io.EOF, address: "a"}} {
+		labeled := err.ForWrite()
+		assert.IsType(t, err, labeled)
+		assert.Equal(t, err.Error(), labeled.Error())
+		for _, label := range []string{driver.RetryableWriteError, driver.TransientTransactionError} {
+			assert.False(t, err.HasErrorLabel(label))
+			assert.Equal(t, label == driver.RetryableWriteError, labeled.(labeler).HasErrorLabel(label))
+		}
+	}
+}
+
+var errRejected = driver.Error{
+	Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{driver.ErrSystemOverloadedError, driver.ErrRetryableError},
 }

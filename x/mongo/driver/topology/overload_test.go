@@ -48,21 +48,15 @@ func (impatientClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Du
 	return ctx.Err()
 }
 
-// connectTopology returns a topology with one server, connected, with a policy that does not wait and makes each permitted retry, however
-// long the server rejects.
-func connectTopology(t *testing.T, l *scripted.Listener, opts *options.ClientOptions) *Topology {
-	t.Helper()
-	topology := newTopology(t, opts.ApplyURI(l.URI()+"&adaptiveThrottling=false"))
-	topology.cfg.overload.Clock = impatientClock{}
-	require.NoError(t, topology.Connect())
-	return topology
-}
-
+// TestOverloadLeavesNothingBehind is about a topology with one server, and a policy that does not wait and makes each permitted retry,
+// however long the server rejects.
 func TestOverloadLeavesNothingBehind(t *testing.T) {
 	const operations, goroutines = 10000, 20
 	before := runtime.NumGoroutine()
 	l := scripted.Listen(t, scripted.Overloaded(), nil)
-	topology := connectTopology(t, l, options.Client().SetMaxPoolSize(goroutines/2))
+	topology := newTopology(t, options.Client().ApplyURI(l.URI()+"&adaptiveThrottling=false").SetMaxPoolSize(goroutines/2))
+	topology.cfg.overload.Clock = impatientClock{}
+	require.NoError(t, topology.Connect())
 
 	inParallel(goroutines, operations/goroutines, func(int, int) {
 		err := ping(context.Background(), topology)
@@ -77,18 +71,8 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 		assert.Equal(t, int64(0), server.OperationCount())
 	}
 	require.NoError(t, topology.Disconnect(context.Background()))
-	assertGoroutines(t, before+1) // and the listener's
-}
-
-// assertGoroutines waits until no more goroutines are left. Those of closed connections end on their own time.
-func assertGoroutines(t *testing.T, want int) {
-	t.Helper()
-	var left int
-	for i := 0; i < 1000; i++ {
-		if left = runtime.NumGoroutine(); left <= want {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	// The listener's is left. Those of closed connections end on their own time.
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+1; time.Sleep(10 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "%d goroutines are left, want at most %d", runtime.NumGoroutine(), before+1)
 	}
-	t.Errorf("%d goroutines are left, want at most %d", left, want)
 }

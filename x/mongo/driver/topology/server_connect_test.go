@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
@@ -18,17 +17,6 @@ import (
 
 func ping(ctx context.Context, d driver.Deployment) error {
 	return driver.Operation{CommandFn: scripted.Named("ping"), Database: "admin", Deployment: d}.Execute(ctx)
-}
-
-// TestPoolThatNothingMonitorsIsReady is about servers that no check tells of.
-func TestPoolThatNothingMonitorsIsReady(t *testing.T) {
-	yes := func(bool) bool { return true }
-	for _, option := range []ServerOption{WithServerLoadBalanced(yes), withMonitoringDisabled(yes)} {
-		server := NewServer("a", bson.NewObjectID(), defaultConnectionTimeout, option)
-		require.NoError(t, server.Connect(nil))
-		assert.Equal(t, poolReady, server.pool.getState())
-		require.NoError(t, server.Disconnect(context.Background()))
-	}
 }
 
 // TestChecksLeaveNoGoroutine is about what waits for the server's end beside a check: it ends with the check.

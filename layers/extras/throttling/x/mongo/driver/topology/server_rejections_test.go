@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"context"
 	"io"
 	"testing"
 	"time"
@@ -16,24 +15,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
-	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
 )
 
 // manualClock shows the time that it is set to, and never waits.
-type manualClock struct{ time time.Time }
-
-func (c *manualClock) Now() time.Time { return c.time }
-
-func (c *manualClock) Sleep(ctx, _ context.Context, _ <-chan struct{}, _ time.Duration) error {
-	return ctx.Err()
+type manualClock struct {
+	impatientClock
+	time time.Time
 }
 
-// freshConnection describes a connection of the present generation.
-type freshConnection struct{ mnet.Describer }
-
-func (freshConnection) Stale() bool { return false }
-
-func (freshConnection) Description() description.Server { return description.Server{} }
+func (c *manualClock) Now() time.Time { return c.time }
 
 // selection is a topology whose servers are known and do nothing, and the clock that they count by.
 type selection struct {
@@ -44,7 +34,7 @@ type selection struct {
 
 // newSelection returns the selection of a client, from secondaries.
 func newSelection(t *testing.T, opts *options.ClientOptions, hosts ...address.Address) *selection {
-	s := &selection{TB: t, clock: manualClock{time.Unix(1, 0)}, topology: newTopology(t, opts)}
+	s := &selection{TB: t, clock: manualClock{time: time.Unix(1, 0)}, topology: newTopology(t, opts)}
 	s.topology.cfg.overload.Clock = &s.clock
 	know(s.topology, description.TopologyKindReplicaSetNoPrimary, description.ServerKindRSSecondary, hosts...)
 	return s
@@ -55,7 +45,7 @@ func throttling() *options.ClientOptions { return options.Client().SetAdaptiveTh
 // reject lets servers reject a command each.
 func (s *selection) reject(hosts ...address.Address) {
 	for _, host := range hosts {
-		s.topology.servers[host].ProcessError(errRejected, freshConnection{})
+		s.topology.servers[host].ProcessError(errRejected, describer{})
 	}
 }
 
@@ -97,13 +87,13 @@ func TestServerCountsConnections(t *testing.T) {
 func TestCommandsThatSucceedAllocateNothing(t *testing.T) {
 	s := newSelection(t, throttling(), "a")
 	server := s.topology.servers["a"]
-	assert.Equal(t, float64(0), testing.AllocsPerRun(100, func() { server.ProcessError(nil, freshConnection{}) }))
+	assert.Equal(t, float64(0), testing.AllocsPerRun(100, func() { server.ProcessError(nil, describer{}) }))
 }
 
 // TestServerWithoutOverloadPolicy is about servers that others make than the client.
 func TestServerWithoutOverloadPolicy(t *testing.T) {
 	server := NewServer("a", newTopology(t, options.Client()).id, defaultConnectionTimeout)
-	server.ProcessError(errRejected, freshConnection{})
+	server.ProcessError(errRejected, describer{})
 	assert.Equal(t, int64(0), server.load())
 }
 

@@ -22,8 +22,9 @@ type localFailure struct {
 	why  string
 }
 
-// localFailures has every kind of error that package net returns of them.
-func localFailures() map[string]localFailure {
+// TestLocalErrorAndPool is about what becomes of the server and its pool after each kind of these errors that package net returns, none of
+// which is an overload. The client's own limit does not clear the pool.
+func TestLocalErrorAndPool(t *testing.T) {
 	lookup := func(text string) error {
 		return opError("dial", &net.DNSError{Err: text, Name: "a", IsTemporary: true})
 	}
@@ -59,14 +60,8 @@ func localFailures() map[string]localFailure {
 	for _, number := range []syscall.Errno{10041, 10043, 10044, 10046, 10047, 10050, 10091, 10093, 10106} {
 		all[fmt.Sprintf("Windows %d", int(number))] = localFailure{dialling("socket", number), noOverload, "no packet has left"}
 	}
-	return all
-}
-
-// TestLocalErrorAndPool is about what becomes of the server and its pool after each of these errors, none of which is an overload. The
-// client's own limit does not clear the pool.
-func TestLocalErrorAndPool(t *testing.T) {
-	for name, tt := range localFailures() {
-		cleared, err := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err))
+	for name, tt := range all {
+		cleared, err := failToEstablish(t, fmt.Errorf("wrapped: %w", tt.err), false)
 		assert.Equal(t, !tt.want.own(), cleared, "%s: cleared: %s", name, tt.why)
 		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrSystemOverloadedError), "%s: overloaded", name)
 		assert.False(t, backpressure.HasLabelInChain(err, driver.ErrRetryableError), "%s: retryable", name)
