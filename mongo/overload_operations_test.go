@@ -224,11 +224,6 @@ func TestGetMoreIsNotRetried(t *testing.T) {
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(s))
 }
 
-// TestNoNegativeTimeout is about an option that would end every operation (client-side-operations-timeout.md, "timeoutMS").
-func TestNoNegativeTimeout(t *testing.T) {
-	assert.NotNil(t, second(Connect(options.Client().SetTimeout(-time.Second))))
-}
-
 // TestNextReturnsDocumentsAtHand is about a cursor whose caller's time is up: what it has already got is not lost, only what it would have
 // to ask for is a timeout (client-side-operations-timeout.md, "Non-tailable Cursors").
 func TestNextReturnsDocumentsAtHand(t *testing.T) {

@@ -55,6 +55,8 @@ func TestExecuteLabelsRetryableWrites(t *testing.T) {
 		{"shutdown, before 4.4, in a transaction", retriedTransaction, before44, scripted.Failure(91), false},
 		{"write concern error of a shutdown, before 4.4", insert, before44, shutdown, true},
 		{"write concern error of a shutdown, since 4.4", insert, since44, shutdown, false},
+		{"write concern error of a shutdown, before 4.4, commit", commit, before44, shutdown, true},
+		{"write concern error of a shutdown, since 4.4, commit", commit, since44, shutdown, false},
 		{"not retryable, before 4.4", insert, before44, scripted.Failure(11000), false},
 	} {
 		s := scripted.New(t)
@@ -103,7 +105,9 @@ func TestExecuteCommitWithoutMajority(t *testing.T) {
 
 // TestCommitFailsWithLabelsOfTheReply is about a commit whose write concern failed: the error has what the reply says.
 func TestCommitFailsWithLabelsOfTheReply(t *testing.T) {
-	for code, unknown := range map[int32][]string{64: {driver.UnknownTransactionCommitResult}, 100: nil} {
+	for code, unknown := range map[int32][]string{
+		64: {driver.UnknownTransactionCommitResult}, 91: {driver.UnknownTransactionCommitResult}, 100: nil,
+	} {
 		concern := bson.D{{Key: "code", Value: code}, {Key: "codeName", Value: "name"}, {Key: "errmsg", Value: "text"}}
 		s := scripted.New(t, scripted.OK(
 			bson.E{Key: "errorLabels", Value: []string{"Own"}}, bson.E{Key: "writeConcernError", Value: concern},

@@ -4,12 +4,9 @@ package mongo
 
 import "time"
 
-// transactionBackoffs are the longest backoffs of WithTransaction, by transactions-convenient-api.md of 2026-08-13, "Sequence of
-// actions": 5 ms * 1.5^transactionAttempt, at most 500 ms.
-var transactionBackoffs = [...]time.Duration{
-	7_500_000, 11_250_000, 16_875_000, 25_312_500, 37_968_750, 56_953_125, 85_429_687, 128_144_530, 192_216_795, 288_325_192, 432_487_788,
-	500_000_000, 500_000_000,
-}
+// firstTransactionBackoff is the longest first backoff of WithTransaction, by transactions-convenient-api.md of 2026-08-13, "Sequence of
+// actions": 5 ms * 1.5^transactionAttempt. The next is half as long again.
+const firstTransactionBackoff = 7500 * time.Microsecond
 
 // sumOfTransactionBackoffs is that of 13, by the prose test "Retry Backoff is Enforced".
 const sumOfTransactionBackoffs = 2300 * time.Millisecond

@@ -16,15 +16,6 @@ import (
 // aborted is the reply to a command of a transaction that the server has aborted.
 var aborted = scripted.Failure(251, driver.TransientTransactionError)
 
-// halfTransactionBackoffs returns the first backoffs at a jitter of 0.5.
-func halfTransactionBackoffs(n int) []time.Duration {
-	var halves []time.Duration
-	for _, longest := range transactionBackoffs[:n] {
-		halves = append(halves, longest/2)
-	}
-	return halves
-}
-
 // leapingClock is a clock that moves only when somebody sleeps, and then by half a minute more.
 type leapingClock struct {
 	*scripted.Script

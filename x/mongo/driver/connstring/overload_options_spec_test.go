@@ -50,7 +50,6 @@ func TestOverloadOptionsThatHaveNoEffect(t *testing.T) {
 		"enableOverloadRetargeting=true":          "is an option of later versions of the driver, and has no effect",
 		"ENABLEoverloadretargeting=no":            "is an option of later versions of the driver, and has no effect",
 		"maxAdaptiveRetries=99999999999999999999": "want a number, 0 or more",
-		"maxAdaptiveRetries=-1":                   "want a number, 0 or more",
 		"adaptiveRetries=yes":                     "want true or false",
 	} {
 		_, err := connstring.ParseAndValidate("mongodb://example.com/?" + query)

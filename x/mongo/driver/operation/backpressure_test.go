@@ -14,38 +14,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/operation"
 )
 
-// TestWritesWithoutType is about the commands whose operations do not say that they are writes.
-func TestWritesWithoutType(t *testing.T) {
-	document := bsoncore.NewDocumentBuilder().Build()
-	ctx := context.Background()
-	for name, execute := range map[string]func(driver.Deployment) error{
-		"create": func(d driver.Deployment) error {
-			return operation.NewCreate("coll").Database("db").Deployment(d).Execute(ctx)
-		},
-		"createSearchIndexes": func(d driver.Deployment) error {
-			return operation.NewCreateSearchIndexes(document).Collection("coll").Database("db").Deployment(d).Execute(ctx)
-		},
-		"dropSearchIndex": func(d driver.Deployment) error {
-			return operation.NewDropSearchIndex("index").Collection("coll").Database("db").Deployment(d).Execute(ctx)
-		},
-		"updateSearchIndex": func(d driver.Deployment) error {
-			return operation.NewUpdateSearchIndex("index", document).Collection("coll").Database("db").Deployment(d).Execute(ctx)
-		},
-	} {
-		s := scripted.New(t, scripted.Overloaded(), scripted.OK())
-		s.Policy.RetryReads = false
-		require.NoError(t, execute(s), name)
-		s.Finish()
-
-		s = scripted.New(t, scripted.Overloaded())
-		s.Policy.RetryWrites = false
-		assert.Error(t, execute(s), name)
-		s.Finish()
-
-		assert.Error(t, execute(nil), "%s without a deployment", name)
-	}
-}
-
 func TestRunCommandCursorNeedsBothOptions(t *testing.T) {
 	command := bsoncore.NewDocumentBuilder().AppendString("find", "coll").Build()
 	s := scripted.New(t, scripted.OpenedCursor(), scripted.Overloaded())

@@ -186,30 +186,6 @@ func TestConcurrent(*testing.T) {
 	running.Wait()
 }
 
-// BenchmarkActive is the cost of an attempt while the server rejects some, for as many goroutines as -cpu and SetParallelism say.
-func BenchmarkActive(b *testing.B) {
-	throttle := New(time.Now, func() float64 { return 0.5 }, All)
-	throttle.Refused()
-	b.SetParallelism(128)
-	b.RunParallel(func(pb *testing.PB) {
-		for n := 0; pb.Next(); n++ {
-			if throttle.Decide(first) == Send {
-				throttle.Ended(first, n%8 == 0, time.Millisecond)
-			}
-		}
-	})
-}
-
-// BenchmarkIdle is that cost as long as it rejects nothing.
-func BenchmarkIdle(b *testing.B) {
-	throttle := New(time.Now, func() float64 { return 0.5 }, All)
-	for n := 0; n < b.N; n++ {
-		if throttle.Decide(first) == Send {
-			throttle.Ended(first, false, time.Millisecond)
-		}
-	}
-}
-
 // TestForgottenRejections: what was rejected is forgotten some time after the last rejection, by whoever asks.
 func TestForgottenRejections(t *testing.T) {
 	s := newSubject(All)
