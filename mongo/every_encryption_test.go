@@ -14,11 +14,10 @@ import (
 // keyVault takes the place of libmongocrypt, which is no Go module and is only linked with the build tag cse. It encrypts nothing, but
 // asks for data keys where libmongocrypt does, by the same function, so that ClientEncryption sends the commands that it would send.
 type keyVault struct {
+	driver.Crypt
 	keys keyRetriever
 	kms  func(context.Context) // if set, is called where a key management service would be asked
 }
-
-var _ driver.Crypt = (*keyVault)(nil)
 
 func (v *keyVault) ask(ctx context.Context) error {
 	v.askKMS(ctx)
@@ -30,14 +29,6 @@ func (v *keyVault) askKMS(ctx context.Context) {
 	if v.kms != nil {
 		v.kms(ctx)
 	}
-}
-
-func (v *keyVault) Encrypt(ctx context.Context, _ string, cmd bsoncore.Document) (bsoncore.Document, error) {
-	return cmd, v.ask(ctx)
-}
-
-func (v *keyVault) Decrypt(ctx context.Context, reply bsoncore.Document) (bsoncore.Document, error) {
-	return reply, v.ask(ctx)
 }
 
 func (v *keyVault) CreateDataKey(ctx context.Context, _ string, _ *mcopts.DataKeyOptions) (bsoncore.Document, error) {
@@ -64,8 +55,6 @@ func (v *keyVault) RewrapDataKey(ctx context.Context, _ []byte, _ *mcopts.Rewrap
 }
 
 func (v *keyVault) Close() {}
-
-func (v *keyVault) BypassAutoEncryption() bool { return false }
 
 var (
 	emptyDocument = bsoncore.NewDocumentBuilder().Build()
@@ -97,13 +86,8 @@ func createEncrypted(ctx context.Context, c *Collection) error {
 
 var onEncryption = []sendingMethod{
 	{name: "ClientEncryption.AddKeyAltName", args: []any{keyID, "name"}},
-	{name: "ClientEncryption.Close", replies: []any{scripted.OK()}, silent: true, alone: true, topic: "disconnecting",
-		run: func(ctx context.Context, c *Collection) error {
-			if err := c.client.Ping(ctx, nil); err != nil {
-				return err
-			}
-			return encryptionOf(c).Close(ctx)
-		}},
+	{name: "ClientEncryption.Close", topic: "disconnecting", replies: []any{scripted.OK()}, run: afterPing(calling("ClientEncryption.Close")),
+		silent: true, alone: true},
 	{name: "ClientEncryption.CreateDataKey", args: []any{"local"}},
 	// Its data key is rejected. After that it is CreateCollection, which holds a connection.
 	{name: "ClientEncryption.CreateEncryptedCollection", run: createEncrypted},

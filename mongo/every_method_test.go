@@ -41,9 +41,8 @@ func TestEveryMethodIsInTheTable(t *testing.T) {
 		known[method.name] = true
 	}
 	for _, receiver := range []any{
-		&Client{}, &Database{}, &Collection{}, &Cursor{}, &ChangeStream{}, &Session{},
-		IndexView{}, SearchIndexView{}, &GridFSBucket{},
-		&GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
+		&Client{}, &Database{}, &Collection{}, &Cursor{}, &ChangeStream{}, &Session{}, IndexView{}, SearchIndexView{},
+		&GridFSBucket{}, &GridFSUploadStream{}, &GridFSDownloadStream{}, &SingleResult{}, &ClientEncryption{},
 	} {
 		typ := reflect.TypeOf(receiver)
 		name := reflect.Indirect(reflect.ValueOf(receiver)).Type().Name()

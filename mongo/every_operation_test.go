@@ -228,7 +228,8 @@ var onDatabases = []sendingMethod{
 
 var onClients = []sendingMethod{
 	{name: "Client.BulkWrite", topic: "outcomes", args: oneBulkWrite},
-	{name: "Client.Disconnect", replies: []any{scripted.OK()}, run: disconnect, silent: true, alone: true, topic: "disconnecting"},
+	{name: "Client.Disconnect", topic: "disconnecting", replies: []any{scripted.OK()}, run: afterPing(calling("Client.Disconnect")),
+		silent: true, alone: true},
 	{name: "Client.ListDatabaseNames", args: []any{anything}, alone: true},
 	{name: "Client.ListDatabases", args: []any{anything}, alone: true},
 	{name: "Client.Ping", args: []any{nil}},
@@ -325,9 +326,12 @@ func ending(end func(*Session, context.Context) error) func(context.Context, *Co
 
 var endSession = func(s *Session, ctx context.Context) error { s.EndSession(ctx); return nil }
 
-func disconnect(ctx context.Context, c *Collection) error {
-	if err := c.client.Ping(ctx, nil); err != nil {
-		return err
+// afterPing runs a function with a client that has pinged its server.
+func afterPing(run func(context.Context, *Collection) error) func(context.Context, *Collection) error {
+	return func(ctx context.Context, c *Collection) error {
+		if err := c.client.Ping(ctx, nil); err != nil {
+			return err
+		}
+		return run(ctx, c)
 	}
-	return c.client.Disconnect(ctx)
 }

@@ -290,23 +290,25 @@ func valuesOf(t *testing.T, command bson.Raw, name string) (values []bson.RawVal
 
 func inBackground(_ *Client, run func(context.Context) error) error { return run(bgCtx) }
 
+// inSession returns a function that runs another in a session, after something else was done with that.
+func inSession(t *testing.T, do func(*Session) error) func(*Client, func(context.Context) error) error {
+	return func(client *Client, run func(context.Context) error) error {
+		session := must(client.StartSession(options.Session().SetCausalConsistency(true)))(t)
+		defer session.EndSession(bgCtx)
+		require.NoError(t, do(session))
+		return run(NewSessionContext(bgCtx, session))
+	}
+}
+
 // TestFieldsOfRunCommand is about all other fields that the driver appends to a command: what the application has put into the command
 // itself, in a session's or the client's place, is sent twice. The comment of RunCommand leaves that undefined.
 func TestFieldsOfRunCommand(t *testing.T) {
 	api := options.Client().SetServerAPIOptions(options.ServerAPI(options.ServerAPIVersion1).SetStrict(true).SetDeprecationErrors(true))
-	in := func(do func(*Session) error) func(*Client, func(context.Context) error) error {
-		return func(client *Client, run func(context.Context) error) error {
-			session := must(client.StartSession(options.Session().SetCausalConsistency(true)))(t)
-			defer session.EndSession(bgCtx)
-			require.NoError(t, do(session))
-			return run(NewSessionContext(bgCtx, session))
-		}
-	}
-	session := in(func(*Session) error { return nil })
-	transaction := in(func(s *Session) error {
+	session := inSession(t, func(*Session) error { return nil })
+	transaction := inSession(t, func(s *Session) error {
 		return s.StartTransaction(options.Transaction().SetReadConcern(readconcern.Majority()))
 	})
-	clock := in(func(s *Session) error {
+	clock := inSession(t, func(s *Session) error {
 		at := bson.D{{Key: "$clusterTime", Value: bson.D{{Key: "clusterTime", Value: bson.Timestamp{T: 1}}}}}
 		return s.AdvanceClusterTime(must(bson.Marshal(at))(t))
 	})

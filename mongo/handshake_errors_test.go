@@ -101,31 +101,29 @@ func TestPausedPoolIsRetried(t *testing.T) {
 	for name, run := range map[string]func(context.Context, *Collection) error{
 		"read": calling("Collection.FindOne", anything), "write": insertAny,
 	} {
-		t.Run(name, func(t *testing.T) {
-			var client *Client
-			var armed atomic.Bool
-			monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
-				if e.Type == event.ConnectionCheckOutStarted && armed.CompareAndSwap(true, false) {
-					// A command on a connection that breaks clears the pool.
-					_ = client.Ping(bgCtx, nil)
-				}
-			}}
-			l := scripted.Listen(t, scripted.OK(firstBatch(0, bson.D{})), nil)
-			client = must(Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor)))(t)
-			defer func() { _ = client.Disconnect(bgCtx) }()
-			require.NoError(t, client.Ping(bgCtx, nil))
-
-			breakPing := func(command string) any {
-				if command == "ping" {
-					return io.EOF
-				}
-				return nil
+		var client *Client
+		var armed atomic.Bool
+		monitor := &event.PoolMonitor{Event: func(e *event.PoolEvent) {
+			if e.Type == event.ConnectionCheckOutStarted && armed.CompareAndSwap(true, false) {
+				// A command on a connection that breaks clears the pool.
+				_ = client.Ping(bgCtx, nil)
 			}
-			l.Answer.Store(&breakPing)
-			armed.Store(true)
-			require.NoError(t, run(bgCtx, client.Database("db").Collection("coll")))
-			assert.False(t, armed.Load())
-		})
+		}}
+		l := scripted.Listen(t, scripted.OK(firstBatch(0, bson.D{})), nil)
+		client = must(Connect(options.Client().ApplyURI(l.URI()).SetPoolMonitor(monitor)))(t)
+		defer func() { _ = client.Disconnect(bgCtx) }()
+		require.NoError(t, client.Ping(bgCtx, nil))
+
+		breakPing := func(command string) any {
+			if command == "ping" {
+				return io.EOF
+			}
+			return nil
+		}
+		l.Answer.Store(&breakPing)
+		armed.Store(true)
+		require.NoError(t, run(bgCtx, client.Database("db").Collection("coll")), name)
+		assert.False(t, armed.Load(), name)
 	}
 }
 
@@ -151,8 +149,7 @@ var retryableWrites = regexp.MustCompile("^(InsertOne|InsertMany|DeleteOne|Updat
 // "RetryableWriteError Labels"). Within a transaction there is none.
 func TestWriteWithoutConnectionIsLabelled(t *testing.T) {
 	for name, err := range map[string]error{
-		"paused": scripted.PoolPaused(), "cleared": scripted.PoolCleared{},
-		"closed in the handshake": scripted.ClosedHandshake(),
+		"paused": scripted.PoolPaused(), "cleared": scripted.PoolCleared{}, "closed in the handshake": scripted.ClosedHandshake(),
 	} {
 		none := scripted.NoConnection{Err: err}
 		for method, run := range singleCommands {

@@ -49,11 +49,8 @@ func (s selectionServer) description() description.Server {
 		kinds[kind.String()] = kind
 	}
 	return description.Server{
-		Addr:          address.Address(s.Address),
-		AverageRTT:    time.Duration(s.RTT) * time.Millisecond,
-		AverageRTTSet: true,
-		Kind:          kinds[s.Type],
-		Tags:          tag.NewTagSetFromMap(s.Tags),
+		Addr: address.Address(s.Address), AverageRTT: time.Duration(s.RTT) * time.Millisecond, AverageRTTSet: true,
+		Kind: kinds[s.Type], Tags: tag.NewTagSetFromMap(s.Tags),
 	}
 }
 

@@ -25,24 +25,21 @@ func TestAllReusesSlice(t *testing.T) {
 	type document struct{ N, Old int }
 	for length := 0; length <= 4; length++ {
 		for more := 0; more <= 3; more++ {
-			t.Run(fmt.Sprintf("%d of %d elements", length, length+more), func(t *testing.T) {
-				documents := []any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}
-				cursor := overDocuments(t, nil, documents)
-				results := make([]document, length+more)
-				for i := range results {
-					results[i].Old = 9
+			documents := []any{bson.D{{Key: "n", Value: 1}}, bson.D{{Key: "n", Value: 2}}, bson.D{{Key: "n", Value: 3}}}
+			results := make([]document, length+more)
+			for i := range results {
+				results[i].Old = 9
+			}
+			results = results[:length]
+			require.NoError(t, overDocuments(t, nil, documents).All(bgCtx, &results))
+			want := make([]document, 3)
+			for i := range want {
+				want[i].N = i + 1
+				if i != length && i < length+more {
+					want[i].Old = 9
 				}
-				results = results[:length]
-				require.NoError(t, cursor.All(bgCtx, &results))
-				want := make([]document, 3)
-				for i := range want {
-					want[i].N = i + 1
-					if i != length && i < length+more {
-						want[i].Old = 9
-					}
-				}
-				assert.Equal(t, want, results)
-			})
+			}
+			assert.Equal(t, want, results, "%d of %d elements", length, length+more)
 		}
 	}
 }

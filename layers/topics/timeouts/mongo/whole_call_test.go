@@ -75,41 +75,35 @@ func TestOneMaxTime(t *testing.T) {
 		"Database.Aggregate that writes": calling("Database.Aggregate", writes, options.Aggregate().SetCustom(custom)),
 		"Watch":                          calling("Collection.Watch", Pipeline{}, options.ChangeStream().SetCustom(custom)),
 	}
-	inSession := func(begin func(*Session) error) func(*Client, func(context.Context) error) error {
-		return func(client *Client, run func(context.Context) error) error {
-			session := must(client.StartSession())(t)
-			defer session.EndSession(bgCtx)
-			require.NoError(t, begin(session))
-			return underDeadline(client, func(limited context.Context) error { return run(NewSessionContext(limited, session)) })
-		}
-	}
 	limits := map[string]struct {
-		options *options.ClientOptions
-		within  func(*Client, func(context.Context) error) error
+		options  *options.ClientOptions
+		deadline bool
+		within   func(*Client, func(context.Context) error) error
 	}{
-		"none":                       {options.Client(), inBackground},
-		"Timeout":                    {options.Client().SetTimeout(time.Hour), inBackground},
-		"deadline":                   {options.Client(), underDeadline},
-		"deadline, in a session":     {options.Client(), inSession(func(*Session) error { return nil })},
-		"deadline, in a transaction": {options.Client(), inSession(func(s *Session) error { return s.StartTransaction() })},
+		"none":                       {options.Client(), false, inBackground},
+		"Timeout":                    {options.Client().SetTimeout(time.Hour), false, inBackground},
+		"deadline":                   {options.Client(), true, inBackground},
+		"deadline, in a session":     {options.Client(), true, inSession(t, func(*Session) error { return nil })},
+		"deadline, in a transaction": {options.Client(), true, inSession(t, func(s *Session) error { return s.StartTransaction() })},
 	}
 	for method, run := range methods {
 		for limit, tt := range limits {
 			s := lasting(t, emptyOpen)
 			client := connectScript(t, s, tt.options)
 			coll := client.Database("db").Collection("coll")
-			require.NoError(t, tt.within(client, func(ctx context.Context) error { return run(ctx, coll) }))
+			require.NoError(t, tt.within(client, func(ctx context.Context) error {
+				if tt.deadline {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+				}
+				return run(ctx, coll)
+			}))
 			values := valuesOf(t, s.Sent[0].Command, "maxTimeMS")
 			require.Len(t, values, 1, "%s, %s", method, limit)
 			assert.Equal(t, own, values[0].Int32(), "%s, %s", method, limit)
 		}
 	}
-}
-
-func underDeadline(_ *Client, run func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(bgCtx, time.Hour)
-	defer cancel()
-	return run(ctx)
 }
 
 // TestMaxTimeOfAggregates is about an aggregate with $out and a deadline, which the server is told.
