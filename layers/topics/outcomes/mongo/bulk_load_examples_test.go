@@ -18,7 +18,8 @@ func ExampleBulkOutcome() {
 		docs []any
 	)
 	load := func() (later []any, err error) {
-		_, err = coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false))
+		opts := options.InsertMany().SetOrdered(false)
+		_, err = coll.InsertMany(ctx, docs, opts)
 		for _, i := range mongo.BulkOutcome(err, len(docs)).NotExecuted {
 			later = append(later, docs[i])
 		}
