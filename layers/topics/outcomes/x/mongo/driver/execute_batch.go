@@ -100,7 +100,7 @@ func (errs *attemptErrors) failedRetry(a, executed *attempt, err error) error {
 		if a.tooLate() {
 			last = errs.previous // its own error says only that it was
 		}
-		if _, written := last.(WriteCommandError); written || last == nil {
+		if _, written := last.(WriteCommandError); written {
 			return backpressure.Interruption{When: e.When, Cause: e.Cause}
 		}
 		return withInterruption(last, e.Cause, e.When)

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -61,6 +62,23 @@ func TestOutcomes(t *testing.T) {
 		}
 		assert.Equal(t, tt.want, got, "%s", name)
 		assert.Equal(t, tt.want == nil, err == nil, "%s: %v", name, err)
+	}
+}
+
+// TestOutcomeOfLateRetries is about a write that was executed, without its write concern, and perhaps rejected when it was sent again, until
+// there was no time left: what the rejection says is not lost.
+func TestOutcomeOfLateRetries(t *testing.T) {
+	for _, rejected := range [][]any{nil, {scripted.Rejected()}} {
+		ctx, s := scripted.NewContext(), scripted.New(t, then([]any{retryableWriteConcern}, rejected...)...)
+		s.OnSelect = func() error {
+			if len(s.Replies) == 0 {
+				ctx.End(context.Canceled)
+			}
+			return ctx.Err()
+		}
+		outcome := scripted.As[driver.BatchesError](t, s.Execute(ctx, batchedWrite(s))).Outcomes[0]
+		assert.ErrorContains(t, outcome.Err, "no time for a retry: context canceled")
+		assert.Equal(t, rejected != nil, backpressure.IsRetryableOverload(outcome.Err), "%v", outcome.Err)
 	}
 }
 
