@@ -44,11 +44,10 @@ func (k *knowledge) begin(scope Scope, now time.Time) {
 
 // decay lowers the weights to those of now. A clock may go back.
 func (k *knowledge) decay(now time.Time) {
-	elapsed := now.Sub(k.at)
-	if elapsed <= 0 {
+	if !now.After(k.at) {
 		return
 	}
-	weight := math.Exp(-float64(elapsed) / float64(memory))
+	weight := math.Exp(-float64(now.Sub(k.at)) / float64(memory))
 	for _, w := range []*float64{
 		&k.all.sent, &k.all.accepted, &k.firsts.sent, &k.firsts.accepted, &k.begun, &k.wanted[0], &k.wanted[1], &k.wanted[2],
 	} {
@@ -146,9 +145,9 @@ func (k *knowledge) accept(a Attempt, took time.Duration) {
 	k.calm++
 	tokens := &k.tokens
 	switch {
-	case a.Continues:
+	case a.Continues: // which may have waited for data or locks
 		tokens = &k.kept
-	case took > 0 && k.took == 0:
+	case k.took <= 0: // none yet, or a clock went back
 		k.took = took
 	case took > 0:
 		k.took += (took - k.took) / 8 // a mean that one slow reply moves little

@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 			p.now = s.at
 			a := Attempt{
 				Class: int8(random.Intn(3) - 1), Write: false, First: random.Intn(3) > 0, Continues: random.Intn(8) == 0,
-				Routed: seed%8 < 2, Left: time.Duration(random.Intn(1000)) * ms,
+				Routed: seed%8 < 2, Left: time.Duration(random.Intn(100)),
 			}
 			want, got := p.decide(a, s.draw), s.Decide(a)
 			if want != got {
@@ -37,10 +37,7 @@ func TestPage(t *testing.T) {
 			}
 			decided[got]++
 			if got == Send {
-				rejected, took := random.Float64() >= accepts, time.Duration(random.Intn(100))*ms
-				if a.Continues {
-					took = 0
-				}
+				rejected, took := random.Float64() >= accepts, time.Duration(random.Intn(20))
 				p.ended(a, rejected, took)
 				s.Ended(a, rejected, took)
 			}
@@ -207,6 +204,7 @@ func (p *page) accepted(a Attempt, took time.Duration) {
 	}
 	*tokens = math.Min(*tokens+0.1, 10)
 	switch {
+	case a.Continues: // it may have waited for data or locks
 	case took > 0 && p.takes == 0:
 		p.takes = took
 	case took > 0:

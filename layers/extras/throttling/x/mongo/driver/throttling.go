@@ -95,12 +95,12 @@ func (ex *operationRun) counted(a *attempt, began time.Time) {
 	if !ex.policy.Rejected() || ex.neverThrottled() || !a.telling() {
 		return
 	}
-	attempt, took := ex.throttledAttempt(), time.Duration(0)
-	if !began.IsZero() && !attempt.Continues { // that may wait for data or locks
+	var took time.Duration
+	if !began.IsZero() {
 		took = ex.policy.Now().Sub(began)
 	}
 	_, known := backpressure.ThrottleOf(carrier(a.server))
-	known.Ended(attempt, backpressure.IsRetryableOverload(a.err), took)
+	known.Ended(ex.throttledAttempt(), backpressure.IsRetryableOverload(a.err), took)
 }
 
 // telling reports whether the server accepted the attempt, or rejected it because of its load: not if there is no reply, nor if it

@@ -95,18 +95,19 @@ func TestWithheldSaysNothing(t *testing.T) {
 	for others, replies := range map[string][]any{"": nil, "b": {scripted.OK()}} {
 		s := throttled(t, "", "a"+others, replies...)
 		known := s.Throttles["a:27017"]
-		for i := 0; i < 10; i++ {
-			reject(s, "a", 1)
+		reject(s, "a", 10)
+		for i := 0; i < 30; i++ {
 			known.Ended(throttle.Attempt{First: true}, false, 0)
 		}
 		s.Policy.RetryReads = false
 		s.Policy.Jitter = func() float64 { return 0 }
 		before, _ := known.State(false)
-		_ = s.Execute(context.Background(), s.Read())
+		err := s.Execute(context.Background(), s.Read())
 		require.Len(t, s.Sent, len(replies))
+		assert.True(t, err == nil || strings.Contains(err.Error(), "it recently accepted 75 % of what this client sent"), "%v", err)
 		after, accepted := known.State(false)
 		assert.InDelta(t, before, after, 1e-9)
-		assert.InDelta(t, 0.5, accepted, 1e-9)
+		assert.InDelta(t, 0.75, accepted, 1e-9)
 	}
 }
 

@@ -44,8 +44,7 @@ func (op Operation) updateClusterTimes(response bsoncore.Document) {
 	if err != nil {
 		return
 	}
-	const around = lengthSize + 1 + len(key) + 1 + 1 // the type, and a zero after the key and at the end
-	doc := append(make([]byte, 0, around+len(value.Data)), make([]byte, lengthSize)...)
+	doc := make([]byte, lengthSize, lengthSize+1+len(key)+1+len(value.Data)+1) // the type, and a zero after the key and at the end
 	doc = append(bsoncore.AppendValueElement(doc, key, value), 0)
 	clusterTime := bson.Raw(bsoncore.UpdateLength(doc, 0, int32(len(doc))))
 	if op.Client != nil {

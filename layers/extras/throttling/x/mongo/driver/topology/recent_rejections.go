@@ -46,8 +46,8 @@ func (r *recentRejections) count() int64 {
 // decay lowers the weight to that of now. A clock may go back.
 func (r *recentRejections) decay() {
 	now := r.now()
-	if elapsed := now.Sub(r.at); elapsed > 0 {
-		r.weight *= math.Exp(-float64(elapsed) / float64(rejectionDecay))
+	if now.After(r.at) {
+		r.weight *= math.Exp(-float64(now.Sub(r.at)) / float64(rejectionDecay))
 	}
 	r.at = now
 }

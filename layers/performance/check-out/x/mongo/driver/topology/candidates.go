@@ -24,7 +24,7 @@ func (t *Topology) selectServerFromDescription(
 // candidates returns a copy of the servers that are known. It belongs to the selection: pick2 swaps its elements, and a selector of the
 // application's may sort them, while all other selections read the description.
 func candidates(servers []description.Server) []description.Server {
-	known := 0
+	var known int
 	for i := range servers {
 		if servers[i].Kind != description.Unknown {
 			known++
