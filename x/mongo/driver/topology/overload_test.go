@@ -69,6 +69,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	for _, server := range topology.servers {
 		assert.Equal(t, server.pool.totalConnectionCount(), server.pool.availableConnectionCount(), "connections are checked out")
 		assert.Equal(t, int64(0), server.OperationCount())
+		assert.Equal(t, topology.cfg.overload, backpressure.PolicyOf(server), "cursors send their commands to a server")
 	}
 	require.NoError(t, topology.Disconnect(context.Background()))
 	// The listener's is left. Those of closed connections end on their own time.

@@ -29,7 +29,7 @@ func TestStrayReply(t *testing.T) {
 			assert.NoError(t, err, "%d", answered)
 			continue
 		}
-		assert.ErrorContains(t, err, want)
-		assert.ErrorContains(t, err, "the connection")
+		assert.ErrorContains(t, err, "connection(the connection) unexpected reply: "+want)
+		assert.Equal(t, ErrConnectionClosed, new(Connection).refuse(err), "of who has returned it")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sort"
 	"sync/atomic"
 	"testing"
@@ -16,8 +17,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
 // TestCandidates: unknown servers are none, and what a selector does to the candidates changes no description.
@@ -194,6 +197,23 @@ func TestIdleConnectionIsTakenOnce(t *testing.T) {
 		}
 	})
 	assert.Equal(t, []int{connections, connections}, []int{p.availableConnectionCount(), p.totalConnectionCount()})
+}
+
+// TestPartsOfAConnection: what is checked out can be pinned, and compresses commands if the server can.
+func TestPartsOfAConnection(t *testing.T) {
+	t.Parallel()
+	c, server := piped(t)
+	c.pool, c.compressor = idlePool(t, nil, 0), wiremessage.CompressorZLib
+	c.pool.idleConns = append(c.pool.idleConns, c)
+	out, err := (&Server{pool: c.pool, state: serverConnected}).Connection(context.Background())
+	require.NoError(t, err)
+	assert.NotNil(t, out.Pinner)
+	go func() { _ = ping(context.Background(), driver.SingleConnectionDeployment{C: out}) }()
+	header := make([]byte, 16)
+	_, err = io.ReadFull(server, header)
+	require.NoError(t, err)
+	_, _, _, opcode, _, _ := wiremessage.ReadHeader(header)
+	assert.Equal(t, wiremessage.OpCompressed, opcode)
 }
 
 // TestCheckedOutConnectionIsReturnedOnce: of many goroutines that close what was checked out, one returns it, and whoever kept it has no

@@ -30,6 +30,9 @@ func TestDeadlineInTheMidst(t *testing.T) {
 		require.NotNil(t, c.awaitRemainingBytes)
 		assert.Equal(t, rest, *c.awaitRemainingBytes)
 	}
+	c, server := piped(t)
+	go func() { _, _ = server.Write(make([]byte, 4)) }()
+	assert.ErrorContains(t, readReply(context.Background(), c), "malformed message length: 0")
 }
 
 // TestLateWatch: whoever ends a watch closes the connection if the goroutine that does so has not begun.

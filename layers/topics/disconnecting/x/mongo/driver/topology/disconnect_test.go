@@ -12,6 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
+	"go.mongodb.org/mongo-driver/v2/internal/logger"
+	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/internal/serverselector"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
@@ -62,16 +64,20 @@ func TestShareOfSessions(t *testing.T) {
 	}
 }
 
-// TestPoolTellsThatItIsClosed is about the events of a pool that is closed with an idle connection.
+// TestPoolTellsThatItIsClosed is about the events and the log of a pool that is closed with an idle connection.
 func TestPoolTellsThatItIsClosed(t *testing.T) {
 	var told []string
 	p := newPool(poolConfig{Address: "a:27017", PoolMonitor: &event.PoolMonitor{Event: func(e *event.PoolEvent) {
 		told = append(told, fmt.Sprint(e.Type, " ", e.Address, " ", e.ConnectionID, " ", e.Reason))
 	}}})
+	log := new(scripted.Log)
+	p.logger, _ = logger.New(log, 0, map[logger.Component]logger.Level{logger.ComponentConnection: logger.LevelDebug})
 	idle := &connection{pool: p, driverConnectionID: 5, config: &connectionConfig{}}
 	p.conns[5], p.idleConns, told = idle, []*connection{idle}, nil
 	p.close(context.Background())
 	assert.Equal(t, []string{"ConnectionClosed a:27017 5 poolClosed", "ConnectionPoolClosed a:27017 0 "}, told)
+	assert.Equal(t, []string{"1 Connection closed", "1 Connection pool closed"}, log.Lines)
+	assert.Equal(t, logger.ReasonConnClosedPoolClosed, log.Keys[0][logger.KeyReason])
 	assert.Equal(t, 0, p.availableConnectionCount())
 }
 
@@ -113,14 +119,23 @@ func TestClosedSubscription(t *testing.T) {
 	_, err := topo.selectServerFromSubscription(ctx, updates, none)
 	assert.Equal(t, ErrTopologyClosed, err)
 	failed := errors.New("no tags")
-	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, failed })
+	failing := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) {
+		topo.state = topologyDisconnected
+		return nil, failed
+	})
 	known := make(chan description.Topology, 1)
 	known <- description.Topology{}
 	_, err = topo.selectServerFromSubscription(ctx, known, failing)
 	assert.ErrorIs(t, err, failed)
+	topo.state = topologyConnected
+	_, err = topo.SelectServer(ctx, failing)
+	assert.Equal(t, ErrTopologyClosed, err, "the client was disconnected meanwhile, which counts more")
 	cancel()
 	_, err = topo.selectServerFromSubscription(ctx, nil, none)
 	assert.ErrorIs(t, err, context.Canceled)
+	topo.closing().End()
+	_, err = topo.selectServerFromSubscription(context.Background(), nil, none)
+	assert.Equal(t, ErrTopologyClosed, err)
 }
 
 // TestDrainWakesAll is about those who wait for a connection, idle or new, when the client is disconnected, or begin to wait while it waits
