@@ -44,6 +44,9 @@ type Script struct {
 	// OnContext, if set, is called with each context that the deployment, a server or a connection is given, and by which method.
 	OnContext func(ctx context.Context, method string)
 
+	// UnpinErr is the error of unpinning a connection from a cursor.
+	UnpinErr error
+
 	// RTT is the time of the servers' round trips.
 	RTT time.Duration
 

@@ -109,7 +109,7 @@ func (c *connection) ServerConnectionID() *int64 {
 
 func (c *connection) PinToCursor() error          { return c.pin(1) }
 func (c *connection) PinToTransaction() error     { return c.pin(1) }
-func (c *connection) UnpinFromCursor() error      { return c.pin(-1) }
+func (c *connection) UnpinFromCursor() error      { _ = c.pin(-1); return c.UnpinErr }
 func (c *connection) UnpinFromTransaction() error { return c.pin(-1) }
 
 func (c *connection) pin(n int) error {

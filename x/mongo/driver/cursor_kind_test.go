@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"io"
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
@@ -44,6 +45,19 @@ func TestGetMoreDoesNotUseAGivenBackConnection(t *testing.T) {
 	hasCode(462)(t, getMore(cursor))
 	assert.Len(t, s.Sent, 3) // the first, getMore and killCursors
 	s.Finish()
+}
+
+// TestCloseBehindALoadBalancer is about a cursor whose connection cannot be unpinned, and perhaps cannot be killed either, which counts more.
+func TestCloseBehindALoadBalancer(t *testing.T) {
+	for i, reply := range []any{scripted.OK(), scripted.Failure(43)} {
+		s := scripted.New(t, scripted.OpenedCursor(), reply)
+		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
+		s.UnpinErr = io.EOF
+		err := openCursor(t, s, false).Close(context.Background())
+		assert.Error(t, err)
+		assert.Equal(t, i == 0, err == io.EOF, "got %v", err)
+		s.Finish()
+	}
 }
 
 // openCursor opens a cursor by the reply to a command.

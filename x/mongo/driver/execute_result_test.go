@@ -55,6 +55,10 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 			assert.True(t, scripted.As[driver.Error](t, err).NetworkError(), "the server may have executed the command: %v", err)
 			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		}},
+		"pool cleared": {reply: scripted.NoConnection{Err: scripted.PoolCleared{}}, check: func(t *testing.T, err error) {
+			assert.ErrorContains(t, err, scripted.As[scripted.PoolCleared](t, err).Error()+": no time for a retry: ")
+		}},
+		"closed": {reply: establishmentError{"a:27017", driver.Error{Labels: []string{driver.NetworkError}}}, check: hasCode(0)},
 	}
 	for end, endContext := range ends {
 		for attempt, tt := range attempts {
@@ -63,12 +67,16 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 				s := scripted.New(t, tt.reply)
 				var cause error
 				s.OnSelect = func() (err error) {
-					if len(s.Sent) == 1 {
+					if len(s.Replies) == 0 {
 						cause, err = endContext(ctx)
 					}
 					return err
 				}
-				err := s.Execute(ctx, s.Write())
+				op := s.Write()
+				op.CommandMonitor = &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
+					assert.NotEmpty(t, e.Command)
+				}}
+				err := s.Execute(ctx, op)
 				require.NotNil(t, cause, "there was no retry")
 				assert.ErrorIs(t, err, cause)
 				assert.ErrorContains(t, err, "no time for a retry: ")

@@ -143,8 +143,9 @@ func TestRetryLogIsLimited(t *testing.T) {
 	refuse(1*ms, 2, 12, "it is")
 	assert.Equal(t, 16, sink.Keys[10]["suppressed"], "the next line says how many were left out")
 	assert.Nil(t, sink.Keys[11]["suppressed"], "and the one after it does not repeat it")
-	refuse(0, 20, 20, "ten lines in a second, again")
+	refuse(0, 9, 20, "ten lines in a second, again")
 	refuse(-time.Hour, 1, 21, "a clock that is set back does not silence the log")
+	assert.Equal(t, 1, sink.Keys[20]["suppressed"])
 }
 
 // TestExecuteTellsOfEachAttempt is about what events and log lines say of the command, the connection and the server.

@@ -11,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/logger"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
@@ -232,6 +233,7 @@ func TestRetryRedaction(t *testing.T) {
 		"in the handshake, and another error": {command: "find", replies: []any{handshake, scripted.ShuttingDown(), scripted.OK()},
 			shown: true, code: 462},
 		"in a reauthentication": {command: "find", replies: scripted.Repeat(6, scripted.Failure(391)), reauth: said, code: 462},
+		"without a connection":  {command: "updateUser", replies: scripted.Repeat(2, scripted.NoConnection{Err: scripted.PoolCleared{}})},
 		"when time is up":       {command: "createUser", replies: []any{scripted.Overloaded()}, cancelled: true, code: 462},
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -242,7 +244,7 @@ func TestRetryRedaction(t *testing.T) {
 		sink := logTo(t, s, logger.LevelDebug)
 		r := record(s)
 		op := s.Read()
-		op.CommandFn = scripted.Named(tt.command)
+		op.Name, op.CommandFn = tt.command, scripted.Named(tt.command)
 		op.Authenticator = &reauthentications{errs: []error{tt.reauth}}
 		_ = s.Execute(ctx, op)
 		cancel()
@@ -264,6 +266,8 @@ func TestRetryRedaction(t *testing.T) {
 		if first, ok := r.decided[0].Failure.(driver.Error); ok {
 			assert.Equal(t, tt.code, first.Code, name)
 			assert.True(t, first.HasErrorLabel(driver.ErrSystemOverloadedError), name)
+			named := name != "in the handshake" || first.Name == said.Name
+			assert.True(t, tt.shown || named && first.Message == "REDACTED", "%s: %+v", name, first)
 		}
 	}
 }
@@ -276,14 +280,17 @@ func batchedWrite(s *scripted.Script) driver.Operation {
 }
 
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	s := scripted.New(t, scripted.Rejected())
-	s.Policy.Clock = &manualClock{Clock: s, step: 7 * ms}
-	s.OnSleep = cancel
-	err := s.Execute(ctx, s.Write())
-	want := &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: event.RetryReasonContextDone}
-	assert.Equal(t, want, scripted.As[*event.RetryError](t, err))
-	assert.True(t, errors.Is(err, context.Canceled))
+	for cause, reason := range map[error]event.RetryReason{
+		context.Canceled: event.RetryReasonContextDone, backpressure.ErrDisconnected: event.RetryReasonDisconnected,
+	} {
+		ctx, s := scripted.NewContext(), scripted.New(t, scripted.Rejected())
+		s.Policy.Clock = &manualClock{Clock: s, step: 7 * ms}
+		s.OnSleep = func() { ctx.End(cause) }
+		err := s.Execute(ctx, s.Write())
+		want := &event.RetryError{Attempts: 1, Backoff: 7 * ms, Reason: reason}
+		assert.Equal(t, want, scripted.As[*event.RetryError](t, err))
+		assert.True(t, errors.Is(err, cause))
+	}
 }
 
 // TestRetryErrorMessage is about attempts after which the command was executed. ExampleRetryError shows the text of the others.

@@ -31,6 +31,7 @@ func TestMalformedOpReply(t *testing.T) {
 				failed := flags&(wiremessage.QueryFailure|wiremessage.CursorNotFound) != 0
 				good := !failed && returned == 1 && (name == "a document" || name == "a document and a half")
 				assert.Equal(t, good, err == nil, "%s, flags %d, %d returned: %v", name, flags, returned, err)
+				assert.False(t, !failed && err != nil && strings.Contains(err.Error(), "a failed query"), "%s, flags %d: %v", name, flags, err)
 			}
 		}
 	}

@@ -141,11 +141,12 @@ func TestKMSRequest(t *testing.T) {
 // TestKMSRequestThatFails is about errors of libmongocrypt and of the connection: none is lost, though the request can be repeated.
 func TestKMSRequestThatFails(t *testing.T) {
 	for want, change := range map[string]func(*crypt, *question){
-		"HostName":          func(_ *crypt, q *question) { q.fails = "HostName" },
-		"MessageAfterPause": func(_ *crypt, q *question) { q.fails = "MessageAfterPause" },
-		"FeedResponse":      func(_ *crypt, q *question) { q.fails = "FeedResponse" },
-		"connect":           func(_ *crypt, q *question) { q.address = "127.0.0.1:0" },
-		"certificate":       func(c *crypt, _ *question) { delete(c.tlsConfig, "local") },
+		"HostName":            func(_ *crypt, q *question) { q.fails = "HostName" },
+		"MessageAfterPause":   func(_ *crypt, q *question) { q.fails = "MessageAfterPause" },
+		"FeedResponse":        func(_ *crypt, q *question) { q.fails = "FeedResponse" },
+		"connect":             func(_ *crypt, q *question) { q.address = "127.0.0.1:0" },
+		"255.255.255.255:443": func(_ *crypt, q *question) { q.address = "255.255.255.255" }, // which nobody connects to
+		"certificate":         func(c *crypt, _ *question) { delete(c.tlsConfig, "local") },
 	} {
 		c, q := kmsService(t, false, says("key"))
 		q.again = true

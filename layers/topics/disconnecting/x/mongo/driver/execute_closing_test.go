@@ -16,8 +16,8 @@ import (
 
 // TestExecuteWhileTheClientEnds is about a client that is disconnected while an operation runs: a retry is sent, but not after the end.
 func TestExecuteWhileTheClientEnds(t *testing.T) {
-	for _, over := range []bool{false, true} {
-		s := scripted.New(t, io.EOF)
+	for i, failure := range []any{io.EOF, io.EOF, scripted.Overloaded(), scripted.Overloaded()} { // the latter has a backoff
+		s, over := scripted.New(t, failure), i%2 > 0
 		s.Rest = scripted.OK()
 		op := s.Read()
 		op.CommandMonitor = &event.CommandMonitor{Failed: func(context.Context, *event.CommandFailedEvent) {

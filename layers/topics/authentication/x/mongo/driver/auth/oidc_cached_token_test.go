@@ -101,6 +101,7 @@ func TestCachedToken(t *testing.T) {
 		err := oa.Auth(ctx, &driver.AuthConfig{Connection: establish(t, s)})
 		cancel()
 		require.Empty(t, s.Replies, "%s: %v", name, err)
+		assert.Contains(t, string(s.Sent[0].Command), cached, name)
 		assert.Equal(t, tt.callbacks, callbacks, name)
 		assert.Equal(t, tt.token, oa.accessToken, name)
 		assert.Equal(t, tt.err == nil && tt.code == 0, err == nil, "%s: %v", name, err)
