@@ -51,8 +51,7 @@ func TestGetMoreDoesNotUseAGivenBackConnection(t *testing.T) {
 func TestCloseBehindALoadBalancer(t *testing.T) {
 	for i, reply := range []any{scripted.OK(), scripted.Failure(43)} {
 		s := scripted.New(t, scripted.OpenedCursor(), reply)
-		s.Topology, s.Servers[0].Kind = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer
-		s.UnpinErr = io.EOF
+		s.Topology, s.Servers[0].Kind, s.UnpinErr = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, io.EOF
 		err := openCursor(t, s, false).Close(context.Background())
 		assert.Error(t, err)
 		assert.Equal(t, i == 0, err == io.EOF, "got %v", err)

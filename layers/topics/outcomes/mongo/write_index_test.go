@@ -44,7 +44,7 @@ func TestIndexesOfNoDocument(t *testing.T) {
 				for _, ordered := range []bool{true, false} {
 					s := scripted.New(t, scripted.OK(bson.E{Key: "n", Value: 1}, reply))
 					err := run(scriptColl(t, s), ordered)
-					assert.ErrorContains(t, err, "malformed reply", "%s: %v of %d, ordered %v", name, index, i, ordered)
+					assert.ErrorContains(t, err, "malformed reply: the server reports", "%s: %v of %d, ordered %v", name, index, i, ordered)
 					assert.True(t, i < 2 || len(BulkOutcome(err, 2).Unknown) == 2, "%s: %v of %d, ordered %v", name, index, i, ordered)
 					s.Finish()
 				}

@@ -114,7 +114,9 @@ func TestOwnTimeIsNotTold(t *testing.T) {
 	defer cancelOwn()
 	for ctx, told := range map[context.Context]bool{ctx: true, own: false} {
 		s := scripted.New(t, scripted.OK())
-		require.NoError(t, s.Execute(ctx, s.Read()))
+		op := s.Read()
+		op.Crypt = slowCrypt(newTimed(), 0)
+		require.NoError(t, s.Execute(ctx, op))
 		assert.Equal(t, told, s.Field("maxTimeMS")[0] != nil)
 	}
 }
