@@ -198,7 +198,7 @@ func (l *logLimiter) allow(now time.Time) (suppressed int, ok bool) {
 	}
 	if l.passed == logLines {
 		l.suppressed++
-		return suppressed, false
+		return 0, false
 	}
 	l.passed++
 	suppressed, l.suppressed = l.suppressed, 0

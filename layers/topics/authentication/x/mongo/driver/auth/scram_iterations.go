@@ -36,13 +36,13 @@ func (a *scramSaslAdapter) Next(ctx context.Context, challenge []byte) ([]byte, 
 }
 
 // iterations returns the iteration count of the server's first message (RFC 5802, "iteration-count"), or 0 if it has none.
-func iterations(challenge []byte) (n int) {
+func iterations(challenge []byte) int {
 	for _, field := range bytes.Split(challenge, []byte(",")) {
 		if count := bytes.TrimPrefix(field, []byte("i=")); len(count) < len(field) {
 			// Too large a number is the largest. The conversation refuses what is no number.
-			n, _ = strconv.Atoi(string(count))
+			n, _ := strconv.Atoi(string(count))
 			return n
 		}
 	}
-	return n
+	return 0
 }
