@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/address"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
@@ -208,7 +209,11 @@ func TestPartsOfAConnection(t *testing.T) {
 	out, err := (&Server{pool: c.pool, state: serverConnected}).Connection(context.Background())
 	require.NoError(t, err)
 	assert.NotNil(t, out.Pinner)
-	go func() { _ = ping(context.Background(), driver.SingleConnectionDeployment{C: out}) }()
+	ping := func(dst []byte, _ description.SelectedServer) ([]byte, error) {
+		return bsoncore.AppendInt32Element(dst, "ping", 1), nil
+	}
+	op := driver.Operation{CommandFn: ping, Database: "admin", Deployment: driver.SingleConnectionDeployment{C: out}}
+	go func() { _ = op.Execute(context.Background()) }()
 	header := make([]byte, 16)
 	_, err = io.ReadFull(server, header)
 	require.NoError(t, err)
