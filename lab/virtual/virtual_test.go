@@ -426,10 +426,15 @@ func outOfFiles(t *testing.T, option string) {
 		assert.False(t, labeled.HasErrorLabel("SystemOverloadedError"))
 		assert.False(t, labeled.HasErrorLabel("RetryableError"))
 	}
-	for server, withheld := range client.ThrottleProbabilities() {
+	fork, ok := any(client).(interface { // what upstream's client lacks, for which this compiles, too
+		ThrottleProbabilities() map[string]float64
+		RetryTokens() (float64, bool)
+	})
+	require.True(t, ok)
+	for server, withheld := range fork.ThrottleProbabilities() {
 		assert.Zero(t, withheld, server)
 	}
-	if tokens, limited := client.RetryTokens(); limited {
+	if tokens, limited := fork.RetryTokens(); limited {
 		assert.Equal(t, 1000.0, tokens)
 	}
 	assert.Zero(t, count(coll, warming, time.Second).failed)
