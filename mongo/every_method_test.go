@@ -163,7 +163,7 @@ func leavesCursor(sent []scripted.Sent) bool {
 func answering(body bson.Raw, has string) any {
 	doc := bson.D{{Key: "_id", Value: 1}, {Key: "name", Value: "a"}, {Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "v", Value: 2},
 		{Key: "length", Value: 9}, {Key: "chunkSize", Value: 9}, {Key: "filename", Value: "a"}, {Key: "files_id", Value: 1},
-		{Key: "n", Value: 0}, {Key: "data", Value: bson.Binary{Data: make([]byte, 9)}}}
+		{Key: "n", Value: 0}, {Key: "data", Value: bson.Binary{Data: make([]byte, 9)}}, {Key: "ok", Value: 1}, {Key: "idx", Value: 0}}
 	cursor, n := firstBatch(0, doc), 1
 	switch command := body.Index(0).Key(); {
 	case command == "getMore":

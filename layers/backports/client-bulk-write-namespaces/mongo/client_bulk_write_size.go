@@ -2,7 +2,10 @@
 
 package mongo
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // reservedSize are the bytes of a message that the wrapped appendBatches keeps for the rest of the command.
 const reservedSize = 1000
@@ -24,10 +27,11 @@ type documentCount struct {
 	size, limit int
 	// fitting is the number of models that stay below the limit.
 	fitting int
-	full    bool // once one has reached it
 }
 
-func newDocumentCount(limit int) *documentCount { return &documentCount{limit: limit} }
+func newDocumentCount(limit int) *documentCount {
+	return &documentCount{limit: limit, fitting: math.MaxInt}
+}
 
 // documents returns functions that count what they append.
 func (c *documentCount) documents(fn functionSet) functionSet {
@@ -48,10 +52,7 @@ func (c *documentCount) documents(fn functionSet) functionSet {
 func (c *documentCount) add(index string, size int) {
 	model, _ := strconv.Atoi(index) // a number: appendBatches gives a namespace that of its first model
 	c.size += size
-	c.full = c.full || c.size >= c.limit // the first that does not fit ends the batch, even if a later one would
-	if !c.full {
-		c.fitting = model + 1
-	} else if c.fitting > model {
-		c.fitting = model // its namespace is what does not fit
+	if c.size >= c.limit && c.fitting > model { // it does not fit, or its namespace, nor does what follows
+		c.fitting = model
 	}
 }

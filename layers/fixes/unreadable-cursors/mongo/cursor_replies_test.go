@@ -199,6 +199,8 @@ func TestGridFSDownloadOfWrongSizes(t *testing.T) {
 					assert.NoError(t, err)
 				case length == 4 && chunkSize >= 4 && len(chunks) == 1:
 					assert.NoError(t, err)
+				case length < 0 && chunkSize != 0 && len(chunks) > 0:
+					assert.ErrorIs(t, err, ErrWrongSize)
 				default:
 					assert.Error(t, err, "length %d, chunkSize %d, %d chunks: %q", length, chunkSize, len(chunks), data)
 				}

@@ -50,8 +50,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 		return ds.failed
 	}
 	err := ds.readChunk(ctx)
-	goesOn := ds.cursor.err != nil && ds.cursor.ID() != 0 // only Cursor.ID says that the error has not ended it
-	if err != nil && err != errNoMoreChunks && !goesOn {
+	if err != nil && err != errNoMoreChunks && ds.cursor.err == nil { // after one of its own, the cursor goes on, or repeats it
 		ds.failed = err
 	}
 	return err
@@ -130,6 +129,5 @@ func (ds *GridFSDownloadStream) endOfChunks() error {
 	if ds.expectedChunk != ds.numChunks {
 		return ErrMissingChunk
 	}
-	ds.done = true
 	return errNoMoreChunks
 }

@@ -65,6 +65,18 @@ func TestDisconnectWithEncryption(t *testing.T) {
 	}
 }
 
+// TestEndSessionsAfterARejection is about sessions that three commands would end: the second is rejected, so that the third is not sent.
+func TestEndSessionsAfterARejection(t *testing.T) {
+	s := scripted.New(t, scripted.Failure(13), scripted.Rejected())
+	s.Policy.MaxRetries = 0
+	client := connectScript(t, s)
+	for i := 0; i <= 2*endSessionsBatchSize; i++ {
+		client.sessionPool.ReturnSession(scripted.Session(t).Server)
+	}
+	require.NoError(t, client.Disconnect(bgCtx))
+	s.Finish()
+}
+
 // TestTimeToClose is about what closes something without a deadline: the client's Timeout counts, however short, and ten seconds without it.
 func TestTimeToClose(t *testing.T) {
 	moment, none := time.Nanosecond, time.Duration(0)

@@ -235,39 +235,42 @@ func storeFile(t *testing.T, bucket *GridFSBucket) {
 	require.NoError(t, stream.Close())
 }
 
-// TestGridFSUploads is about uploads of which commands fail, and each call is made again until it succeeds. No broken file is ever there,
-// and in the end the file is.
+// TestGridFSUploads is about uploads, some of them of a byte, of which commands fail, and each call is made again until it succeeds. No
+// broken file is ever there, and in the end the file is.
 func TestGridFSUploads(t *testing.T) {
-	forEachPlan(3, func(plan []string, from string) {
-		server, bucket := newBucket(t, plan, from)
-		stream := open(t, bucket)
-		check := func(err error) {
-			data, _, file := server.content()
-			require.True(t, !file || bytes.Equal(data, fileData), "%v: a file %q is there after %v", plan, data, err)
-		}
-		rest := fileData
-		server.until(func() (bool, error) {
-			n, err := stream.Write(rest)
-			check(err)
-			if err == nil {
-				require.Equal(t, len(rest), n)
-				return true, nil
+	for size, begun := range map[int][]string{len(fileData): nil, 1: {"closed after", "accepted"}} {
+		content := fileData[:size]
+		forEachPlan(3, func(plan []string, from string) {
+			server, bucket := newBucket(t, plan, from)
+			stream := open(t, bucket)
+			check := func(err error) {
+				data, _, file := server.content()
+				require.True(t, !file || bytes.Equal(data, content), "%v: a file %q is there after %v", plan, data, err)
 			}
-			changes := server.changes
-			require.Equal(t, err, stream.Close(), "%v: a Close that is deferred", plan)
-			require.Equal(t, changes, server.changes, "%v: it stores something", plan)
-			rest = rest[n:]
-			return false, err
-		})
-		server.until(func() (bool, error) {
-			err := stream.Close()
-			check(err)
-			return err == nil, err
-		})
-		_, _, file := server.content()
-		require.True(t, file && len(stream.unsure) == 0, "%v", plan)
-		require.Equal(t, ErrStreamClosed, stream.Close())
-	})
+			rest := content
+			server.until(func() (bool, error) {
+				n, err := stream.Write(rest)
+				check(err)
+				if err == nil {
+					require.Equal(t, len(rest), n)
+					return true, nil
+				}
+				changes := server.changes
+				require.Equal(t, err, stream.Close(), "%v: a Close that is deferred", plan)
+				require.Equal(t, changes, server.changes, "%v: it stores something", plan)
+				rest = rest[n:]
+				return false, err
+			})
+			server.until(func() (bool, error) {
+				err := stream.Close()
+				check(err)
+				return err == nil, err
+			})
+			_, _, file := server.content()
+			require.True(t, file && len(stream.unsure) == 0, "%v", plan)
+			require.Equal(t, ErrStreamClosed, stream.Close())
+		}, begun...)
+	}
 }
 
 // TestGridFSAbort is about uploads that are aborted after an error, at any time: nothing of them stays, and another file stays.
@@ -423,22 +426,52 @@ func TestGridFSAbortAfterTheEnd(t *testing.T) {
 	}
 }
 
-// A bucket may have no chunk size.
+// A bucket may have no chunk size, or the smallest.
 func TestGridFSUploadWithoutChunkSize(t *testing.T) {
-	_, bucket := newBucket(t, nil, "")
-	bucket = bucket.db.GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(0))
-	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
-	require.True(t, errors.Is(err, ErrWrongSize), "%v", err)
+	for size, want := range map[int32]error{0: ErrWrongSize, 1: nil} {
+		_, bucket := newBucket(t, nil, "")
+		bucket = bucket.db.GridFSBucket(options.GridFSBucket().SetChunkSizeBytes(size))
+		err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
+		require.True(t, errors.Is(err, want), "%d: %v", size, err)
+	}
 }
 
-// If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index.
+// If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index. If there is none, they
+// are deleted.
 func TestGridFSUploadOverAnotherFile(t *testing.T) {
 	server, bucket := newBucket(t, nil, "")
 	storeFile(t, bucket)
+	left := server.docs["fs.chunks"][1:2]
 	delete(server.docs, "fs.chunks")
 	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"))
 	require.True(t, IsDuplicateKeyError(err), "%v", err)
 	require.Len(t, server.docs["fs.chunks"], 1)
+
+	server.docs = map[string][]bson.Raw{"fs.chunks": left}
+	require.True(t, IsDuplicateKeyError(bucket.UploadFromStreamWithID(bgCtx, 1, "name", bytes.NewReader(fileData))))
+	require.Empty(t, server.docs["fs.chunks"])
+}
+
+// TestGridFSAbortAgain is about an Abort that could not delete the chunks: it deletes only these, and no document of another upload.
+func TestGridFSAbortAgain(t *testing.T) {
+	server, bucket := newBucket(t, []string{"closed before", "accepted", "error 13"}, "fs.files")
+	stream := open(t, bucket)
+	require.NoError(t, second(stream.Write(fileData)))
+	require.Error(t, stream.Close())
+	server.docs["fs.files"] = []bson.Raw{must(bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "uploadDate", Value: bson.DateTime(1)}}))(t)}
+	require.Error(t, stream.Abort())
+	require.NoError(t, stream.Abort())
+	require.Len(t, server.docs["fs.files"], 1)
+	deletes := bucket.db.client.deployment.(*scripted.Script).Field("delete")
+	require.Equal(t, []any{"fs.files", "fs.chunks", "fs.chunks"}, deletes[len(deletes)-3:])
+}
+
+// TestGridFSUploadByManyWrites is about chunks that a Write has stored before a command is rejected.
+func TestGridFSUploadByManyWrites(t *testing.T) {
+	_, bucket := newBucket(t, []string{"rejected"}, "fs.files")
+	opts := options.GridFSUpload().SetChunkSizeBytes(uploadBufferSize / 4)
+	err := bucket.UploadFromStreamWithID(bgCtx, 1, "name", bytes.NewReader(make([]byte, uploadBufferSize)), opts)
+	require.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError) && !errorHasLabel(err, driver.NoWritesPerformed), "%v", err)
 }
 
 // The server that has aborted the transaction has removed the chunks: the error says nothing else.
@@ -510,6 +543,7 @@ func TestGridFSStreamsEndTheirContexts(t *testing.T) {
 	bucket := connectScript(t, s, options.Client().SetTimeout(time.Minute)).Database("db").GridFSBucket()
 	stream := must(bucket.OpenDownloadStream(bgCtx, 1))(t)
 	require.NoError(t, stream.ctx.Err())
+	require.Equal(t, int32(1), stream.GetFile().ID)
 	require.NoError(t, stream.Close())
 	assert.Equal(t, context.Canceled, stream.ctx.Err())
 	assert.Equal(t, ErrStreamClosed, stream.Close())
@@ -560,10 +594,12 @@ func init() {
 	}...)
 }
 
-// TestGridFSMetadata is about what an application stores beside a file.
+// TestGridFSMetadata is about what a file's document tells, and what an application stores there.
 func TestGridFSMetadata(t *testing.T) {
 	server, bucket := newBucket(t, nil, "")
 	opts := options.GridFSUpload().SetMetadata(bson.D{{Key: "owner", Value: "me"}})
 	require.NoError(t, bucket.UploadFromStreamWithID(bgCtx, 1, "name", strings.NewReader("file"), opts))
-	require.Equal(t, "me", server.docs["fs.files"][0].Lookup("metadata", "owner").StringValue())
+	file := server.docs["fs.files"][0]
+	require.Equal(t, `"me" "name"`, file.Lookup("metadata", "owner").String()+" "+file.Lookup("filename").String())
+	require.Equal(t, bson.TypeDateTime, file.Lookup("uploadDate").Type)
 }

@@ -57,7 +57,7 @@ func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 		return false
 	}
 	if c.goesOn {
-		c.err, c.goesOn = nil, false
+		c.err = nil
 	}
 	ended, refused := c.err != nil, c.awaitsTooLong(ctx, nonBlocking)
 	if !c.upstreamNext(ctx, nonBlocking) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
@@ -104,12 +105,36 @@ func TestLeftCursors(t *testing.T) {
 	assert.Len(t, stream.left, 1)
 	require.NoError(t, stream.Close(bgCtx))
 	assert.Empty(t, stream.left)
+	assert.Equal(t, ErrNilCursor, stream.Decode(&bson.D{}))
 	s.Finish()
+}
+
+// TestTimeToCloseCursors: a resume leaves a cursor in half of its time, or two seconds, and a Close in two seconds after it was cancelled.
+func TestTimeToCloseCursors(t *testing.T) {
+	for left, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second / 2, 11 * time.Second / 2: 2 * time.Second} {
+		var end, killed time.Time
+		monitor := &event.CommandMonitor{Started: func(ctx context.Context, e *event.CommandStartedEvent) {
+			if e.CommandName == "killCursors" {
+				end, _ = ctx.Deadline()
+			}
+		}}
+		s := lasting(t, oneEvent, emptyOpen, resumable, scripted.Overloaded(), emptyOpen)
+		stream := must(connectScript(t, s, options.Client().SetMonitor(monitor)).Watch(bgCtx, Pipeline{}))(t)
+		ctx, began := scripted.NewContext(), time.Now()
+		ctx.Until = began.Add(left)
+		require.True(t, stream.Next(ctx), "got %v", stream.Err())
+		assert.True(t, !end.Before(began.Add(want)) && !end.After(time.Now().Add(want)), "%v: %v", left, end.Sub(began))
+
+		s.OnConnection = func() { ctx.End(context.Canceled); s.OnConnection, killed = nil, time.Now() }
+		require.NoError(t, stream.Close(ctx))
+		assert.False(t, end.Before(killed.Add(2*time.Second)), "%v", end.Sub(killed))
+		assert.Empty(t, stream.left)
+	}
 }
 
 // TestCursorsThatStayOpen is about a stream none of whose cursors can be closed: each resume sends one killCursors, and Close all of them.
 func TestCursorsThatStayOpen(t *testing.T) {
-	const resumes, left = 150, 100
+	const resumes, left = 151, 100
 	opened := int64(0)
 	s := lasting(t, func(command bson.Raw) any {
 		switch command.Index(0).Key() {
@@ -173,6 +198,7 @@ func TestIteratorsGoOn(t *testing.T) {
 	}{
 		"rejected":     {scripted.Rejected(), "getMore", "getMore"},
 		"pool cleared": {cleared, "getMore", "killCursors aggregate getMore"},
+		"cancelled":    {scripted.NoConnection{Err: context.Canceled}, "getMore", "getMore"},
 		"fatal":        {scripted.Failure(13), "", ""},
 		"lost":         {io.EOF, "", "killCursors aggregate getMore"},
 		"unreadable":   {noCursorInIt, "", "killCursors aggregate getMore"},
@@ -194,17 +220,26 @@ func TestIteratorsGoOn(t *testing.T) {
 				}
 				return scripted.OK()
 			}
-			found := false
+			short, cancel := context.WithTimeout(bgCtx, time.Hour)
+			defer cancel()
+			if name == "cancelled" {
+				s.OnConnection = cancel
+			}
+			long, ctx, found := 2*time.Hour, short, false
 			for tries := 0; tries < 3 && !found && (it.Err() == nil || it.ID() != 0); tries++ {
-				found = it.TryNext(bgCtx)
+				found, ctx = it.TryNext(ctx), bgCtx
 				if !found && it.Err() != nil && want == "" {
 					assert.Equal(t, int64(0), it.ID(), "%s: %s: %v", which, name, it.Err())
+				}
+				if stream, ok := it.(*ChangeStream); ok && !found { // nothing changes that, nor does a call with less than MaxAwaitTime
+					stream.cursorOptions.MaxAwaitTime = &long
+					assert.False(t, stream.Next(short), name)
 				}
 			}
 			assert.Equal(t, want != "", found, "%s: %s: %v", which, name, it.Err())
 			assert.Equal(t, want != "", it.Err() == nil, "%s: %s: %v", which, name, it.Err())
 			names := commandNames(s)[sent:]
-			if name != "pool cleared" {
+			if _, unsent := tt.failure.(scripted.NoConnection); !unsent {
 				names = names[1:] // the getMore that failed
 			}
 			assert.Equal(t, want, strings.Join(names, " "), "%s: %s", which, name)
@@ -224,8 +259,15 @@ func TestAllAfterLostReply(t *testing.T) {
 	assert.Equal(t, []string{"find", "getMore", "killCursors"}, commandNames(s))
 	s.Finish()
 
+	s = scripted.New(t, scripted.OK(firstBatch(7, bson.D{})), io.EOF, scripted.Overloaded(), scripted.Overloaded(), scripted.OK())
+	cursor = must(scriptColl(t, s).Find(bgCtx, bson.D{}))(t)
+	require.Error(t, cursor.All(bgCtx, &docs))
+	require.NoError(t, cursor.Close(bgCtx), "whose killCursors is retried, unlike that of All")
+	s.Finish()
+
 	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, nil, nil))(t)
 	assert.Error(t, cursor.All(bgCtx, docs), "no pointer, of a cursor without a server")
+	assert.True(t, cursor.Close(bgCtx) == nil && cursor.All(bgCtx, &docs) == nil && len(docs) == 0, "it is closed: %v", docs)
 
 	cursor = must(NewCursorFromDocuments([]any{bson.D{}}, lost, nil))(t)
 	for i := 0; i < 2; i++ {
@@ -305,15 +347,31 @@ func TestCloseAgain(t *testing.T) {
 
 // TestCloseAfterTheEnd is about a cursor that is closed when its context has ended, and whose killCursors fails.
 func TestCloseAfterTheEnd(t *testing.T) {
-	s := scripted.New(t, emptyOpen, scripted.Failure(13))
-	cursor := must(scriptColl(t, s).Find(bgCtx, anything))(t)
-	ctx, cancel := context.WithCancel(bgCtx)
-	cancel()
-	err := cursor.Close(ctx)
-	assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
-	assert.Equal(t, int32(13), scripted.As[CommandError](t, err).Code)
-	assert.ErrorContains(t, err, "closing the cursor after the end of its context")
-	s.Finish()
+	replies := []any{emptyOpen, scripted.Failure(13)}
+	for _, s := range []*scripted.Script{scripted.New(t, replies...), newLoadBalancedScript(t, replies...)} {
+		cursor := must(scriptColl(t, s).Find(bgCtx, anything))(t)
+		ctx, cancel := context.WithCancel(bgCtx)
+		cancel()
+		err := cursor.Close(ctx)
+		assert.True(t, errors.Is(err, context.Canceled), "got %v", err)
+		assert.Equal(t, int32(13), scripted.As[CommandError](t, err).Code)
+		assert.ErrorContains(t, err, "closing the cursor after the end of its context")
+		s.Finish()
+	}
+}
+
+// TestCloseIsCancelled, before its killCursors is sent, which it is nevertheless, or later: it is not sent again.
+func TestCloseIsCancelled(t *testing.T) {
+	for i, reply := range []any{scripted.OK(), io.EOF} {
+		ctx, cancel := context.WithCancel(bgCtx)
+		s := lasting(t, func(bson.Raw) any { cancel(); return reply }, emptyOpen)
+		cursor := must(scriptColl(t, s).Find(bgCtx, anything))(t)
+		if i == 0 {
+			s.OnConnection = cancel
+		}
+		assert.Equal(t, i == 0, cursor.Close(ctx) == nil)
+		assert.Equal(t, []string{"find", "killCursors"}, commandNames(s))
+	}
 }
 
 // TestEndOfCleanUp is about what is closed after something else: together they take two seconds after the end of the context.

@@ -27,8 +27,10 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 	coll := scriptColl(t, s)
 	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
 	failed := scripted.As[BulkWriteException](t, err)
-	_, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
+	res, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
 	require.Error(t, invalid)
+	assert.Nil(t, res)
+	assert.Equal(t, invalid, BulkOutcome(invalid, 2).Failed[1])
 
 	for name, tt := range map[string]struct {
 		err                              error
@@ -64,6 +66,7 @@ func TestBulkWriteOfAModelThatCannotBeEncoded(t *testing.T) {
 	var marshaling MarshalError
 	assert.True(t, errors.As(err, &marshaling) && marshaling.Value != nil && marshaling.Err != nil, "%v", err)
 	assert.True(t, failed.HasErrorLabel(driver.ErrSystemOverloadedError))
+	assert.Equal(t, []string{driver.RetryableWriteError}, labelsOf(scripted.PoolCleared{}.ForWrite()), "of an error of another type")
 	outcome := BulkOutcome(err, 2)
 	assert.Equal(t, []int{0}, outcome.NotExecuted)
 	assert.Error(t, outcome.Failed[1])
@@ -91,10 +94,11 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reply                 bson.D
 		done, failed, unknown int
+		says                  string
 	}{
-		"no number":       {scripted.OK(firstBatch(0, duplicate)), 1, 1, 0},
-		"a larger number": {scripted.OK(firstBatch(0, duplicate), bson.E{Key: "nErrors", Value: int32(2)}), 0, 1, 1},
-		"a text":          {scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2},
+		"no number":       {scripted.OK(firstBatch(0, duplicate)), 1, 1, 0, ""},
+		"a larger number": {scripted.OK(firstBatch(0, duplicate), bson.E{Key: "nErrors", Value: int32(2)}), 0, 1, 1, "lack 1 write errors"},
+		"a text":          {scripted.OK(firstBatch(0), bson.E{Key: "nErrors", Value: "one"}), 0, 0, 2, "error decoding key nerrors"},
 	} {
 		s := scripted.New(t, tt.reply)
 		_, err := connectScript(t, s).BulkWrite(bgCtx, inserts(2), options.ClientBulkWrite().SetOrdered(false))
@@ -104,7 +108,9 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		assert.Len(t, outcome.Failed, tt.failed, name)
 		assert.Len(t, outcome.Unknown, tt.unknown, name)
 		assert.NotContains(t, err.Error(), "-1", name)
-		assert.Equal(t, name == "a larger number", strings.Contains(err.Error(), "lack 1 write errors"), name)
+		assert.ErrorContains(t, err, tt.says, name)
+		told := scripted.As[ClientBulkWriteException](t, err, name).WriteError
+		assert.True(t, told == nil && tt.says == "" || told != nil && strings.Contains(told.Message, tt.says), "%s: %v", name, told)
 	}
 }
 
@@ -123,7 +129,7 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		{name: "no getMore", replies: []any{all, all}, connections: []int{1, 2}},
 		{name: "overload everywhere", replies: []any{overloaded, more, overloaded, last, overloaded, more, overloaded, last},
 			connections: []int{1, 2, 2, 2, 3, 4, 4, 4}},
-		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), scripted.OK()},
+		{name: "getMore fails, and the cursor is killed", replies: []any{more, scripted.Failure(1), overloaded},
 			connections: []int{1, 1, 1}, failing: true},
 	} {
 		s := newLoadBalancedScript(t, tt.replies...)
@@ -132,6 +138,18 @@ func TestLoadBalancedBulkWrite(t *testing.T) {
 		assert.Equal(t, tt.failing, err != nil, "%s: got %v", tt.name, err)
 		assert.Equal(t, tt.connections, connections(s), tt.name)
 	}
+}
+
+// TestBulkWriteGoesToThePinnedRouter is about a bulk write in a transaction of a sharded cluster.
+func TestBulkWriteGoesToThePinnedRouter(t *testing.T) {
+	s := newShardedScript(t)
+	s.Rest = scripted.OK(firstBatch(0))
+	inTransaction(t, s, func(ctx context.Context, _ *Session, coll *Collection) {
+		require.NoError(t, insertAny(ctx, coll))
+		s.Servers = append(s.Servers[1:], s.Servers[0])
+		require.NoError(t, calling("Client.BulkWrite", oneBulkWrite...)(ctx, coll))
+	})
+	assert.Equal(t, s.Sent[0].Server, s.Sent[1].Server)
 }
 
 // TestClientBulkWriteOfNothing is about writes that are none: nothing is sent.

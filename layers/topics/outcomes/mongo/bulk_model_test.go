@@ -130,7 +130,8 @@ func (m *modelServer) execute(c *modelCommand, fails map[int]int) bson.D {
 	for i, write := range c.writes {
 		if code := fails[i]; code != 0 {
 			reply.failed = append(reply.failed, write)
-			failure := bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: fmt.Sprint("write error ", code)}}
+			says := fmt.Sprint("write error ", code)
+			failure := bson.D{{Key: "code", Value: code}, {Key: "errmsg", Value: says}, {Key: "errInfo", Value: bson.D{}}}
 			errs = append(errs, append(bson.D{{Key: "index", Value: i}}, failure...))
 			results = append(results, append(bson.D{{Key: "ok", Value: 0}, {Key: "idx", Value: i}}, failure...))
 			if c.ordered {

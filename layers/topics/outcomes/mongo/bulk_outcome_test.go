@@ -373,7 +373,7 @@ func (o oracle) writeErrors(acknowledged) string {
 	}
 	for _, e := range all {
 		got = append(got, e.Index)
-		what := fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0)
+		what := fmt.Sprintf("%d %s %v", e.Code, e.Message, len(e.Raw) > 0 && len(e.Details) > 0)
 		if what != "11000 write error 11000 true" && what != "462 write error 462 true" {
 			return "a write error says " + what
 		}

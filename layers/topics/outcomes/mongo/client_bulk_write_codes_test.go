@@ -56,3 +56,10 @@ func TestClientBulkWriteExceptionsAgree(t *testing.T) {
 		assert.NoError(t, errors.Unwrap(err), name) // the commands' errors are found, but none of them is the call's
 	}
 }
+
+// TestClientBulkWriteHasNewerOptions: it limits its retries as other methods do, and begins behind what its session has read.
+func TestClientBulkWriteHasNewerOptions(t *testing.T) {
+	bw := &clientBulkWrite{maxAdaptiveRetries: 3, enableOverloadRetargeting: true}
+	op := bw.withNewerOptions(driver.Operation{})
+	assert.Equal(t, []any{uint(3), true, true}, []any{op.MaxAdaptiveRetries, op.EnableOverloadRetargeting, op.SendAfterClusterTime})
+}

@@ -44,10 +44,10 @@ func (coll *Collection) InsertMany(
 		return insertedSome(ids, failed)
 	}
 	result, err := processWriteError(err)
-	if result&rrMany == 0 {
+	if err != nil {
 		return nil, err
 	}
-	return &InsertManyResult{InsertedIDs: ids, Acknowledged: result.isAcknowledged()}, err
+	return &InsertManyResult{InsertedIDs: ids, Acknowledged: result.isAcknowledged()}, nil
 }
 
 // insertedSome returns the result and the error of an InsertMany of documents with these _id values that has failed.

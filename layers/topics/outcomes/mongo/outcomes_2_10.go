@@ -26,11 +26,10 @@ func (bwe ClientBulkWriteException) ErrorCodes() []int {
 // cursorOptions are the options of the cursor over the results.
 func (mb *modelBatches) cursorOptions() driver.CursorOptions {
 	return driver.CursorOptions{
-		CommandMonitor:        mb.client.monitor,
-		Crypt:                 mb.client.cryptFLE,
-		ServerAPI:             mb.client.serverAPI,
-		Authenticator:         mb.client.authenticator,
-		MarshalValueEncoderFn: newEncoderFn(mb.client.bsonOpts, mb.client.registry),
+		CommandMonitor: mb.client.monitor,
+		Crypt:          mb.client.cryptFLE,
+		ServerAPI:      mb.client.serverAPI,
+		Authenticator:  mb.client.authenticator,
 	}
 }
 

@@ -10,10 +10,9 @@ func (bw *clientBulkWrite) withNewerOptions(op driver.Operation) driver.Operatio
 // cursorOptions are the options of the cursor over the results.
 func (mb *modelBatches) cursorOptions() driver.CursorOptions {
 	return driver.CursorOptions{
-		CommandMonitor:        mb.client.monitor,
-		Crypt:                 mb.client.cryptFLE,
-		ServerAPI:             mb.client.serverAPI,
-		MarshalValueEncoderFn: newEncoderFn(mb.client.bsonOpts, mb.client.registry),
+		CommandMonitor: mb.client.monitor,
+		Crypt:          mb.client.cryptFLE,
+		ServerAPI:      mb.client.serverAPI,
 	}
 }
 

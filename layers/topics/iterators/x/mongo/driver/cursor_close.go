@@ -35,7 +35,7 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 		err = bc.kill(ctx, bc.kind)
 		unsent = bc.notExecuted && (ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded))
 	}
-	if unsent && bc.id != 0 && !backpressure.IsRetryableOverload(err) { // a killCursors that was rejected has had its retries
+	if unsent && !backpressure.IsRetryableOverload(err) { // a killCursors that was rejected has had its retries
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
 		switch late := bc.kill(own, retry.CleanUp); {
@@ -131,9 +131,8 @@ func (ex *operationRun) discard(ctx context.Context, opened CursorResponse) {
 	if opened.Connection == nil {
 		ex.releaseConnection() // which the killCursors may need, if the pool has no other
 	}
-	cursor, err := NewBatchCursor(opened, ex.op.Client, ex.op.Clock, CursorOptions{
-		CommandMonitor: ex.op.CommandMonitor, Crypt: ex.op.Crypt, ServerAPI: ex.op.ServerAPI,
-	})
+	opts := CursorOptions{CommandMonitor: ex.op.CommandMonitor, ServerAPI: ex.op.ServerAPI}
+	cursor, err := NewBatchCursor(opened, ex.op.Client, ex.op.Clock, opts)
 	if err == nil { // otherwise there is nothing to close it with
 		own, cancel := backpressure.ForCleanUp(ctx)
 		defer cancel()
