@@ -47,14 +47,13 @@ func TestGetMoreDoesNotUseAGivenBackConnection(t *testing.T) {
 	s.Finish()
 }
 
-// TestCloseBehindALoadBalancer is about a cursor whose connection cannot be unpinned, and perhaps cannot be killed either, which counts more.
+// TestCloseBehindALoadBalancer is about a cursor whose connection cannot be unpinned, and perhaps cannot be killed, which counts more.
 func TestCloseBehindALoadBalancer(t *testing.T) {
 	for i, reply := range []any{scripted.OK(), scripted.Failure(43)} {
 		s := scripted.New(t, scripted.OpenedCursor(), reply)
 		s.Topology, s.Servers[0].Kind, s.UnpinErr = description.TopologyKindLoadBalanced, description.ServerKindLoadBalancer, io.EOF
 		err := openCursor(t, s, false).Close(context.Background())
-		assert.Error(t, err)
-		assert.Equal(t, i == 0, err == io.EOF, "got %v", err)
+		assert.Equal(t, []bool{true, i == 0}, []bool{err != nil, err == io.EOF}, "got %v", err)
 		s.Finish()
 	}
 }

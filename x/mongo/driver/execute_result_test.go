@@ -60,6 +60,7 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 		}},
 		"closed": {reply: establishmentError{"a:27017", driver.Error{Labels: []string{driver.NetworkError}}}, check: hasCode(0)},
 	}
+	monitor := &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) { assert.NotEmpty(t, e.Command) }}
 	for end, endContext := range ends {
 		for attempt, tt := range attempts {
 			t.Run(attempt+"/"+end, func(t *testing.T) {
@@ -73,9 +74,7 @@ func TestExecuteNoTimeForRetry(t *testing.T) {
 					return err
 				}
 				op := s.Write()
-				op.CommandMonitor = &event.CommandMonitor{Started: func(_ context.Context, e *event.CommandStartedEvent) {
-					assert.NotEmpty(t, e.Command)
-				}}
+				op.CommandMonitor = monitor
 				err := s.Execute(ctx, op)
 				require.NotNil(t, cause, "there was no retry")
 				assert.ErrorIs(t, err, cause)

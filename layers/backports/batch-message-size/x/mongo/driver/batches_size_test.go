@@ -31,7 +31,7 @@ func TestBatchesFitTheMessage(t *testing.T) {
 			assert.True(t, len(dst) <= limit, "%s: %d of %d bytes, %d before", name, len(dst), limit, before)
 			if n == 0 {
 				assert.Equal(t, before, len(dst), "nothing is appended")
-				around := map[string]int{"sequence": 1 + 4 + 1, "array of one": 16}[name]
+				around := map[string]int{"sequence": 1 + 4 + 1, "array of one": 10}[name]
 				assert.True(t, limit-before < len(doc)+len("documents")+around, "%s: %d before", name, before)
 			}
 		}

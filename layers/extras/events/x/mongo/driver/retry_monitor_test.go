@@ -280,9 +280,7 @@ func batchedWrite(s *scripted.Script) driver.Operation {
 }
 
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
-	for cause, reason := range map[error]event.RetryReason{
-		context.Canceled: event.RetryReasonContextDone, backpressure.ErrDisconnected: event.RetryReasonDisconnected,
-	} {
+	for cause, reason := range map[error]event.RetryReason{context.Canceled: "contextDone", backpressure.ErrDisconnected: "disconnected"} {
 		ctx, s := scripted.NewContext(), scripted.New(t, scripted.Rejected())
 		s.Policy.Clock = &manualClock{Clock: s, step: 7 * ms}
 		s.OnSleep = func() { ctx.End(cause) }

@@ -20,7 +20,6 @@ func reply(t *testing.T, fields ...bson.E) bsoncore.Document {
 }
 
 func TestSucceeded(t *testing.T) {
-	t.Parallel()
 	ok, n := bson.E{Key: "ok", Value: 1.0}, bson.E{Key: "n", Value: int32(1)}
 	for name, tt := range map[string]struct {
 		reply bsoncore.Document
@@ -41,12 +40,17 @@ func TestSucceeded(t *testing.T) {
 		"write errors":        {reply(t, ok, bson.E{Key: "writeErrors", Value: bson.A{bson.D{{Key: "code", Value: 1}}}}), false},
 		"write concern error": {reply(t, bson.E{Key: "writeConcernError", Value: bson.D{}}, ok), false},
 		"nothing":             {nil, false},
+		"a byte too many":     {bsoncore.Document("\x12\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00"), false},
 		"document of 3 bytes": {bsoncore.Document("\x17\x00\x00\x00\x01ok\x00\x00\x00\x00\x00\x00\x00\xf0\x3f\x03x\x00\x03\x00\x00\x00"), false},
 	} {
 		assert.Equal(t, tt.want, ExtractErrorFromServerResponse(tt.reply) == nil, name)
 	}
 	// A malformed reply never succeeds, and has an error.
 	whole := reply(t, ok, bson.E{Key: "text", Value: "abc"})
+	named := func() bool {
+		return Operation{Name: "ok"}.getCommandName(whole) == "ok" && ExtractErrorFromServerResponse(whole) == nil
+	}
+	assert.Equal(t, 0.0, testing.AllocsPerRun(10, func() { named() }), "they are only read")
 	for end := range whole[:len(whole)-1] {
 		assert.Error(t, ExtractErrorFromServerResponse(whole[:end]))
 		_, err := whole[:end].Elements()

@@ -65,8 +65,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestOutcomeOfLateRetries is about a write that was executed, without its write concern, and perhaps rejected when it was sent again, until
-// there was no time left: what the rejection says is not lost.
+// TestOutcomeOfLateRetries is about a write that missed its write concern, and was perhaps rejected then, until there was no time left.
 func TestOutcomeOfLateRetries(t *testing.T) {
 	for _, rejected := range [][]any{nil, {scripted.Rejected()}} {
 		ctx, s := scripted.NewContext(), scripted.New(t, then([]any{retryableWriteConcern}, rejected...)...)
