@@ -272,13 +272,6 @@ func TestRetryRedaction(t *testing.T) {
 	}
 }
 
-// batchedWrite returns a write in two batches.
-func batchedWrite(s *scripted.Script) driver.Operation {
-	op := s.Write()
-	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
-	return op
-}
-
 func TestRetryErrorInterruptedBackoff(t *testing.T) {
 	for cause, reason := range map[error]event.RetryReason{context.Canceled: "contextDone", backpressure.ErrDisconnected: "disconnected"} {
 		ctx, s := scripted.NewContext(), scripted.New(t, scripted.Rejected())

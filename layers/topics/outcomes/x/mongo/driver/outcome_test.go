@@ -81,6 +81,13 @@ func TestOutcomeOfLateRetries(t *testing.T) {
 	}
 }
 
+// batchedWrite returns a write in two batches.
+func batchedWrite(s *scripted.Script) driver.Operation {
+	op := s.Write()
+	op.Batches = &driver.Batches{Identifier: "documents", Documents: documents(3)}
+	return op
+}
+
 // replied reports whether an error has a reply.
 func replied(err error) bool {
 	switch e := err.(type) {
