@@ -92,7 +92,7 @@ type attemptErrors struct {
 	first     error
 	attempted error // the last after which the server may have executed the command
 	previous  error // that of the attempt before the present one
-	waited    bool  // for the end of what that error began
+	asked     bool  // whether the attempt after that error has met its clearing
 
 	executed *attempt // the last that the server executed, without the write concern
 }
@@ -103,7 +103,7 @@ func (errs *attemptErrors) record(a *attempt) {
 		// The server's word counts more than the client's own decision.
 		return
 	}
-	errs.previous, errs.waited = a.err, false
+	errs.previous, errs.asked = a.err, false
 	if errs.first == nil {
 		errs.first = a.err
 	}
@@ -154,8 +154,8 @@ type clearedPool interface {
 // A retry may come in between; the next one waits until the server is known again.
 func (errs *attemptErrors) waitsForOwnPoolClear(a *attempt) bool {
 	var cleared clearedPool
-	met := !errs.waited && errors.As(a.err, &cleared) && cleared.ClearedFor(errs.previous)
-	errs.waited = true
+	met := !errs.asked && errors.As(a.err, &cleared) && cleared.ClearedFor(errs.previous)
+	errs.asked = true
 	return met
 }
 

@@ -57,6 +57,7 @@ func TestExecuteLabelsRetryableWrites(t *testing.T) {
 		{"write concern error of a shutdown, since 4.4", insert, since44, shutdown, false},
 		{"write concern error of a shutdown, before 4.4, commit", commit, before44, shutdown, true},
 		{"write concern error of a shutdown, since 4.4, commit", commit, since44, shutdown, false},
+		{"write concern error of a timeout, before 4.4, commit", commit, before44, scripted.OK(scripted.WriteConcernError(64)), false},
 		{"not retryable, before 4.4", insert, before44, scripted.Failure(11000), false},
 	} {
 		s := scripted.New(t)

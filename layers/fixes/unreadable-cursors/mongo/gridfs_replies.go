@@ -56,7 +56,7 @@ func (ds *GridFSDownloadStream) fillBuffer(ctx context.Context) error {
 	return err
 }
 
-// GridFSDownloadStream keeps the error that has ended it: any but that of a cursor that goes on.
+// GridFSDownloadStream keeps the error that has ended it, unless it is its cursor's, which goes on after it or repeats it.
 //
 //fork:extend an error was followed by the end of the file
 type GridFSDownloadStream struct {
@@ -129,5 +129,6 @@ func (ds *GridFSDownloadStream) endOfChunks() error {
 	if ds.expectedChunk != ds.numChunks {
 		return ErrMissingChunk
 	}
+	ds.done = true
 	return errNoMoreChunks
 }

@@ -101,7 +101,7 @@ func (us *GridFSUploadStream) Close() error {
 // complete reports whether the file can no longer grow: its last chunk is stored, which may be shorter than others, or its document was
 // sent.
 func (us *GridFSUploadStream) complete() bool {
-	return us.uploadDate != 0 || us.chunkSize != 0 && us.fileLen%int64(us.chunkSize) != 0
+	return us.uploadDate != 0 || us.chunkSize > 0 && us.fileLen%int64(us.chunkSize) != 0
 }
 
 // ofLaterCommand returns the error of a call before which so many chunks were stored.

@@ -57,7 +57,7 @@ func (c *Cursor) next(ctx context.Context, nonBlocking bool) bool {
 		return false
 	}
 	if c.goesOn {
-		c.err = nil
+		c.err, c.goesOn = nil, false
 	}
 	ended, refused := c.err != nil, c.awaitsTooLong(ctx, nonBlocking)
 	if !c.upstreamNext(ctx, nonBlocking) {

@@ -31,9 +31,9 @@ func (mb *modelBatches) processResponse(ctx context.Context, resp bsoncore.Docum
 	mb.result.add(reply)
 	err := mb.readResults(ctx, reply.Cursor, info)
 	failed := mb.takeWriteErrors()
-	unread := 0
-	if missing := int(reply.NErrors) - len(failed); missing > 0 { // what the results say counts more than their number
-		unread = missing
+	unread := int(reply.NErrors) - len(failed)
+	if unread < 0 { // what the results say counts more than their number
+		unread = 0
 	}
 	if len(failed) == 0 && unread == 0 {
 		return err

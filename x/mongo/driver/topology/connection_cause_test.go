@@ -103,6 +103,7 @@ func TestEstablishmentErrorAndPool(t *testing.T) {
 			assert.False(t, errors.Is(err, backpressure.ErrOwnLimit), name)
 		}
 	}
+	assert.True(t, cannotBeOverload(ConnectionError{Wrapped: context.Canceled}), "the pool was closed")
 }
 
 // answeredError is the error of a hello that a server has answered, though it cannot be read.
