@@ -436,8 +436,7 @@ func TestGridFSUploadWithoutChunkSize(t *testing.T) {
 	}
 }
 
-// If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index. If there is none, they
-// are deleted.
+// If there is another file with the ID, chunks with it may be that file's: the collection may have lost its index. Otherwise they go.
 func TestGridFSUploadOverAnotherFile(t *testing.T) {
 	server, bucket := newBucket(t, nil, "")
 	storeFile(t, bucket)

@@ -217,13 +217,14 @@ func reopening(failure any) []any { return []any{failure, scripted.OK(), emptyOp
 // TestChangeStreamPausesBeforeResume is about a stream that is interrupted: each further time it waits longer, until a getMore succeeds. Only
 // an overloaded server gets a pause before the first resume.
 func TestChangeStreamPausesBeforeResume(t *testing.T) {
-	failures := map[rune]any{'o': interruptedByOverload, 'r': resumable, 'c': io.EOF}
+	failures := map[rune]any{'o': interruptedByOverload, 'r': resumable, 'c': io.EOF, 't': scripted.Failure(50, resumableErrorLabel),
+		'd': scripted.NoConnection{Err: context.DeadlineExceeded}} // a dial
 	for in, slept := range map[string]string{
 		"o": "[50ms]", "ooo": "[50ms 100ms 200ms]",
 		"oo.o": "[50ms 100ms 50ms]", // a getMore without events between
 		"oo!o": "[50ms 100ms 50ms]", // an event between
 		"r":    "[]", "rrrr": "[100ms 200ms 400ms]", "rr.rr": "[100ms 100ms]", "rr!rr": "[100ms 100ms]",
-		"ccc": "[100ms 200ms]", "roc": "[100ms 200ms]",
+		"ccc": "[100ms 200ms]", "rocdt": "[100ms 200ms 400ms 800ms]",
 	} {
 		replies := []any{emptyOpen}
 		for _, letter := range in + "!" {
@@ -350,6 +351,8 @@ func TestChangeStreamThatWaited(t *testing.T) {
 		cs = &ChangeStream{err: canceled.Err()}
 		assert.Equal(t, canceled.Err(), cs.noTime(waited))
 	}
+	cs := &ChangeStream{cursor: struct{ changeStreamCursor }{}, err: canceled.Err()}
+	assert.True(t, !cs.resumesAtOnce(canceled) && cs.state == streamLost, "its events may be, too")
 	assert.ErrorContains(t, (&ChangeStream{err: context.DeadlineExceeded}).noTime(true), "no event came in time")
 	assert.Equal(t, context.DeadlineExceeded, (&ChangeStream{err: context.DeadlineExceeded}).noTime(false))
 }

@@ -28,8 +28,7 @@ func TestBulkOutcomeOfOtherErrors(t *testing.T) {
 	_, err := coll.InsertMany(bgCtx, []any{anything, anything})
 	failed := scripted.As[BulkWriteException](t, err)
 	res, invalid := coll.InsertMany(bgCtx, []any{anything, make(chan int)})
-	require.Error(t, invalid)
-	assert.Nil(t, res)
+	require.True(t, res == nil && invalid != nil)
 	assert.Equal(t, invalid, BulkOutcome(invalid, 2).Failed[1])
 
 	for name, tt := range map[string]struct {
@@ -108,7 +107,6 @@ func TestClientBulkWriteRepliesThatDisagree(t *testing.T) {
 		assert.Len(t, outcome.Failed, tt.failed, name)
 		assert.Len(t, outcome.Unknown, tt.unknown, name)
 		assert.NotContains(t, err.Error(), "-1", name)
-		assert.ErrorContains(t, err, tt.says, name)
 		told := scripted.As[ClientBulkWriteException](t, err, name).WriteError
 		assert.True(t, told == nil && tt.says == "" || told != nil && strings.Contains(told.Message, tt.says), "%s: %v", name, told)
 	}
