@@ -14,7 +14,7 @@ const reservedSize = 1000
 //
 //fork:wrap only a namespace's name was counted, so many of them exceeded the limit of a message
 func (mb *modelBatches) appendBatches(fn functionSet, dst []byte, maxCount, totalSize int) (int, []byte, error) {
-	count := newDocumentCount(totalSize - reservedSize)
+	count := &documentCount{limit: totalSize - reservedSize, fitting: math.MaxInt}
 	n, message, err := mb.upstreamAppendBatches(count.documents(fn), dst, maxCount, totalSize)
 	if count.fitting < n { // build the batch anew, with fewer models
 		return mb.upstreamAppendBatches(fn, dst, count.fitting, totalSize)
@@ -27,10 +27,6 @@ type documentCount struct {
 	size, limit int
 	// fitting is the number of models that stay below the limit.
 	fitting int
-}
-
-func newDocumentCount(limit int) *documentCount {
-	return &documentCount{limit: limit, fitting: math.MaxInt}
 }
 
 // documents returns functions that count what they append.
