@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -135,6 +136,7 @@ func TestTimeOfTransactionEnds(t *testing.T) {
 		ending, cancel := session.endingContext(ctx, retries, aborts)
 		deadline, _ := ending.Deadline()
 		assert.InDelta(t, want.Seconds(), deadline.Sub(s.Now()).Seconds(), 1, "aborts %v", aborts)
+		assert.True(t, backpressure.PurposeOf(ending).OwnTime, "which no server is told")
 		cancel()
 	}
 }

@@ -38,7 +38,7 @@ func TestWrongLengthOfValue(t *testing.T) {
 			doc := wrapped(kind, data)
 			for how, err := range []error{
 				bsoncore.Value{Type: kind, Data: data}.Validate(), doc.Validate(), second(doc.Elements()),
-				second(bsoncore.Array(doc).Values()), second(doc.LookupErr("b")),
+				bsoncore.Array(doc).Validate(), second(bsoncore.Array(doc).Values()), second(doc.LookupErr("b")),
 			} {
 				assert.Error(t, err, "%v of %d: %d", kind, length, how)
 			}
@@ -140,6 +140,8 @@ func TestLookupInMalformed(t *testing.T) {
 			}
 		}
 	}
+	want := bsoncore.InvalidDepthTraversalError{Key: "0", Type: bsoncore.TypeInt32}
+	assert.Equal(t, error(want), second(wrapped(bsoncore.TypeInt32, make([]byte, 4)).LookupErr("0", "b")))
 }
 
 // TestIndexOfMalformed is about values that say to be shorter than their length, of which an empty one was made without an error.
