@@ -293,7 +293,7 @@ func inSession(opts options.Lister[options.SessionOptions], run func(calling, ru
 	}
 }
 
-// polled asks so many times for a next document, and returns how often there was one.
+// polled asks so many times for a next document, also after an error, and returns how often there was one, and the first error.
 func (c calling) polled(cursor interface {
 	TryNext(ctx context.Context) bool
 	Err() error
@@ -302,16 +302,19 @@ func (c calling) polled(cursor interface {
 	var seen int
 	var tokens []string
 	for range times {
-		if cursor.TryNext(c.ctx) {
+		switch {
+		case cursor.TryNext(c.ctx):
 			seen++
 			c.Out(*current)
+		case err == nil:
+			err = cursor.Err()
 		}
 		if stream, ok := cursor.(*mongo.ChangeStream); ok {
 			c.Out(stream.ResumeToken())
 			tokens = append(tokens, stream.ResumeToken().String())
 		}
 	}
-	return fmt.Sprint(seen, slices.Compact(tokens)), errors.Join(cursor.Err(), cursor.Close(c.ctx))
+	return fmt.Sprint(seen, slices.Compact(tokens)), errors.Join(err, cursor.Close(c.ctx))
 }
 
 // all returns the number of documents of a cursor.
