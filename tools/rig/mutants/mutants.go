@@ -132,10 +132,10 @@ var stays = regexp.MustCompile(`^_ = |^[\w, ]+ := |\.R?(Lock|Unlock)\(\)$|^defer
 
 // mutants adds those of a function by their lines, but for lines of upstream's function of that name, and sizes. Some may not compile.
 func (f function) mutants(theirs map[string]bool, byLine map[string][]Mutant) {
-	lines, more := strings.Split(f.text, "\n"), "one more"
+	lines := strings.Split(f.text, "\n")
 	replace := func(what string, node ast.Node, to token.Pos, text string) {
 		line := f.at.Line(node.Pos())
-		if !theirs[f.key+strings.TrimSpace(lines[line-1])] && (what != more || !strings.Contains(lines[line-1], "make(")) {
+		if !theirs[f.key+strings.TrimSpace(lines[line-1])] {
 			was := strings.Join(strings.Fields(f.source(node.Pos(), node.End())), " ")
 			wrong := f.source(f.Body.Pos(), node.Pos()) + text + f.source(to, f.Body.End())
 			key := fmt.Sprintf("%s:%06d", f.file, line)
@@ -173,8 +173,8 @@ func (f function) mutants(theirs map[string]bool, byLine map[string][]Mutant) {
 				}
 			}
 		case *ast.BasicLit:
-			if number, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
-				replace(more, n, n.End(), strconv.FormatInt(number+1, 10))
+			if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil && !strings.Contains(lines[f.at.Line(n.Pos())-1], "make(") {
+				replace("one more", n, n.End(), strconv.FormatInt(i+1, 10))
 			}
 		case *ast.Ident:
 			if opposite := map[string]string{"true": "false", "false": "true"}[n.Name]; opposite != "" {
