@@ -41,7 +41,7 @@ type Script struct {
 	// OnConnection, if set, is called when a connection is checked out.
 	OnConnection func()
 
-	// OnContext, if set, is called with each context that the deployment, a server or a connection is given, and the name of the method.
+	// OnContext, if set, is called with each context that the deployment, a server or a connection is given, and the method's name.
 	OnContext func(ctx context.Context, method string)
 
 	// UnpinErr is the error of unpinning a connection from a cursor.

@@ -125,7 +125,7 @@ func (l *Laid) rename(layer *plan.Layer) (err error) {
 			tree, free := maps.Clone(l.Module.Tree), name
 			lacks := func(f *syntax.File) bool { return !bytes.Contains(f.Src, []byte(free)) }
 			files := slices.DeleteFunc(slices.Clone(l.Module.Files(path.Dir(f.Path))), lacks)
-			for i := 1; len(slices.DeleteFunc(slices.Clone(files), lacks)) > 0; i++ {
+			for i := 1; slices.ContainsFunc(files, func(f *syntax.File) bool { return !lacks(f) }); i++ {
 				free = fmt.Sprint(name, i)
 			}
 			for _, f := range files {

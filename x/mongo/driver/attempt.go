@@ -92,7 +92,7 @@ type attemptErrors struct {
 	first     error
 	attempted error // the last after which the server may have executed the command
 	previous  error // that of the attempt before the present one
-	asked     bool  // whether the attempt after that error has met its clearing
+	asked     bool  // whether waitsForOwnPoolClear was called since that error
 
 	executed *attempt // the last that the server executed, without the write concern
 }

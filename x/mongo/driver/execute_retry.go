@@ -173,8 +173,10 @@ func asReauthenticationError(err error) Error {
 	var server Error
 	errors.As(err, &server)
 	err = reauthenticationError{err}
-	return Error{Code: server.Code, Message: err.Error(), Raw: server.Raw, Wrapped: err, repeats: true,
-		Labels: backpressure.LabelsInChain(err)}
+	return Error{
+		Code: server.Code, Message: err.Error(), Labels: backpressure.LabelsInChain(err), Raw: server.Raw,
+		Wrapped: err, repeats: true,
+	}
 }
 
 // reauthenticationError is why a connection could not be reauthenticated.

@@ -48,7 +48,7 @@ func (c *documentCount) documents(fn functionSet) functionSet {
 func (c *documentCount) add(index string, size int) {
 	model, _ := strconv.Atoi(index) // a number: appendBatches gives a namespace that of its first model
 	c.size += size
-	if c.size >= c.limit && c.fitting > model { // it does not fit, or its namespace, nor does what follows
+	if c.size >= c.limit && c.fitting > model { // it or its namespace does not fit, so nothing that follows does
 		c.fitting = model
 	}
 }

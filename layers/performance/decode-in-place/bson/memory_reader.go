@@ -24,8 +24,8 @@ type memoryReader struct {
 	frames [5]vrState // as many as the stack of other readers has at first; it can grow
 }
 
-// memoryReaderOf returns the reader of a Document in memory, the same one for each that it becomes, or nil for any other source. Its type is that
-// of all other readers.
+// memoryReaderOf returns the reader of a Document in memory, the same one for each that it becomes, or nil for any other source. Its type
+// is that of all other readers.
 func memoryReaderOf(r io.Reader) *valueReader {
 	d, ok := r.(*inmemory.Document)
 	if !ok {

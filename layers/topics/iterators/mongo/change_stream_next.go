@@ -296,7 +296,7 @@ func (cs *ChangeStream) afterResume(err error) streamState {
 }
 
 // ofServer reports whether an error is what a server has replied.
-func ofServer(code int32, reply []byte) bool { return code != 0 || reply != nil }
+func ofServer(code int32, reply []byte) bool { return code != 0 || len(reply) > 0 }
 
 // isResumableError reports whether the stream is resumed after the error: any but those of servers that cannot do so
 // (change-streams.md, "Resumable Error").

@@ -34,9 +34,9 @@ func cannotBeOverload(connErr ConnectionError) bool {
 	)
 	switch {
 	case errors.Is(err, context.Canceled), isTLS(err),
-		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr), errors.As(err, &network),
-		errors.As(err, &urlErr) && urlErr.Op == "parse", // of a proxy
-		errors.As(err, &address), errors.As(err, &ocspErr), errors.As(err, &answered):
+		errors.As(err, &dnsErr), errors.As(err, &addrErr), errors.As(err, &parseErr),
+		errors.As(err, &network), errors.As(err, &address), errors.As(err, &ocspErr), errors.As(err, &answered),
+		errors.As(err, &urlErr) && urlErr.Op == "parse": // of a proxy
 		return true
 	case errors.As(err, &opErr):
 		return isProxy(opErr) // the others are of the network

@@ -147,7 +147,7 @@ func (k *knowledge) accept(a Attempt, took time.Duration) {
 	switch {
 	case a.Continues: // which may have waited for data or locks
 		tokens = &k.kept
-	case k.took <= 0: // none yet, or a clock went back
+	case took > 0 && k.took == 0:
 		k.took = took
 	case took > 0:
 		k.took += (took - k.took) / 8 // a mean that one slow reply moves little

@@ -72,13 +72,14 @@ func (e ConnectionError) Is(target error) bool {
 //fork:wrap a client out of files looked like an overloaded server
 func (c *connection) connect(ctx context.Context) error {
 	err := c.upstreamConnect(ctx)
-	if connErr, ok := err.(ConnectionError); ok {
-		helloDone := c.desc.Addr != "" // what comes after it is authentication
-		if limit := causeOf(connErr.Wrapped); limit.own() && (!helloDone || limit != notAllowed) {
-			connErr.limit = limit
-			connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ") // for an empty message
-			err = connErr
-		}
+	connErr, ok := err.(ConnectionError)
+	if !ok {
+		return err
 	}
-	return err
+	helloDone := c.desc.Addr != "" // what comes after it is authentication
+	if limit := causeOf(connErr.Wrapped); limit.own() && (!helloDone || limit != notAllowed) {
+		connErr.limit = limit
+		connErr.message = strings.TrimPrefix(connErr.message+": "+string(limit), ": ") // for an empty message
+	}
+	return connErr
 }
