@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -26,6 +27,21 @@ func run(t *testing.T, plan Plan) (a *application, trace Trace) {
 		trace = a.trace()
 	})
 	return a, trace
+}
+
+// tries is a cursor with the errors of the last TryNext and of those to come.
+type tries struct{ errs []error }
+
+func (c *tries) TryNext(context.Context) bool { c.errs = c.errs[1:]; return c.errs[0] == nil }
+func (c *tries) Err() error                   { return c.errs[0] }
+func (c *tries) Close(context.Context) error  { return nil }
+
+// TestPolled: the first error of a cursor that goes on is the call's.
+func TestPolled(t *testing.T) {
+	cursor := &tries{[]error{nil, nil, io.EOF, nil, io.ErrNoProgress, nil}}
+	seen, err := calling{Hooks: Hooks{Out: func(any) {}}}.polled(cursor, new(bson.Raw), 5)
+	assert.Equal(t, "3 []", seen)
+	assert.EqualError(t, err, "EOF")
 }
 
 // honest are hostile servers that do no harm.
