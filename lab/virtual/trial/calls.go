@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,8 +131,7 @@ var kinds = map[string]kind{
 			in(c, options.FindOneAndUpdate().SetUpsert(true).SetReturnDocument(options.After))).Raw()
 	}},
 	"download": {"find find", isRead, func(c calling) (any, error) {
-		var file bytes.Buffer
-		return c.coll.Database().GridFSBucket().DownloadToStream(c.ctx, "file", &file)
+		return c.coll.Database().GridFSBucket().DownloadToStream(c.ctx, "file", &bytes.Buffer{})
 	}},
 	"countDocuments":         {"aggregate", isRead, func(c calling) (any, error) { return c.coll.CountDocuments(c.ctx, c.given()) }},
 	"estimatedDocumentCount": {"count", isRead, func(c calling) (any, error) { return c.coll.EstimatedDocumentCount(c.ctx) }},
@@ -299,16 +299,13 @@ func (c calling) polled(cursor interface {
 	Err() error
 	Close(ctx context.Context) error
 }, current *bson.Raw, times int) (result any, err error) {
-	var seen int
-	var tokens []string
+	seen, tokens := 0, []string(nil)
 	for range times {
-		switch {
-		case cursor.TryNext(c.ctx):
+		if cursor.TryNext(c.ctx) {
 			seen++
 			c.Out(*current)
-		case err == nil:
-			err = cursor.Err()
 		}
+		err = cmp.Or(err, cursor.Err())
 		if stream, ok := cursor.(*mongo.ChangeStream); ok {
 			c.Out(stream.ResumeToken())
 			tokens = append(tokens, stream.ResumeToken().String())
