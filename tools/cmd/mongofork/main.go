@@ -212,11 +212,11 @@ type seriesCmd struct {
 }
 
 func (c *seriesCmd) Run(a *app) error {
-	plan, _, err := a.project.Assemble(a.ctx)
+	f, err := a.project.Fork(a.ctx, false)
 	if err != nil {
 		return err
 	}
-	steps, err := series.New(a.project.Root, plan)
+	steps, err := series.New(a.project.Root, f.Plan)
 	if err != nil {
 		return err
 	}
@@ -224,8 +224,8 @@ func (c *seriesCmd) Run(a *app) error {
 	out := a.project.Folder("series", a.project.Base).Dir
 	if c.Fixes {
 		out = filepath.Join(out, "fixes")
-		patches, err = steps.FixPatches(a.ctx, a.author())
-	} else if patches, tree, err = steps.Patches(a.ctx, a.author()); err == nil && c.Tree != "" {
+		patches, err = steps.FixPatches(a.ctx, a.author(), f.Time)
+	} else if patches, tree, err = steps.Patches(a.ctx, a.author(), f.Time); err == nil && c.Tree != "" {
 		err = tree.Write(c.Tree)
 	}
 	if err != nil {

@@ -4,10 +4,10 @@ package git
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,11 +19,10 @@ import (
 // Builder is the author of commits that have no other.
 const Builder = "mongofork <mongofork@localhost>"
 
-// environment keeps the user's configuration out. The date of every patch is the same: the same sources give the same bytes.
+// environment keeps the user's configuration out.
 var environment = []string{
 	"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 	"GIT_DIR=.git", "GIT_WORK_TREE=.", "GIT_INDEX_FILE=.git/index",
-	"GIT_AUTHOR_DATE=2000-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2000-01-01T00:00:00Z",
 	"GIT_COMMITTER_NAME=mongofork", "GIT_COMMITTER_EMAIL=mongofork@localhost",
 	"LC_ALL=C", "TZ=UTC",
 }
@@ -33,15 +32,15 @@ type Repository struct {
 	Dir string // its folder
 	Err error  // the first error; after it no command runs
 
-	ctx    context.Context
-	author string
-	tree   filetree.Tree // of the last commit
+	ctx          context.Context
+	author, date string        // of all commits: the same sources give the same bytes
+	tree         filetree.Tree // of the last commit
 }
 
 // New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
-func New(ctx context.Context, author string) (g *Repository, done func()) {
+func New(ctx context.Context, author string, at time.Time) (g *Repository, done func()) {
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
-	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author}
+	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author, date: fmt.Sprintf("_DATE=@%d +0000", max(0, at.Unix()))}
 	g.Run("init", "--quiet")
 	return g, func() { os.RemoveAll(dir) }
 }
@@ -50,7 +49,7 @@ func New(ctx context.Context, author string) (g *Repository, done func()) {
 func (g *Repository) Run(args ...string) (out []byte) {
 	if g.Err == nil {
 		args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
-		out, g.Err = command.Output(g.ctx, g.Dir, environment, "git", args...)
+		out, g.Err = command.Output(g.ctx, g.Dir, append(environment, "GIT_AUTHOR"+g.date, "GIT_COMMITTER"+g.date), "git", args...)
 	}
 	return out
 }
@@ -86,8 +85,7 @@ func StateOf(ctx context.Context, root string, folders []string) (s State, err e
 		}
 		return said
 	}
-	of := func(args ...string) []string { return slices.Concat(args, []string{"--"}, folders) }
-	prefix, commit := git("rev-parse", "--show-prefix"), git(of("log", "-1", "--format=%H")...)
+	prefix, commit := git("rev-parse", "--show-prefix"), git(append([]string{"log", "-1", "--format=%H", "--"}, folders...)...)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || err != nil && nothing.MatchString(err.Error()):
 		return s, nil
@@ -95,7 +93,8 @@ func StateOf(ctx context.Context, root string, folders []string) (s State, err e
 		return s, err // this folder is just somewhere in a repository, or no commit has these yet
 	}
 	seconds, _ := strconv.ParseInt(git("show", "--no-patch", "--format=%ct", "HEAD"), 10, 64)
-	s = State{Commit: commit[:12], Time: time.Unix(seconds, 0).UTC(), Edited: git(of("status", "--porcelain")...) != ""}
+	edits := git(append([]string{"status", "--porcelain", "--"}, folders...)...)
+	s = State{Commit: commit[:12], Time: time.Unix(seconds, 0).UTC(), Edited: edits != ""}
 	if tags := git("tag", "--points-at", "HEAD"); !s.Edited && git("status", "--porcelain", "--untracked-files=no") == "" {
 		s.Tags = strings.Fields(tags)
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"mongofork/tools/fork/assemble"
 	"mongofork/tools/fork/filetree"
@@ -64,12 +65,12 @@ var formatPatch = strings.Fields("format-patch --no-signature --zero-commit --fu
 
 // Patches returns the cover letter and the patches, by file name, each in the format of git format-patch, and the tree after the last
 // patch.
-func (s *Series) Patches(ctx context.Context, author string) (patches, tree filetree.Tree, err error) {
+func (s *Series) Patches(ctx context.Context, author string, at time.Time) (patches, tree filetree.Tree, err error) {
 	trees, messages, err := s.trees()
 	if err != nil {
 		return nil, nil, err
 	}
-	g, done := git.New(ctx, author)
+	g, done := git.New(ctx, author, at)
 	defer done()
 	for i, tree := range trees {
 		g.Commit(tree, messages[i])
@@ -88,14 +89,14 @@ func (s *Series) Patches(ctx context.Context, author string) (patches, tree file
 // letter returns the cover letter, which git am does not apply.
 func (s *Series) letter(g *git.Repository, author, n string) []byte {
 	return fmt.Appendf(nil, "From %s Mon Sep 17 00:00:00 2001\nFrom: %s\nDate: %s\nSubject: [PATCH %s/%s] %s\n\n%s\n\n%s\n%s",
-		strings.Repeat("0", 40), author, "Sat, 1 Jan 2000 00:00:00 +0000", strings.Repeat("0", len(n)), n,
+		strings.Repeat("0", 40), author, bytes.TrimSpace(g.Run("log", "-1", "--format=%aD")), strings.Repeat("0", len(n)), n,
 		strings.TrimSpace(s.Options.Ticket+" "+s.Options.Title), strings.TrimSpace(s.Options.Letter),
 		g.Run("log", "--reverse", "--format=  %s", "-"+n), g.Run("diff", "--shortstat", "HEAD~"+n))
 }
 
 // FixPatches returns the patch of each layer that has a report alone, on upstream's tree, by the names of the defects.
-func (s *Series) FixPatches(ctx context.Context, author string) (filetree.Tree, error) {
-	g, done := git.New(ctx, author)
+func (s *Series) FixPatches(ctx context.Context, author string, at time.Time) (filetree.Tree, error) {
+	g, done := git.New(ctx, author, at)
 	defer done()
 	patches, before := filetree.Tree{}, assemble.Pristine(s.module)
 	theirs := func(name string) bool { return before[name] != nil }

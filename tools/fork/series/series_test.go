@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,7 +26,7 @@ func TestSeries(t *testing.T) {
 	t.Parallel()
 	s, err := New(forktest.Plan(t, forktest.Archive(t, "overlay.txtar")))
 	require.NoError(t, err)
-	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>")
+	patches, tree, err := s.Patches(t.Context(), "A Tester <tester@localhost>", time.Unix(1e9, 0))
 	require.NoError(t, err)
 	require.Equal(t, []string{"0000-cover-letter.patch", "0001-T-1-Have-a-limit.patch", "0002-T-1-Count-returns.patch",
 		"0003-T-1-Count-calls.patch", "0004-T-1-Count-more.patch"}, patches.Paths())
@@ -34,8 +35,10 @@ func TestSeries(t *testing.T) {
 		texts = append(texts, string(patches[name]))
 	}
 	letter, first, second, third, last := texts[0], texts[1], texts[2], texts[3], texts[4]
-	require.Contains(t, letter, "Subject: [PATCH 0/4] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count returns\n  T-1 Count calls\n")
-	require.Contains(t, first,
+	const date = "Date: Sun, 9 Sep 2001 01:46:40 +0000\n"
+	require.Contains(t, letter, date+
+		"Subject: [PATCH 0/4] T-1 Limits\n\nDear all,\n\n  T-1 Have a limit\n  T-1 Count returns\n  T-1 Count calls\n")
+	require.Contains(t, first, date+
 		"Subject: [PATCH 1/4] T-1 Have a limit\n\nIt was wrong.\n\nIt is right now.\n\nUsers: Nothing.\n\nSource: None.\n\nTests: Its own.\n---\n")
 	require.Contains(t, first, "+const limit = 3\n")
 	require.NotContains(t, first, "fork:")
@@ -74,7 +77,7 @@ func TestSeriesRefused(t *testing.T) {
 			root, p := forktest.Plan(t, files)
 			s, err := New(root, p)
 			if err == nil {
-				_, _, err = s.Patches(t.Context(), "A Tester <tester@localhost>")
+				_, _, err = s.Patches(t.Context(), "A Tester <tester@localhost>", time.Unix(1e9, 0))
 			}
 			require.ErrorContains(t, err, tt.want)
 		})
@@ -117,7 +120,7 @@ func TestSeriesOfEveryBase(t *testing.T) {
 			}
 		}
 		require.LessOrEqual(t, divided, 10)
-		patches, err := s.FixPatches(t.Context(), "A Tester <tester@localhost>")
+		patches, err := s.FixPatches(t.Context(), "A Tester <tester@localhost>", time.Unix(1e9, 0))
 		require.NoError(t, err)
 		require.NotEmpty(t, patches)
 		for name, patch := range patches {

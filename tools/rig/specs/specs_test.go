@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,7 @@ func TestOpen(t *testing.T) {
 // newStore returns a store whose repository has some files, and that pins others as revision r1.
 func newStore(t *testing.T, published, pinned filetree.Tree) *Store {
 	t.Helper()
-	g, done := git.New(t.Context(), git.Builder)
+	g, done := git.New(t.Context(), git.Builder, time.Time{})
 	t.Cleanup(done)
 	g.Commit(published, "tests")
 	commit := strings.TrimSpace(string(g.Run("rev-parse", "HEAD")))
