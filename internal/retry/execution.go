@@ -8,15 +8,15 @@ type Execution struct {
 	policy *Policy
 	kind   Kind
 
-	attempt       int   // failed attempts that were or will be retried, under any policy
+	attempt       int   // failed attempts that a policy covers
 	unestablished int   // those among them for which no connection could be established
 	limit         Limit // that of the older specifications, and the policy's MaxRetries from the first retryable overload error on
 	retrying      bool  // an attempt has failed, other than by a limit of the client itself: those from now on are retries
 	rejected      bool  // an attempt was rejected
 }
 
-// First reports whether no attempt was rejected or withheld yet. The throttle judges these apart from retries after an
-// overload error, and so does not withhold the retries of the older specifications.
+// First reports whether no attempt was rejected or withheld yet. To the throttle, a retry of the older specifications is a first attempt
+// until then.
 func (e *Execution) First() bool { return !e.rejected }
 
 // Failed records the failure of an attempt and decides about a retry.
@@ -74,7 +74,7 @@ func (e *Execution) backOff(f Failure, backoff time.Duration) Verdict {
 	}
 }
 
-// bound counts a failure to the limit of its cause. It reports whether there were too many, and whether there is a backoff.
+// bound counts a failure towards the limit of its cause. It reports whether there were too many, and whether there is a backoff.
 //
 // Under a timeout, the older specifications retry without a limit and at once. Where each retry opens another connection in vain, that
 // would be hundreds in a second, so these have a limit. A client at a limit of its own waits: a connection may become idle.

@@ -68,7 +68,8 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	if a.mayHaveAdvanced() {
 		ex.strengthenCommit()
 	}
-	// After other retryable errors a server is deprioritized only on sharded clusters (retryable-reads.md and retryable-writes.md).
+	// With Retarget, a rejection deprioritizes the server. Other errors do so only on sharded clusters (retryable-reads.md and
+	// retryable-writes.md).
 	if a.address != "" && ((a.cause.Rejected() && ex.policy.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded) {
 		ex.cmd.deprioritized = append(ex.cmd.deprioritized, description.Server{Addr: a.address})
 	}
@@ -151,7 +152,7 @@ func (ex *operationRun) reauthenticate(ctx context.Context, a *attempt) bool {
 	}
 	ex.cmd.reauthentications++
 	ex.strengthenCommit() // an earlier attempt may have been executed
-	// One with the labels of an overload has a limit, and a backoff.
+	// An error with the labels of an overload is left to the overload policy, which has a limit and a backoff.
 	return !backpressure.IsRetryableOverload(a.err)
 }
 

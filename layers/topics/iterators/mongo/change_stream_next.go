@@ -15,7 +15,7 @@ import (
 
 // ChangeStream knows what the error of its last Next left of it, and counts what an overloaded server does to it.
 //
-//fork:extend an error after which events can follow ended the stream; one that is interrupted again and again was resumed at once
+//fork:extend an error after which events can follow ended the stream; a stream that is interrupted again and again was resumed at once
 type ChangeStream struct {
 	resumes streamResumes
 	state   streamState
@@ -23,7 +23,7 @@ type ChangeStream struct {
 	left    []changeStreamCursor // those that could not be closed when the stream was resumed
 }
 
-// streamState is what the last Next has left of a stream. An error that leaves it open has ended it.
+// streamState is what the last Next has left of a stream. An error in state streamOpen or streamOpened has ended it.
 type streamState uint8
 
 const (

@@ -120,7 +120,7 @@ func (cs *ChangeStream) Close(ctx context.Context) error {
 }
 
 // endOfCleanUp returns the time by which all is closed: one clean-up time after the context's deadline or, if the context was cancelled or
-// its deadline was before that, after the beginning.
+// had no deadline after began, after began.
 func endOfCleanUp(ctx context.Context, began time.Time) time.Time {
 	end := began
 	if deadline, _ := ctx.Deadline(); deadline.After(began) && !errors.Is(ctx.Err(), context.Canceled) {

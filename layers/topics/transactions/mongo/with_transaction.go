@@ -16,7 +16,8 @@ import (
 // is committed; otherwise, or if the context has ended, it is aborted. The end of the context does not cut off the commit and the abort.
 // If it has a deadline, a commit has the time that is left, but at least 2 seconds, and an abort as much time as the call had at its start;
 // otherwise each has the client's Timeout or, without one, an abort 10 seconds and a commit no limit. An abort after a cancellation has 2
-// seconds. Backoffs before their retries end with the context or after 500 milliseconds of backoffs, whichever comes later.
+// seconds. Backoffs before their retries end with the context or after 500 milliseconds of backoffs, whichever comes later; within the
+// client's Timeout, a cancellation does not end them.
 //
 // An error with the label TransientTransactionError runs the whole transaction again. The callback may therefore be called
 // several times, and must be idempotent but for the transaction's own operations; all other errors end the call. An error of the commit
@@ -99,8 +100,8 @@ func (s *Session) commitIn(ctx context.Context, retries *transactionRetries) err
 }
 
 // endingContext returns a context for a commit or an abort. It outlives the context of the call, because the transaction's locks
-// would stay otherwise. But for a Timeout, backoffs end with the call, after a grace. How long it lasts, by the first line that applies
-// (client-side-operations-timeout.md, "Convenient Transactions API"):
+// would stay otherwise. But for a Timeout, backoffs end with the call, after a grace. How long the context lasts, by the first line that
+// applies (client-side-operations-timeout.md, "Convenient Transactions API"):
 //
 //	the call          a commit                                an abort
 //	was cancelled     as if it were not                       the time for cleaning up
@@ -119,7 +120,7 @@ func (s *Session) endingContext(
 	case hasDeadline:
 		own = retries.deadline.Sub(retries.clock.Now())
 	case timeout != nil && *timeout > 0:
-		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout)) // servers are told that time
+		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout)) // without OwnTime: servers are told it
 	case aborts:
 		own = closeTime
 	default:

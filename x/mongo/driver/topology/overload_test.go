@@ -59,7 +59,7 @@ func TestOverloadLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, topology.Connect())
 
 	inParallel(goroutines, operations/goroutines, func(int, int) {
-		err := ping(context.Background(), topology)
+		err := driver.Operation{CommandFn: scripted.Named("ping"), Database: "admin", Deployment: topology}.Execute(context.Background())
 		if serverErr, ok := err.(driver.Error); !ok || !serverErr.HasErrorLabel(driver.ErrSystemOverloadedError) {
 			t.Errorf("got %v, want an overload error", err)
 		}

@@ -23,7 +23,7 @@ type lateTimeout struct {
 //fork:replace a timer was started for each operation, though a server and a connection are nearly always at hand
 func WithServerSelectionTimeout(parent context.Context, serverSelectionTimeout time.Duration) (context.Context, context.CancelFunc) {
 	ctx, late := newLateTimeout(parent, serverSelectionTimeout)
-	return ctx, late.cancel // inlined, it is no closure on the heap
+	return ctx, late.cancel // once this function is inlined, that is no closure on the heap
 }
 
 // newLateTimeout returns a context with the timeout and, if that is positive, the lateTimeout that the context is.
@@ -59,7 +59,7 @@ func (c *lateTimeout) start() context.Context {
 	defer c.mu.Unlock()
 	if c.timer == nil {
 		parent := c.Context
-		if c.canceled { // even if the deadline has passed since
+		if c.canceled { // then the error is Canceled, even if the deadline has passed since
 			ended, end := context.WithCancel(parent)
 			end()
 			parent = ended

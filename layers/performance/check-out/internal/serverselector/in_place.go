@@ -23,7 +23,7 @@ func (selector *Write) SelectServer(topo description.Topology, candidates []desc
 	return selector.upstreamSelectServer(topo, candidates)
 }
 
-// only returns the candidate of one of the kinds, where it is, or nil if there is not exactly one.
+// only returns the candidate of one of the kinds, as a part of candidates, or nil if there is not exactly one.
 func only(candidates []description.Server, a, b, c description.ServerKind) []description.Server {
 	var found []description.Server
 	for i := range candidates {

@@ -17,7 +17,7 @@ import (
 type operationRun struct {
 	record struct {
 		attempts, retries int          // of all commands, so far
-		reason            retry.Reason // why there was no further retry, if so
+		reason            retry.Reason // why there was no further retry; empty if none was refused
 
 		operationID int32 // the request ID of the first attempt
 		requestID   int32 // that of the last
@@ -44,7 +44,7 @@ func (ex *operationRun) attempted(a *attempt) {
 	if r.operationID == 0 {
 		r.operationID = a.requestID
 	}
-	r.reason, r.notable = "", false // of the attempt before
+	r.reason, r.notable = "", false // those of the command before, such as a batch that failed
 }
 
 // backoffEnded records why a backoff has ended before its time.
@@ -73,7 +73,7 @@ func (ex *operationRun) retryError() *event.RetryError {
 	}
 }
 
-// hasClass is what a run is, too, whose operation has a class; see throttling.go.
+// hasClass is implemented by a run whose operation has a class; see throttling.go.
 type hasClass interface {
 	// criticality returns the class, and how many attempts were withheld.
 	criticality() (event.Criticality, int)
@@ -251,7 +251,7 @@ func (ex *operationRun) reported(err error) error {
 	}
 	redacted := Error{Code: said.Code, Name: said.Name, Message: "REDACTED", Labels: backpressure.LabelsInChain(err)}
 	if e, ok := err.(Error); ok {
-		redacted.account = e.account // which says nothing of the server's
+		redacted.account = e.account // which has nothing that the server said
 	}
 	return redacted
 }

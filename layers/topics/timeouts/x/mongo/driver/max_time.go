@@ -10,7 +10,7 @@ import (
 
 // Operation knows the round trips to the server that was selected, and whether it has a maxTimeMS of its own.
 //
-//fork:extend the time that a server has is what is left at the selection; no command has two maxTimeMS
+//fork:extend the round trip is the one known at the selection, which may be forgotten later; no command has two maxTimeMS
 type Operation struct {
 	// OwnMaxTime is whether the application has set maxTimeMS in the command. Servers reject a command with two, so none is added.
 	OwnMaxTime bool
@@ -68,7 +68,7 @@ func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration
 	return op.upstreamCalculateMaxTimeMS(ctx, rttMin, rttStats)
 }
 
-// createMsgWireMessage appends a command. To encrypt one may take a while, for which the key vault and key management services are asked:
+// createMsgWireMessage appends a command. To encrypt one, the key vault and key management services may be asked, which takes a while:
 // the time that is left is determined after that (client-side-operations-timeout.md, "Command Execution").
 //
 //fork:wrap the time that encryption takes is no time for the server

@@ -13,8 +13,8 @@ type checkedOut struct {
 	parts mnet.Connection // all of which are the Connection
 }
 
-// Connection checks a connection out of the server's pool. The operation counts until the connection is returned: also while it waits for
-// one, and while the connection is pinned.
+// Connection checks a connection out of the server's pool. The operation is in operationCount, by which servers are chosen,
+// until the connection is returned: also while it waits for one, and while the connection is pinned.
 //
 //fork:replace a connection that was checked out was in three parts of the heap
 func (s *Server) Connection(ctx context.Context) (*mnet.Connection, error) {

@@ -55,7 +55,7 @@ func (oa *OIDCAuthenticator) Auth(ctx context.Context, cfg *driver.AuthConfig) e
 
 // getAccessToken returns a token from the cache or the callback, which the connection has from then on.
 //
-//fork:wrap a connection that does not know which token it has makes the next one invalid, too
+//fork:wrap the failure of a connection that did not know its token discarded the cached one, even if that was newer
 func (oa *OIDCAuthenticator) getAccessToken(
 	ctx context.Context, conn *mnet.Connection, args *OIDCArgs, callback OIDCCallback,
 ) (string, error) {
@@ -68,18 +68,17 @@ func (oa *OIDCAuthenticator) getAccessToken(
 	return token, err
 }
 
-// CreateSpeculativeConversation returns a conversation with the cached token, which the connection has from then on.
+// CreateSpeculativeConversation returns a conversation with the cached token, which the connection has from then on, or nil without one.
 //
-//fork:wrap as that of getAccessToken
+//fork:replace as getAccessToken is wrapped
 func (oa *OIDCAuthenticator) CreateSpeculativeConversation() (SpeculativeConversation, error) {
 	oa.mu.Lock()
-	generation := oa.tokenGenID
+	token, generation := oa.accessToken, oa.tokenGenID // another connection may fetch a token at any time
 	oa.mu.Unlock()
-	conversation, err := oa.upstreamCreateSpeculativeConversation()
-	if err != nil || conversation == nil {
-		return nil, err
+	if token == "" {
+		return nil, nil
 	}
-	return withGeneration{conversation, generation}, nil
+	return withGeneration{newSaslConversation(&oidcOneStep{accessToken: token}, sourceExternal, true), generation}, nil
 }
 
 // withGeneration is a speculative conversation that tells the connection the number of its token.
