@@ -88,6 +88,9 @@ type realServer struct{ *mongo.Client }
 
 func openRealServer(t *testing.T) (context.Context, realServer) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it needs a server with fail points")
+	}
 	uri := os.Getenv("MONGODB_URI")
 	require.NotEqual(t, "", uri, "MONGODB_URI names no server; use make test-cse")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
