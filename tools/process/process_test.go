@@ -51,7 +51,7 @@ func TestGroup(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 	require.NoError(t, syscall.Kill(child, 0), "it outlives the shell")
 	Reap(cmd)
-	assert.Eventually(t, func() bool { return gone(child) }, Grace, Grace/500)
+	assert.Eventually(t, func() bool { return gone(child) }, 10*Grace, Grace/500)
 }
 
 // ownerRole in the environment makes this test binary start a command and wait to be killed.
@@ -85,7 +85,7 @@ func TestCommandsEndWithTheirOwner(t *testing.T) {
 	require.False(t, gone(pid))
 	require.NoError(t, owner.Process.Kill())
 	require.Error(t, owner.Wait())
-	assert.Eventually(t, func() bool { return gone(pid) }, Grace, Grace/500)
+	assert.Eventually(t, func() bool { return gone(pid) }, 10*Grace, Grace/500)
 }
 
 // gone reports whether a process has ended, if it was waited for or not.

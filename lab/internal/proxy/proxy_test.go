@@ -24,7 +24,7 @@ import (
 	"mongofork/lab/internal/bsondoc"
 )
 
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // Every way to end leaves no goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -46,7 +46,7 @@ const heartbeat = 500 * time.Millisecond
 func (o *round) connect(number int) *application {
 	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], round: o, kept: shelf{run: o.run},
 		heard: map[string]int{}}
-	if o.kind.batch > 0 { // client bulk writes of several batches wait for the connections of others
+	if o.kind.batch > 0 || o.kind.topology == balanced { // there, calls hold a connection while they wait for another
 		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
 	}
 	opts := o.Client(a.uri).SetHeartbeatInterval(max(o.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).

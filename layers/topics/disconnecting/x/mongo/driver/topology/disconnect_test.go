@@ -118,7 +118,7 @@ func TestClosedSubscription(t *testing.T) {
 	topo := newTopology(t, options.Client())
 	updates := make(chan description.Topology)
 	close(updates)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	none := serverselector.Func(func(description.Topology, []description.Server) ([]description.Server, error) { return nil, nil })
 	_, err := topo.selectServerFromSubscription(ctx, updates, none)
