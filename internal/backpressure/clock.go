@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrDisconnected is what those get who wait for something when their client is disconnected.
+// ErrDisconnected is the error of what begins, or waits for something, when its client is disconnected.
 var ErrDisconnected = errors.New("client is disconnected")
 
 // Clock tells the time and waits.
@@ -14,7 +14,7 @@ type Clock interface {
 	Now() time.Time
 
 	// Sleep waits for the duration. If a context ends before that, it returns that context's error at once, and ErrDisconnected if the
-	// channel is closed. Without a caller, the second context is nil, and so is the channel without a client that can be disconnected.
+	// channel is closed. The caller may be nil, and so may the channel: then the client cannot be disconnected.
 	Sleep(ctx, caller context.Context, closed <-chan struct{}, d time.Duration) error
 }
 

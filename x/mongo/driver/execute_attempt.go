@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/wiremessage"
 )
 
-// attempt makes an attempt. Its err is nil if the server executed the command.
+// attempt makes an attempt. Its err is nil if the server executed the command without errors, or it was sent and has no reply.
 func (ex *operationRun) attempt(ctx context.Context) *attempt {
 	ex.last = attempt{requestID: wiremessage.NextRequestID()}
 	ex.makeAttempt(ctx, &ex.last)
@@ -55,11 +55,11 @@ func recycle(message *[]byte) {
 }
 
 // recyclable reports whether a buffer may be used again. Those in a pool should have similar sizes: the garbage collector gets those that
-// are mostly empty, unless they are as small as new ones, or larger than the largest wire message.
+// are large, and those that are mostly empty unless they are as small as new ones.
 func recyclable(message []byte) bool {
-	const smallest, maxMessageSize = 1024, 16 * 1024 * 1024
+	const smallest, large = 1024, 16 * 1024 * 1024
 	c := cap(message)
-	return c <= smallest || c < maxMessageSize && c/2 < len(message)
+	return c <= smallest || c < large && c/2 < len(message)
 }
 
 // checkOut selects a server and gets a connection to it.
@@ -118,7 +118,7 @@ func (ex *operationRun) buildCommand(ctx context.Context, a *attempt, message *[
 		return startedInformation{}, err
 	}
 	if a.desc.IsCryptd || ex.purpose.OwnTime {
-		// The encrypted command may have its own maxTimeMS; there must not be two.
+		// The command that mongocryptd is to mark may have its own maxTimeMS; there must not be two. OwnTime: see Purpose.
 		maxTimeMS = 0
 	}
 
@@ -165,7 +165,7 @@ func (ex *operationRun) send(ctx context.Context, a *attempt, started startedInf
 	begin := time.Now()
 
 	message, a.err = ex.op.compress(a.conn, started.cmdName, message)
-	if a.err == nil {
+	if a.err == nil { // monitors and compression have taken time, and without a maxTimeMS nothing has looked at the deadline yet
 		a.err = checkDeadline(ctx, a.server, ex.trips.shortest(a))
 	}
 	if a.err == nil {

@@ -27,7 +27,7 @@ func (ex *operationRun) unpin(err error) error {
 }
 
 // unpinForRetry unpins the transaction if the next attempt may go elsewhere: an abort is unpinned before a server is selected for
-// its retry (transactions.md, "When to unpin"), and a command that did not start the transaction leaves no state on the server.
+// its retry (transactions.md, "When to unpin"), and a first command that was not executed has left no state on the server.
 func (ex *operationRun) unpinForRetry() error {
 	client := ex.op.Client
 	if client == nil || (!ex.cmd.startsTxn && !ex.op.aborts()) {
@@ -66,8 +66,8 @@ func lacksMajority(e Error) bool {
 	return ok && confirmable(int32(code))
 }
 
-// labelTransaction adds the label that tells the application to run the transaction or its commit again to a network error that
-// occurred before the command was sent (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
+// labelTransaction adds the label that tells the application to run the transaction or its commit again to the error of a command that
+// got no connection (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
 // commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
 func (ex *operationRun) labelTransaction(err error) error {
 	switch {

@@ -148,7 +148,7 @@ type admission interface {
 	leaves()
 }
 
-// admitted is a run whose client is never disconnected.
+// admitted is the admission of a run whose client is never disconnected.
 type admitted struct{}
 
 func (admitted) enters() bool { return true }

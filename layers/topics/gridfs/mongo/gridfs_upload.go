@@ -285,7 +285,7 @@ func (us *GridFSUploadStream) remove(ctx context.Context) error {
 
 // UploadFromStreamWithID uploads a file given a source stream, with the ID that is given. If it returns an error, the file's chunks are
 // deleted, so that it can be called again, unless the file may be there, as after a write concern error, or there is another one with this
-// ID, or the error says that they could not be deleted. In these cases Delete deletes them. In a transaction, abort that.
+// ID, or the error says that they could not be deleted. Delete then deletes them, and any file with this ID. In a transaction, abort that.
 //
 // The context, or the client's Timeout if that has no deadline, limits the whole upload. Uploads of one bucket cannot run at the same time.
 //
@@ -322,7 +322,7 @@ func (b *GridFSBucket) UploadFromStreamWithID(
 	return fmt.Errorf("%w (the chunks of the file could not be deleted: %v)", err, abortErr)
 }
 
-// uploadSource is the source of an upload. It fails if it returns no bytes too often in a row, as that of a bufio.Reader does.
+// uploadSource is the source of an upload. It fails after too many reads in a row without bytes, as a bufio.Reader does.
 type uploadSource struct {
 	io.Reader
 	empty int // reads in a row without bytes

@@ -43,8 +43,8 @@ func (r *streamResumes) begin(ctx context.Context, policy *backpressure.Policy) 
 	return nil
 }
 
-// interrupted returns the error of a call whose time is up, or whose client is disconnected. After resumes it wraps the last error of the
-// server and says how many there were.
+// interrupted returns the error of a call whose time is up, or whose client is disconnected. If the stream was interrupted before, it wraps
+// the last error of the server and says how often the stream was resumed.
 func (r *streamResumes) interrupted(err error) error {
 	if r.last == nil { // the stream was never interrupted
 		return err

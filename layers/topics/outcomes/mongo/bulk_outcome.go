@@ -35,7 +35,8 @@ func (c *bulkCommand) index(document int) int {
 	return c.indexes[document]
 }
 
-// add adds what the commands of an operation did that failed with err, of so many documents with these indexes in the call.
+// add adds what the commands of an operation did, which has so many documents with these indexes in the call, and failed with err. That
+// is nil if an earlier failure kept it from being sent.
 func (o *bulkRecord) add(err error, documents int, indexes []int) {
 	failed, ok := err.(driver.BatchesError)
 	if !ok { // it failed before it could send anything
@@ -85,9 +86,8 @@ func (o *bulkRecord) executed() bool {
 	return others > 0
 }
 
-// commandError returns the error of the only command that failed or, if nothing of those that failed can have been executed, that of the
-// last one that was rejected, or else of the last one: there is no more to tell. It returns nil if the server executed anything, or if
-// commands failed in other ways.
+// commandError returns the error of the only command that failed or, if all that failed were rejected or not sent, that of the last one
+// rejected, or else of the last one. It returns nil if the server executed anything, or if one of several failed in another way.
 func (o *bulkRecord) commandError() error {
 	if o.executed() {
 		return nil

@@ -35,7 +35,7 @@ const (
 	levelEnded     = logger.LevelDebug
 )
 
-// Policy has who receives the decisions about retries under all policies, which may be nil.
+// Policy has the receivers of decisions about retries, which are the same under all policies and may be nil.
 //
 //fork:extend they belong to the client
 type Policy struct {
@@ -45,7 +45,7 @@ type Policy struct {
 	lines logLimiter
 }
 
-// Notable reports whether people should know that there is no retry: not if the error has nothing to do with them, as at the client's end.
+// Notable reports whether people should know that there is no retry: not if the error does not concern retries, as at the client's end.
 func Notable(r retry.Reason) bool {
 	return r != "" && r != retry.NotRetryable && r != retry.Disconnected
 }
@@ -71,7 +71,7 @@ func (p *Policy) LogsDecision(retries int, verdict retry.Verdict) bool {
 	return (retries > 0 || logged(verdict.Reason)) && p.logs(levelRefused)
 }
 
-// LogsFinished reports whether lines of that level are enabled.
+// LogsFinished reports whether lines about the end of retries are enabled.
 func (p *Policy) LogsFinished() bool { return p.logs(levelEnded) }
 
 func (p *Policy) logs(level logger.Level) bool {

@@ -10,14 +10,14 @@ import (
 
 // Connection knows which request it awaits the reply to.
 //
-//fork:extend a reply that came twice was taken for the one to the next command, which so seemed to succeed
+//fork:extend a reply that came twice was taken for the one to the next command, which then seemed to succeed
 type Connection struct {
 	awaited int32 // the ID of the last request; atomic, as Write and Read do not exclude each other
 }
 
 // Write sends a message. The next reply has to be the one to it.
 //
-//fork:wrap a reply that came twice was taken for the one to the next command, which so seemed to succeed
+//fork:wrap a reply that came twice was taken for the one to the next command, which then seemed to succeed
 func (c *Connection) Write(ctx context.Context, wm []byte) error {
 	_, request, _, _, _, _ := wiremessage.ReadHeader(wm)
 	atomic.StoreInt32(&c.awaited, request)
@@ -27,7 +27,7 @@ func (c *Connection) Write(ctx context.Context, wm []byte) error {
 // Read returns the reply to the last message. One to another message ends the connection, because what follows cannot be relied on
 // either. Servers of tests may say 0, which is no message of the driver's.
 //
-//fork:wrap a reply that came twice was taken for the one to the next command, which so seemed to succeed
+//fork:wrap a reply that came twice was taken for the one to the next command, which then seemed to succeed
 func (c *Connection) Read(ctx context.Context) ([]byte, error) {
 	wm, err := c.upstreamRead(ctx)
 	if err != nil {
