@@ -12,8 +12,8 @@ func Carry(policy **Policy) Carrier { return Carrier{policy: policy} }
 
 func (c Carrier) carrier() Carrier { return c }
 
-// carrierOf returns what a deployment or server embeds.
-func carrierOf(deployment any) Carrier {
+// CarrierOf returns what a deployment or server embeds.
+func CarrierOf(deployment any) Carrier {
 	if embeds, ok := deployment.(interface{ carrier() Carrier }); ok {
 		return embeds.carrier()
 	}
@@ -22,7 +22,7 @@ func carrierOf(deployment any) Carrier {
 
 // PolicyOf returns the policy of a deployment or server, or nil if it has none.
 func PolicyOf(deployment any) *Policy {
-	if c := carrierOf(deployment); c.policy != nil {
+	if c := CarrierOf(deployment); c.policy != nil {
 		return *c.policy
 	}
 	return nil

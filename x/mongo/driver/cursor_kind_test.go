@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -73,7 +74,7 @@ func openCursor(t *testing.T, s *scripted.Script, runCommand bool) *driver.Batch
 	}
 	require.NoError(t, op.Execute(context.Background()))
 	if runCommand {
-		cursor.OfRunCommand()
+		cursor.Kind = retry.Generic
 	}
 	return cursor
 }

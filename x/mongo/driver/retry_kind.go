@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 
+	"go.mongodb.org/mongo-driver/v2/internal/backpressure"
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
 	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/session"
@@ -65,23 +66,36 @@ func (op Operation) tellExecuted(executed bool) {
 	}
 }
 
-// carrier returns what may carry the overload policy of a deployment or server: that of a cursor is the server that it was opened on.
+// carrier returns what may carry the overload policy of a deployment or server: of a deployment with one server, that server.
 func carrier(of any) any {
-	switch of := of.(type) {
-	case SingleServerDeployment:
-		return of.Server
-	case *loadBalancedCursorDeployment:
-		return of.errorProcessor
-	default:
-		return of
+	if single, ok := of.(SingleServerDeployment); ok {
+		return single.Server
 	}
+	return of
+}
+
+// loadBalancedCursorDeployment has the policy of the server that the cursor was opened on.
+//
+//fork:extend commands on a pinned connection had no policy
+type loadBalancedCursorDeployment struct {
+	backpressure.Carrier
+}
+
+// getOperationDeployment passes that policy on.
+//
+//fork:extend commands on a pinned connection had no policy
+func (bc *BatchCursor) getOperationDeployment() Deployment {
+	return &loadBalancedCursorDeployment{Carrier: backpressure.CarrierOf(bc.errorProcessor)}
 }
 
 // BatchCursor knows what its commands are to the overload retry policy.
 //
 //fork:extend its getMore and killCursors have no Type; who iterates has to know whether it has moved
 type BatchCursor struct {
-	kind        retry.Kind
+	// Kind is what its commands are to the overload retry policy: those of a runCommand's cursor follow the rules of that, and all others
+	// are reads.
+	Kind retry.Kind
+
 	notExecuted bool // its last command, if that failed
 }
 
@@ -89,23 +103,19 @@ type BatchCursor struct {
 //
 //fork:extend getMore and killCursors are reads for the overload retry policy
 func NewBatchCursor(CursorResponse, *session.Client, *session.ClusterClock, CursorOptions) (*BatchCursor, error) {
-	return &BatchCursor{kind: retry.Read}, nil
+	return &BatchCursor{Kind: retry.Read}, nil
 }
-
-// OfRunCommand says that the cursor is that of a runCommand. Its commands follow the rules of that: they are retried after overload
-// errors only with both retryReads and retryWrites.
-func (bc *BatchCursor) OfRunCommand() { bc.kind = retry.Generic }
 
 // getMore has the kind of the cursor.
 //
 //fork:extend it has no Type
 func (bc *BatchCursor) getMore(ctx context.Context) {
-	bc.err = Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
+	bc.err = Operation{Kind: bc.Kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
 }
 
 // KillCursor has the kind of the cursor.
 //
 //fork:extend it has no Type
 func (bc *BatchCursor) KillCursor(ctx context.Context) error {
-	return Operation{Kind: bc.kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
+	return Operation{Kind: bc.Kind, NotExecuted: &bc.notExecuted}.Execute(ctx)
 }

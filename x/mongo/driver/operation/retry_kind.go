@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
+	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -68,13 +69,13 @@ func (c *Command) Execute(ctx context.Context) error {
 	return driver.Operation{Name: driverutil.CommandName(c.command)}.Execute(ctx)
 }
 
-// The cursor's commands follow the rules of runCommand, see driver.BatchCursor.OfRunCommand.
+// The cursor's commands follow the rules of runCommand, see driver.BatchCursor.Kind.
 //
 //fork:wrap the commands of the cursor of a runCommand are, for the overload retry policy, runCommands themselves
 func (c *Command) ResultCursor() (*driver.BatchCursor, error) {
 	cursor, err := c.upstreamResultCursor()
 	if cursor != nil {
-		cursor.OfRunCommand()
+		cursor.Kind = retry.Generic
 	}
 	return cursor, err
 }

@@ -21,6 +21,6 @@ func CarryForServer(policy **Policy, server address.Address, throttle *throttle.
 // ThrottleOf returns the address of a server, and what decides which attempts to withhold from it. They are empty and nil if it has
 // none.
 func ThrottleOf(server any) (address.Address, *throttle.Throttle) {
-	c := carrierOf(server)
+	c := CarrierOf(server)
 	return c.server, c.throttle
 }

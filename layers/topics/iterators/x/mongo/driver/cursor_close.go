@@ -32,7 +32,7 @@ func (bc *BatchCursor) Close(ctx context.Context) error {
 	var err error
 	unsent := ctx.Err() != nil
 	if !unsent {
-		err = bc.kill(ctx, bc.kind)
+		err = bc.kill(ctx, bc.Kind)
 		unsent = bc.notExecuted && (ctx.Err() != nil || errors.Is(err, ErrDeadlineWouldBeExceeded))
 	}
 	if unsent && !backpressure.IsRetryableOverload(err) { // a killCursors that was rejected has had its retries
@@ -62,10 +62,10 @@ func (bc *BatchCursor) kill(ctx context.Context, kind retry.Kind) error {
 	if bc.clientSession != nil && bc.clientSession.Terminated {
 		bc.clientSession = nil // a killCursors needs none
 	}
-	own := bc.kind
-	bc.kind = kind // by which KillCursor is retried, or not
+	own := bc.Kind
+	bc.Kind = kind // by which KillCursor is retried, or not
 	err := bc.KillCursor(ctx)
-	bc.kind = own
+	bc.Kind = own
 	var failed Error
 	if err == nil || !bc.notExecuted && errors.As(err, &failed) && !failed.HasErrorLabel(NetworkError) {
 		bc.id = 0
