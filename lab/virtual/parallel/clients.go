@@ -47,7 +47,7 @@ func (o *round) connect(number int) *application {
 	a := &application{name: fmt.Sprint("client ", number), variant: variants[number%len(variants)], round: o, kept: shelf{run: o.run},
 		heard: map[string]int{}}
 	if o.kind.batch > 0 || o.kind.topology == balanced { // there, calls hold a connection while they wait for another
-		a.uri = strings.Replace(a.uri, "&maxPoolSize=3", "", 1)
+		a.uri = strings.Replace(a.uri, "PoolSize=3", "PoolSize=9", 1) // eight goroutines use a client at most
 	}
 	opts := o.Client(a.uri).SetHeartbeatInterval(max(o.kind.heartbeat, heartbeat)).SetLocalThreshold(time.Hour).
 		SetServerSelectionTimeout(10 * time.Second)

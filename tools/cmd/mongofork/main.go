@@ -213,7 +213,7 @@ type seriesCmd struct {
 
 func (c *seriesCmd) Run(a *app) error {
 	f, err := a.project.Fork(a.ctx, false)
-	if err != nil {
+	if err = errors.Join(err, f.Nameless); err != nil {
 		return err
 	}
 	steps, err := series.New(a.project.Root, f.Plan)

@@ -33,7 +33,7 @@ type Repository struct {
 	Err error  // the first error; after it no command runs
 
 	ctx          context.Context
-	author, date string        // of all commits: the same sources give the same bytes
+	author, date string        // of all commits
 	tree         filetree.Tree // of the last commit
 }
 

@@ -80,7 +80,7 @@ func (ex *operationRun) command(ctx context.Context) (*attempt, error) {
 		err = unpinErr
 	}
 	if e, ok := err.(Error); ok {
-		e.unsent = a.stage != sent && ex.cmd.errs.attempted == nil // a commit with such an error has certainly not happened
+		e.unsent = a.stage != sent && ex.cmd.errs.attempted == nil // the command was certainly not executed
 		err = e
 	}
 	return a, ex.conclude(ctx, a, err)

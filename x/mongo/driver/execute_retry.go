@@ -68,7 +68,7 @@ func (ex *operationRun) prepareRetry(ctx context.Context, a *attempt, backoff ti
 	if a.mayHaveAdvanced() {
 		ex.strengthenCommit()
 	}
-	// With Retarget, a rejection deprioritizes the server. Other errors do so only on sharded clusters (retryable-reads.md and
+	// With Retarget, a rejection deprioritizes the server. On sharded clusters each failure does (retryable-reads.md and
 	// retryable-writes.md).
 	if a.address != "" && ((a.cause.Rejected() && ex.policy.Retarget) || ex.op.Deployment.Kind() == description.TopologyKindSharded) {
 		ex.cmd.deprioritized = append(ex.cmd.deprioritized, description.Server{Addr: a.address})

@@ -67,8 +67,8 @@ func lacksMajority(e Error) bool {
 }
 
 // labelTransaction adds the label that tells the application to run the transaction or its commit again to the error of a command that
-// got no connection (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A
-// commit must never have the first: the transaction would run again although an earlier attempt may have committed it.
+// got no connection (transactions.md, "TransientTransactionError" and "UnknownTransactionCommitResult"). A commit must never have the
+// first: the transaction would run again although an earlier attempt may have committed it.
 func (ex *operationRun) labelTransaction(err error) error {
 	switch {
 	case ex.op.commits():

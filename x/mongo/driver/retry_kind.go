@@ -92,9 +92,9 @@ func (bc *BatchCursor) getOperationDeployment() Deployment {
 //
 //fork:extend its getMore and killCursors have no Type; who iterates has to know whether it has moved
 type BatchCursor struct {
-	// Kind is what its commands are to the overload retry policy: those of a runCommand's cursor follow the rules of that, and all others
-	// are reads.
-	Kind retry.Kind
+	// Kind is what its commands are to the overload retry policy: reads or, for a runCommand's cursor, retry.Generic, which needs both
+	// retryReads and retryWrites.
+	Kind RetryKind
 
 	notExecuted bool // its last command, if that failed
 }

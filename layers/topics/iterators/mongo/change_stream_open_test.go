@@ -19,7 +19,7 @@ import (
 func TestChangeStreamBackoffKeepsTheTimeout(t *testing.T) {
 	s := scripted.New(t, scripted.Overloaded())
 	s.Policy.FirstBackoff, s.Policy.Jitter = 10*time.Second, func() float64 { return 1 }
-	_, err := connectScript(t, s, options.Client().SetTimeout(time.Second)).Watch(bgCtx, Pipeline{})
+	_, err := connectScript(t, s, options.Client().SetTimeout(5*time.Second)).Watch(bgCtx, Pipeline{})
 	assert.True(t, errorHasLabel(err, driver.ErrSystemOverloadedError), "got %v", err)
 	assert.Empty(t, s.Slept)
 }

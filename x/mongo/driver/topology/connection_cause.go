@@ -13,8 +13,8 @@ import (
 
 // cannotBeOverload reports whether no overloaded server can cause the error (connection-monitoring-and-pooling.md,
 // "Backpressure-enabled"): a failed lookup, a malformed address, TLS that is refused or misconfigured, a proxy that does not connect, a
-// refused or malformed hello, a cancelled context, a limit of the client's own. A broken set-up must not look like overload, because then
-// no pool is cleared, no server is marked unknown, and commands are retried in vain.
+// refused or malformed hello, a cancelled context, an error of the client's own machine. A broken set-up must not look like overload,
+// because then no pool is cleared, no server is marked unknown, and commands are retried in vain.
 func cannotBeOverload(connErr ConnectionError) bool {
 	if local, ok := any(connErr).(interface{ isLocal() bool }); ok && local.isLocal() { // see own_limit.go
 		return true

@@ -18,7 +18,7 @@ const maxKept = 64 << 10 // more than most documents have
 const RoomForID = 1 + 4 + 12 // its type, its key with a zero, and the ObjectID
 
 // Write implements the io.Writer interface. It leaves room for an _id, unless the document begins with one, or with an operator. What
-// is written after the document is appended to it: an encoder of the application's that flushes again writes nothing.
+// is written after the document is appended to it; an encoder of the application's that flushes again writes no bytes.
 func (o *Output) Write(document []byte) (int, error) {
 	if len(o.Bytes) > 0 {
 		o.Bytes = append(o.Bytes, document...)

@@ -68,9 +68,10 @@ func (oa *OIDCAuthenticator) getAccessToken(
 	return token, err
 }
 
-// CreateSpeculativeConversation returns a conversation with the cached token, which the connection has from then on, or nil without one.
+// CreateSpeculativeConversation returns a conversation with the cached token, which a connection has once Finish succeeds, or nil without
+// one.
 //
-//fork:replace as getAccessToken is wrapped
+//fork:replace for the reason of getAccessToken
 func (oa *OIDCAuthenticator) CreateSpeculativeConversation() (SpeculativeConversation, error) {
 	oa.mu.Lock()
 	token, generation := oa.accessToken, oa.tokenGenID // another connection may fetch a token at any time
