@@ -173,7 +173,7 @@ func (f function) mutants(theirs map[string]bool, byLine map[string][]Mutant) {
 				}
 			}
 		case *ast.BasicLit:
-			if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil && !strings.Contains(lines[f.at.Line(n.Pos())-1], "make(") {
+			if i, e := strconv.ParseInt(n.Value, 0, 64); e == nil && !strings.Contains(lines[f.at.Line(n.Pos())-1], "make(") {
 				replace("one more", n, n.End(), strconv.FormatInt(i+1, 10))
 			}
 		case *ast.Ident:

@@ -31,8 +31,8 @@ type attempt struct {
 	err   error
 	stage stage
 	cause retry.Cause // what failed it, once that has been classified
-	// timeUp is set once the attempt has failed: whether the operation's context ended it, or left no time to send it. The selection of a
-	// server may end before that, by a timeout of its own, and so may a command for the keys of encryption.
+	// timeUp is set once the attempt has failed: whether the operation's context ended it, or left no time to send it. The selection of
+	// a server may end before that, by a timeout of its own, and so may a command for the keys of encryption.
 	timeUp   bool
 	foreign  bool // its command could not be built: a timeout may be one of a command for the keys of encryption
 	withheld bool // the client did not send it, because the server would have rejected it

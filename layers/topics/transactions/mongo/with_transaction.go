@@ -119,8 +119,8 @@ func (s *Session) endingContext(
 		own = retries.period
 	case hasDeadline:
 		own = retries.deadline.Sub(retries.clock.Now())
-	case timeout != nil && *timeout > 0:
-		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout)) // without OwnTime: servers are told it
+	case timeout != nil && *timeout > 0: // servers are told this time, so the Purpose says nothing of it
+		return context.WithDeadline(newBackgroundContext(ctx), retries.clock.Now().Add(*timeout))
 	case aborts:
 		own = closeTime
 	default:
