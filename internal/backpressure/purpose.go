@@ -40,8 +40,8 @@ func PurposeOf(ctx context.Context) Purpose {
 	return p
 }
 
-// TakePurpose returns the purpose of a command, and its context without the purpose: what runs meanwhile, such as the application's
-// monitors and the commands that these send, does so for itself.
+// TakePurpose returns the purpose of a command, and its context without the purpose: what is called meanwhile, such as the application's
+// monitors and the commands that these send, must not have it.
 func TakePurpose(ctx context.Context) (context.Context, Purpose) {
 	p, ok := ctx.Value(purposeKey{}).(Purpose)
 	if ok {

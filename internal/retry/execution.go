@@ -26,7 +26,7 @@ func (e *Execution) Failed(f Failure) Verdict {
 		return Verdict{} // without a reason: nothing was refused
 	}
 	if f.Cause == OwnLimit {
-		return e.decide(f) // which says nothing of a server, and earns no token
+		return e.decide(f) // the cause says nothing of a server, and earns no token
 	}
 	if e.policy != nil && e.retrying && !f.Cause.Rejected() && f.Cause != Unmarked {
 		// A server that fails a retry for another reason is healthy enough to handle requests.

@@ -209,7 +209,7 @@ func (e Error) Error() string {
 // Is lets errors.Is find whether certainly no server has executed the command.
 func (e Error) Is(target error) bool { return e.unsent && target == backpressure.ErrNeverSent }
 
-// withoutLabel returns the error without the label, if it has a type that driver code labels.
+// withoutLabel returns the error without the label, if it is an Error; others are returned as they are.
 func withoutLabel(err error, label string) error {
 	e, ok := err.(Error)
 	if !ok {

@@ -26,7 +26,7 @@ func (c *Cursor) timeout() *time.Duration {
 //fork:wrap a cursor that closes itself must not keep its caller waiting; what had been read was lost
 func (c *Cursor) All(ctx context.Context, results any) error {
 	bc, ok := c.bc.(*driver.BatchCursor)
-	if !ok { // that of a test: all cursors of the driver are BatchCursors, also those without a server
+	if !ok { // only in tests: all cursors of the driver are BatchCursors, also those without a server
 		return c.upstreamAll(ctx, results)
 	}
 	if c.err != nil && !c.goesOn {

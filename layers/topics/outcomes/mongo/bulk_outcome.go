@@ -51,7 +51,7 @@ func (o *bulkRecord) add(err error, documents int, indexes []int) {
 	}
 }
 
-// isInvalid reports whether an error is about a document or a model that cannot be sent, now or later.
+// isInvalid reports whether an error says that the documents or models are invalid: they cannot be sent, now or later.
 func isInvalid(err error) bool {
 	var marshaling MarshalError
 	return errors.As(err, &marshaling) || errors.Is(err, ErrNilDocument) || errors.Is(err, ErrEmptySlice) || errors.Is(err, ErrNotSlice)

@@ -114,7 +114,7 @@ func (s *Session) endingContext(
 	_, hasDeadline := ctx.Deadline()
 	own, limited := backpressure.CleanUpTime, true
 	switch timeout := s.client.timeout; {
-	case aborts && errors.Is(ctx.Err(), context.Canceled): // the time for cleaning up, as it is
+	case aborts && errors.Is(ctx.Err(), context.Canceled): // own stays CleanUpTime, whatever else applies
 	case hasDeadline && aborts:
 		own = retries.period
 	case hasDeadline:

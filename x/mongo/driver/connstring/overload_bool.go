@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// takeBool removes an option from the unknown ones and returns its value.
+// takeBool removes an option from the unknown ones. If it was there, it stores the value, and that it was set.
 func (u *ConnString) takeBool(name string, value, set *bool) error {
 	key := strings.ToLower(name) // as the parser keeps unknown options
 	for _, text := range u.UnknownOptions[key] {

@@ -19,7 +19,7 @@ type knowledge struct {
 	wanted [3]float64 // all, including those that were withheld, of each class from the least critical
 
 	tokens, kept float64       // for retries while begun is below few, and for those of what continues something
-	took         time.Duration // what was accepted, recently
+	took         time.Duration // how long the server recently took for what it accepted, a mean
 
 	sent     time.Time // the last attempt
 	rejected time.Time // the last of these
@@ -127,7 +127,8 @@ func (k *knowledge) sendable(c counts, now time.Time) float64 {
 	return math.Min(1, slack*math.Exp(grown)*c.accepted/c.sent)
 }
 
-// count counts the end of an attempt, as 1 if it was sent or accepted. What continues something is not counted, as it is always sent.
+// count counts the end of an attempt; sent and accepted are 1 or 0. What continues something is not counted: its first attempts are always
+// sent, and its retries take tokens of their own.
 func (k *knowledge) count(a Attempt, sent, accepted float64) {
 	if a.Continues {
 		return

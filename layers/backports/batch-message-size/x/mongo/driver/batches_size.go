@@ -11,7 +11,7 @@ func (b *Batches) AppendBatchSequence(dst []byte, maxCount, totalSize int) (int,
 	return b.upstreamAppendBatchSequence(dst, maxCount, totalSize-len(dst)-overhead-len(b.Identifier))
 }
 
-// The limit of a message is for an array of one document, which is encrypted alone because it is large. The array has six bytes for its
+// Only an array of one document, which is encrypted alone because it is large, may reach the limit of a message. It has six bytes for its
 // type, its length and the zero after the identifier; three for the document's type and its key, "0" with a zero; and the zero at its end.
 //
 //fork:wrap the command around the documents was not counted, so a batch near the limit was refused as a whole

@@ -4,7 +4,7 @@ package bsoncore
 // ErrElementNotFound if a key is missing, an InvalidDepthTraversalError if the value under any key but the last is neither a
 // document nor an array, an InsufficientBytesError if one is malformed, and ErrEmptyKey without keys.
 //
-//fork:wrap an embedded document or array with a stated length shorter than the length itself made it panic
+//fork:wrap an embedded document or array whose stated length is less than 4 made it panic
 func (d Document) LookupErr(key ...string) (Value, error) {
 	if len(key) > 1 {
 		val, err := d.LookupErr(key[0])
@@ -40,7 +40,7 @@ func embedded(val Value, key string) (Document, error) {
 	return doc, nil
 }
 
-// IndexErr returns the value at an index, which begin at 0. The error is ErrOutOfBounds if there are too few values, and an
+// IndexErr returns the value at an index, counted from 0. The error is ErrOutOfBounds if there are too few values, and an
 // InsufficientBytesError if one is malformed.
 //
 //fork:replace a malformed value was returned as an empty one without an error

@@ -16,7 +16,7 @@ type Operation struct {
 	closing *backpressure.Closing
 }
 
-var _ admission = (*operationRun)(nil) // as which operationRun.plug finds it
+var _ admission = (*operationRun)(nil) // or operationRun.plug would silently use admitted
 
 // enters implements the admission interface.
 func (ex *operationRun) enters() bool {

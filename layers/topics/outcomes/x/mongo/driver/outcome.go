@@ -17,7 +17,7 @@ const (
 	OutcomeUnsent
 	// OutcomeUnknown means that a server may have executed it, or a part of it.
 	OutcomeUnknown
-	// OutcomeFailed means that a server answered with another error.
+	// OutcomeFailed means that a server answered with another error, or that a document is invalid, so that it cannot be sent.
 	OutcomeFailed
 )
 

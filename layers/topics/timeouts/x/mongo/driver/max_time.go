@@ -18,7 +18,7 @@ type Operation struct {
 	minRTT *time.Duration // of the selected server; selectServer, which has only a copy of the Operation, sets what it points to
 }
 
-var _ roundTrips = (*operationRun)(nil) // as which operationRun.plug finds it
+var _ roundTrips = (*operationRun)(nil) // or operationRun.plug would silently use unmeasured
 
 // measure makes room for the shortest round trip to the server that will be selected. Only a deadline needs it.
 func (ex *operationRun) measure(ctx context.Context) {
@@ -54,8 +54,8 @@ func (op Operation) selectedRTT() time.Duration {
 	return *op.minRTT
 }
 
-// calculateMaxTimeMS returns the value of the maxTimeMS field, or zero for none. An aggregate with $out or $merge always has one: the
-// cursor that it returns is empty, so the limit cannot end a cursor's life.
+// calculateMaxTimeMS returns the value of the maxTimeMS field, or zero for none. OmitMaxTimeMS does not count for an aggregate with $out or
+// $merge: the cursor that it returns is empty, so the limit cannot end a cursor's life.
 //
 //fork:wrap aggregates with $out or $merge have a maxTimeMS field, and no command has two
 func (op Operation) calculateMaxTimeMS(ctx context.Context, rttMin time.Duration, rttStats string) (int64, error) {

@@ -41,7 +41,7 @@ func candidates(servers []description.Server) []description.Server {
 
 // removeServer removes a server from a copy of the list.
 //
-//fork:replace it moved the servers of a published description, which selections may be reading in place
+//fork:replace SRV polling moved the servers of the published description, which selections may be reading
 func (f *fsm) removeServer(i int) {
 	rest := make([]description.Server, 0, len(f.Servers))
 	rest = append(rest, f.Servers[:i]...)

@@ -5,7 +5,7 @@ package topology
 import "syscall"
 
 // localErrors returns the errors of system calls that only the client's own machine causes, or the path's firewalls. Those of Windows
-// sockets, of which package syscall has few, stand there by their numbers. An unreachable host or network is not among them: that is
+// sockets, of which package syscall has few, stand here by their numbers. An unreachable host or network is not among them: that is
 // also what routers say of a server that no longer answers.
 func localErrors() []localError {
 	return []localError{
@@ -17,7 +17,7 @@ func localErrors() []localError {
 		{syscall.EADDRINUSE, outOfPorts},
 		{syscall.Errno(10048), outOfPorts}, // WSAEADDRINUSE, by which Windows says that no port is left
 		{syscall.Errno(10049), outOfPorts}, // WSAEADDRNOTAVAIL
-		{syscall.Errno(10055), outOfPorts}, // WSAENOBUFS, the same
+		{syscall.Errno(10055), outOfPorts}, // WSAENOBUFS, by which Windows says so, too
 
 		{syscall.ENOBUFS, outOfMemory},
 		{syscall.ENOMEM, outOfMemory},
