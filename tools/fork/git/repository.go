@@ -40,7 +40,7 @@ type Repository struct {
 // New makes an empty repository in a temporary folder, which done removes. The author of its commits has the form "Name <address>".
 func New(ctx context.Context, author string, at time.Time) (g *Repository, done func()) {
 	dir, err := os.MkdirTemp("", "mongofork-patch-")
-	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author, date: fmt.Sprintf("_DATE=@%d +0000", max(0, at.Unix()))}
+	g = &Repository{ctx: ctx, Dir: dir, Err: err, author: author, date: fmt.Sprintf("@%d +0000", max(0, at.Unix()))}
 	g.Run("init", "--quiet")
 	return g, func() { os.RemoveAll(dir) }
 }
@@ -49,7 +49,7 @@ func New(ctx context.Context, author string, at time.Time) (g *Repository, done 
 func (g *Repository) Run(args ...string) (out []byte) {
 	if g.Err == nil {
 		args = append([]string{"-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "gc.auto=0"}, args...)
-		out, g.Err = command.Output(g.ctx, g.Dir, append(environment, "GIT_AUTHOR"+g.date, "GIT_COMMITTER"+g.date), "git", args...)
+		out, g.Err = command.Output(g.ctx, g.Dir, environment, "git", args...)
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func (g *Repository) Commit(t filetree.Tree, message string) {
 	}
 	g.tree = t
 	g.Run("add", "--all", "--force", ".")
-	g.Run("commit", "--quiet", "--no-verify", "--author", g.author, "--message", message)
+	g.Run("commit", "--quiet", "--no-verify", "--author", g.author, "--date", g.date, "--message", message)
 }
 
 // State is what a working copy's repository says of some of its folders.
