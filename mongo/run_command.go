@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
@@ -18,7 +17,7 @@ func (db *Database) RunCommandCursor(
 	retCursor, retErr := db.upstreamRunCommandCursor(ctx, runCommand, opts...)
 	if retErr == nil {
 		if bc, ok := retCursor.bc.(*driver.BatchCursor); ok { // which it always is, behind an interface
-			bc.Kind = retry.Generic
+			bc.Kind = driver.RetryKindGeneric
 		}
 	}
 	return retCursor, retErr

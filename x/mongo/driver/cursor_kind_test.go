@@ -7,7 +7,6 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/internal/assert"
 	"go.mongodb.org/mongo-driver/v2/internal/require"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/internal/scripted"
 	"go.mongodb.org/mongo-driver/v2/x/bsonx/bsoncore"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
@@ -74,7 +73,7 @@ func openCursor(t *testing.T, s *scripted.Script, runCommand bool) *driver.Batch
 	}
 	require.NoError(t, op.Execute(context.Background()))
 	if runCommand {
-		cursor.Kind = retry.Generic
+		cursor.Kind = driver.RetryKindGeneric
 	}
 	return cursor
 }

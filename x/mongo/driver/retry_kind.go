@@ -12,8 +12,9 @@ import (
 // RetryKind is what a command is to the overload retry policy. Like all of this package it may change, or go, in any version.
 type RetryKind = retry.Kind
 
-// The kinds of operations that have no Type. Others need none.
+// The kinds of operations that have no Type, and of the cursor of a runCommand. Others need none.
 const (
+	RetryKindGeneric        = retry.Generic
 	RetryKindWrite          = retry.Write
 	RetryKindTransactionEnd = retry.TransactionEnd
 )
@@ -66,8 +67,8 @@ func (op Operation) tellExecuted(executed bool) {
 	}
 }
 
-// carrier returns what may carry the overload policy of a deployment or server: of a deployment with one server, that server.
-func carrier(of any) any {
+// carrier returns what may carry the overload policy of a deployment: of one with a single server, that server.
+func carrier(of Deployment) any {
 	if single, ok := of.(SingleServerDeployment); ok {
 		return single.Server
 	}
@@ -92,8 +93,8 @@ func (bc *BatchCursor) getOperationDeployment() Deployment {
 //
 //fork:extend its getMore and killCursors have no Type; who iterates has to know whether it has moved
 type BatchCursor struct {
-	// Kind is what its commands are to the overload retry policy: reads or, for a runCommand's cursor, retry.Generic, which needs both
-	// retryReads and retryWrites.
+	// Kind is what its commands are to the overload retry policy: reads or, for a runCommand's cursor, RetryKindGeneric, which needs
+	// both retryReads and retryWrites.
 	Kind RetryKind
 
 	notExecuted bool // its last command, if that failed

@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"go.mongodb.org/mongo-driver/v2/internal/driverutil"
-	"go.mongodb.org/mongo-driver/v2/internal/retry"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 )
 
@@ -75,7 +74,7 @@ func (c *Command) Execute(ctx context.Context) error {
 func (c *Command) ResultCursor() (*driver.BatchCursor, error) {
 	cursor, err := c.upstreamResultCursor()
 	if cursor != nil {
-		cursor.Kind = retry.Generic
+		cursor.Kind = driver.RetryKindGeneric
 	}
 	return cursor, err
 }

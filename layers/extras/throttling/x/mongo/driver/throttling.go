@@ -99,7 +99,7 @@ func (ex *operationRun) counted(a *attempt, began time.Time) {
 	if !began.IsZero() {
 		took = ex.policy.Now().Sub(began)
 	}
-	_, known := backpressure.ThrottleOf(carrier(a.server))
+	_, known := backpressure.ThrottleOf(a.server)
 	known.Ended(ex.throttledAttempt(), backpressure.IsRetryableOverload(a.err), took)
 }
 
@@ -161,7 +161,7 @@ func (d *throttlingDeployment) SelectServer(ctx context.Context, selector descri
 	if err != nil {
 		return nil, err
 	}
-	addr, known := backpressure.ThrottleOf(carrier(server))
+	addr, known := backpressure.ThrottleOf(server)
 	decision := known.Decide(d.attempt)
 	if decision == throttle.Send {
 		return server, nil
@@ -188,7 +188,7 @@ func (d *throttlingDeployment) selectOther(ctx context.Context, others otherServ
 		if err != nil {
 			return nil // the attempt is withheld, which says more than this error
 		}
-		addr, known := backpressure.ThrottleOf(carrier(server))
+		addr, known := backpressure.ThrottleOf(server)
 		switch {
 		case others.avoided[addr]:
 			return nil // there is no other
